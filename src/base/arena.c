@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARENA_BLOCK 8192
+#define ARENA_ALIGN 16
+
+struct block {
+	struct block *next;
+	size_t used, size;
+	_Alignas(ARENA_ALIGN) char bytes[];
+};
+
+struct arena {
+	struct block *top;
+	size_t held;
+};
+
+struct arena *arena_new(void)
+{
+	return mem_alloc(sizeof(struct arena));
+}
+
+void arena_reset(struct arena *a)
+{
+	while (a->top) {
+		struct block *b = a->top;
+
+		a->top = b->next;
+		free(b);
+	}
+	a->held = 0;
+}
+
+void arena_free(struct arena *a)
+{
+	if (!a)
+		return;
+	arena_reset(a);
+	free(a);
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+	BUG_IF(n > SIZE_MAX / 2);
+	n = (n + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	if (!a->top || a->top->size - a->top->used < n) {
+		size_t size = n > ARENA_BLOCK / 4 ? n : ARENA_BLOCK;
+		struct block *b = mem_alloc(sizeof(*b) + size);
+
+		b->size = size;
+		a->held += sizeof(*b) + size;
+		if (a->top && size == n) { /* a large object must not retire a half empty block */
+			b->used = n;
+			b->next = a->top->next;
+			a->top->next = b;
+			return b->bytes;
+		}
+		b->next = a->top;
+		a->top = b;
+	}
+	void *p = a->top->bytes + a->top->used;
+	a->top->used += n;
+	return p;
+}
+
+void *arena_array(struct arena *a, size_t n, size_t size)
+{
+	size_t bytes;
+
+	BUG_IF(__builtin_mul_overflow(n, size, &bytes));
+	return arena_alloc(a, bytes);
+}
+
+size_t arena_bytes(const struct arena *a)
+{
+	return a->held;
+}
+
+struct str str_dup(struct arena *a, struct str s)
+{
+	char *p = arena_alloc(a, s.n + 1);
+
+	if (s.n > 0)
+		memcpy(p, s.p, s.n);
+	return str_of(p, s.n);
+}
+
+char *str_dupz(struct arena *a, struct str s)
+{
+	BUG_IF(s.n > 0 && memchr(s.p, '\0', s.n));
+	return (char *)str_dup(a, s).p;
+}
+
+struct str str_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	BUG_IF(n < 0);
+	char *p = arena_alloc(a, (size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf(p, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return str_of(p, (size_t)n);
+}

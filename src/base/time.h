@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* time: clocks that tests can replace.
+ *
+ * Units    Milliseconds. time_now_ms is the epoch, UTC; time_mono_ms never goes back.
+ */
+#ifndef BASE_TIME_H
+#define BASE_TIME_H
+
+#include "base/buf.h"
+
+int64_t time_now_ms(void);
+int64_t time_now_us(void);
+int64_t time_mono_ms(void);
+void time_fake(int64_t now_ms); /* tests: freeze time_now_*; 0 brings the real clock back */
+
+#define TIME_ISO_MAX 32
+const char *time_iso(int64_t us, char out[TIME_ISO_MAX]); /* 2026-11-29T20:00:42.123456Z */
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* file: whole files and directories, safely.
+ *
+ * Shape    Every call takes a directory descriptor (AT_FDCWD is fine) and a name relative to it.
+ * Memory   Bytes go into the caller's buf, whose max is the limit.
+ * Errors   -ERR_LIMIT for a file larger than the buf's max, -ERR_INVALID "not a regular file" for
+ *          a FIFO, socket, device or directory; opening never blocks. Otherwise the errno's code.
+ * Source   open(2), openat2(2), rename(2).
+ */
+#ifndef SYS_FILE_H
+#define SYS_FILE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#include <sys/stat.h>
+
+/* Opens a regular file for reading without ever blocking on it; follows no link when nofollow. */
+int file_open(int dirfd, const char *name, bool nofollow, int *out, struct err *err) CHECKED;
+int file_read(int dirfd, const char *name, struct buf *out, struct err *err) CHECKED;
+int file_read_fd(int fd, struct buf *out, struct err *err) CHECKED; /* from the current offset to the end */
+int file_write_fd(int fd, struct str bytes, struct err *err) CHECKED; /* all of it */
+
+/* Temporary file beside it, write, fsync, rename, fsync of the directory: the old or the new file,
+ * never another, and no temporary file stays behind. name must hold no '/'. */
+int file_replace(int dirfd, const char *name, struct str bytes, mode_t mode, struct err *err) CHECKED;
+
+int dir_make(const char *path, mode_t mode, struct err *err) CHECKED; /* with parents; existing is fine */
+int dir_open(int dirfd, const char *name, int *out, struct err *err) CHECKED;
+
+struct dir_entry {
+	struct str name;    /* bytes as the kernel gave them */
+	unsigned char type; /* DT_*; DT_UNKNOWN is resolved by a stat */
+};
+/* Sorted by bytes, without "." and "..". -ERR_LIMIT past max entries. */
+int dir_list(int dirfd, struct arena *mem, size_t max, struct dir_entry **out, size_t *out_n,
+	struct err *err) CHECKED;
+int dir_remove_tree(int dirfd, const char *name, struct err *err) CHECKED; /* follows no link */
+
+/* openat2: flags as for open, resolve RESOLVE_*. Retries EINTR and EAGAIN. */
+int file_openat2(int dirfd, const char *name, int flags, mode_t mode, uint64_t resolve);
+
+char *path_join(const char *dir, const char *name); /* owned by the caller */
+bool path_is_clean(struct str path); /* absolute, no "", ".", ".." component, no NUL, no trailing '/' */
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* command: what a person may type after `agent6`, in one table.
+ *
+ * Shape    One file per group of commands (cmd_config.c, cmd_runs.c, ...), each with a static table
+ *          of struct command listed in commands.c. main finds the row, decodes flags through its
+ *          fields, calls run. Help, completion and the man page are printed from the same rows.
+ * Errors   run returns an exit status (0..255) or -ERR_...; main reports the error once and a table
+ *          turns its code into an exit status. Usage faults exit 2.
+ */
+#ifndef UI_CLI_COMMAND_H
+#define UI_CLI_COMMAND_H
+
+#include "fmt/field.h"
+
+struct command_ctx {
+	struct arena *mem;   /* lives as long as the command */
+	struct str config;   /* --config FILE, or empty */
+	bool allow_root;     /* --allow-root or AGENT6_ALLOW_ROOT */
+	struct str_list rest; /* words after "--" */
+};
+
+typedef int command_fn(struct command_ctx *ctx, const void *args, struct err *err);
+
+struct command {
+	const char *name;  /* "run", "config set" */
+	const char *help;  /* one line */
+	const char *about; /* more for --help, or NULL */
+	const struct field *fields; /* flags by name ("max-usd" is --max-usd) and positional ones in order */
+	size_t nfields, size;
+	bool takes_rest;   /* words after "--" are its own */
+	bool needs_no_root_check; /* may be run as root without --allow-root */
+	command_fn *run;
+};
+
+struct command_group {
+	const struct command *p;
+	size_t n;
+	const char *dflt; /* verb inserted when a group word stands alone: "config" -> "config show" */
+};
+
+extern const struct command_group commands_run, commands_config, commands_connect, commands_check,
+	commands_runs, commands_demo;
+
+/* Notes and refusals go to stderr with the "[agent6] " prefix; results go to stdout. */
+void cli_note(const char *fmt, ...) FORMAT(1, 2);
+void cli_out(const char *fmt, ...) FORMAT(1, 2);
+void report_err(const struct err *err); /* "ERROR: file:line:col: msg", the line with a caret, the hint */
+
+#endif
