@@ -24,6 +24,7 @@ enum wire_link {
 	LINK_MONITOR_VIEW,
 	LINK_ZYGOTE_AGENT,     /* also the git zygote */
 	LINK_CLIENT_AGENT,
+	LINK_BROKER_CLIENT,    /* a path socket in the broker's directory: why a dial failed */
 	LINK_RECORDER_AGENT,
 	LINK_COUNT
 };
@@ -73,16 +74,17 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_CLOSE, 49, LINK_MONITOR_RECORDER, WIRE_DOWN, 0, 0, 1)    /* u8 discard: sync (or remove) and exit */ \
 	X(WIRE_LOST_UP, 50, LINK_MONITOR_RECORDER, WIRE_UP, 0, 0, 4096) /* str error: nothing is saved from here on */ \
 	/* to the client and back */                                                                         \
-	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 2, 4, 0)  /* memfd: endpoint table, net/endpoint.h; fds: socket dir, secrets file?, recording? */ \
+	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 4, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
 	X(WIRE_CLIENT_READY, 61, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */      \
-	X(WIRE_REQ, 62, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 16)           /* u32 id, u8 endpoint, u8 route; memfd body */ \
+	X(WIRE_REQ, 62, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 16)           /* u32 id, u8 endpoint, u8 route; sealed memfd body: POST, without: GET */ \
 	X(WIRE_CANCEL, 63, LINK_CLIENT_AGENT, WIRE_UP, 0, 0, 4)         /* u32 id */                            \
 	X(WIRE_HEAD, 64, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 64)        /* u32 id, u32 status, i64 retry_after_ms or -1, u8 content kind */ \
 	X(WIRE_DATA, 65, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, CHAN_BODY) /* u32 id, str bytes */                  \
-	X(WIRE_END, 66, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 4096)       /* u32 id, u8 outcome, str text */       \
+	X(WIRE_END, 66, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 4096)       /* u32 id, u8 outcome, str text: for people, no key in it */      \
 	/* the broker */                                                                                     \
-	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 2, 0)     /* memfd: route table, net/endpoint.h; fd: socket dir */ \
+	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 2, 0)     /* memfd: route table, fmt/endpoint.h; fd: socket dir */ \
 	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error */               \
+	X(WIRE_DIAL_FAILED, 72, LINK_BROKER_CLIENT, WIRE_DOWN, 0, 0, 1024) /* u8 route, u8 enum net_outcome, str text */ \
 	/* the spawner: three bytes and, for resume, an id */                                                \
 	X(WIRE_SPAWN, 80, LINK_MONITOR_SPAWNER, WIRE_DOWN, 0, 1, 80)    /* u8 op, u16 index, str id */           \
 	X(WIRE_SPAWNED, 81, LINK_MONITOR_SPAWNER, WIRE_UP, 0, 0, 16384) /* u8 op, u16 index, u8 ok, str text */  \
@@ -129,6 +131,9 @@ enum record_what {
 	RECORD_IN_FLIGHT = 7,  /* json: {iteration, tools}; empty json removes the marker */
 	RECORD_RESTART = 8,    /* arg: messages kept: the conversation is cut back (compaction, repair) */
 };
+
+/* WIRE_ENDPOINTS: which descriptors follow the memfd. */
+enum client_fds { CLIENT_DIR = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4 };
 
 /* WIRE_REQ routes and WIRE_HEAD content kinds, WIRE_END outcomes. */
 enum net_route { ROUTE_CHAT = 1, ROUTE_MODELS = 2 };

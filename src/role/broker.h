@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* broker: the one process of a run with the host's network. It dials what its table lists and relays
+ * bytes it cannot read.
+ *
+ * Shape    `agent6 --role broker`, descriptor 3 is the channel to the monitor: one WIRE_ROUTES in, one
+ *          WIRE_BROKER_READY out, then it serves a path socket per route until the channel closes.
+ *          Nobody can name a destination: which socket is connected to decides.
+ * Memory   At most BROKER_LINKS connections, two bounded buffers each.
+ * Errors   A dial that fails closes the connection, after a sentence on the notes socket
+ *          (WIRE_DIAL_FAILED) that the client shows instead of a bare reset.
+ * Source   docs/architecture.md, "Network". The broker is a role of agent6, not of agent6-net, so that
+ *          it cannot even by accident load TLS: it sees ciphertext only.
+ */
+#ifndef ROLE_BROKER_H
+#define ROLE_BROKER_H
+
+#define BROKER_LINKS 32
+
+int role_broker_main(void); /* exit status */
+
+#endif
