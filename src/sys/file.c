@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sys/file.h"
+#include "sys/fault.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define READ_STEP (64 * 1024)
+
+/* One place where a test may make the next call fail. */
+#define FAULTY(call) ((errno = fault_hit()) != 0 ? -1 : (call))
+
+int file_openat2(int dirfd, const char *name, int flags, mode_t mode, uint64_t resolve)
+{
+	struct open_how how = { .flags = (uint64_t)flags, .mode = mode, .resolve = resolve };
+	long fd;
+
+	do
+		fd = FAULTY(syscall(SYS_openat2, dirfd, name, &how, sizeof(how)));
+	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	return (int)fd;
+}
+
+static int must_be_regular(int fd, const char *name, struct err *err)
+{
+	struct stat st;
+
+	if (FAULTY(fstat(fd, &st)) < 0)
+		return err_sys(err, errno, "stat %s", name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_INVALID, "%s is not a regular file", name);
+	return 0;
+}
+
+int file_open(int dirfd, const char *name, bool nofollow, int *out, struct err *err)
+{
+	/* O_NONBLOCK: a FIFO must not hold us; on a regular file it means nothing. */
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (nofollow ? O_NOFOLLOW : 0);
+	autoclose int fd = FAULTY(openat(dirfd, name, flags));
+
+	if (fd < 0 && errno == ENXIO) /* a socket */
+		return err_set(err, ERR_INVALID, "%s is not a regular file", name);
+	if (fd < 0)
+		return err_sys(err, errno, "open %s", name);
+	TRY(must_be_regular(fd, name, err));
+	*out = take_fd(&fd);
+	return 0;
+}
+
+int file_read_fd(int fd, struct buf *out, struct err *err)
+{
+	size_t start = out->n;
+
+	for (;;) {
+		size_t room = out->max - out->n, want = room < READ_STEP ? room : READ_STEP;
+		char probe;
+		ssize_t n;
+
+		if (want > 0)
+			TRY(buf_reserve(out, want, err));
+		n = FAULTY(read(fd, want > 0 ? out->p + out->n : &probe, want > 0 ? want : 1));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int sys = errno;
+
+			buf_shrink(out, start);
+			return err_sys(err, sys, "read");
+		}
+		if (n == 0)
+			return 0;
+		if (want == 0) {
+			buf_shrink(out, start);
+			return err_set(err, ERR_LIMIT, "larger than %zu bytes", out->max);
+		}
+		out->n += (size_t)n;
+		out->p[out->n] = '\0';
+	}
+}
+
+int file_read(int dirfd, const char *name, struct buf *out, struct err *err)
+{
+	autoclose int fd = -1;
+
+	TRY(file_open(dirfd, name, false, &fd, err));
+	if (file_read_fd(fd, out, err) < 0)
+		return err_wrap(err, "%s", name);
+	return 0;
+}
+
+int file_write_fd(int fd, struct str bytes, struct err *err)
+{
+	while (bytes.n > 0) {
+		ssize_t n = FAULTY(write(fd, bytes.p, bytes.n));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, errno, "write");
+		bytes = str_skip(bytes, (size_t)n);
+	}
+	return 0;
+}
+
+static int fill_and_rename(int dirfd, const char *tmp, const char *name, struct str bytes, mode_t mode,
+	struct err *err)
+{
+	autoclose int fd = FAULTY(openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+
+	if (fd < 0)
+		return err_sys(err, errno, "create %s", tmp);
+	if (FAULTY(fchmod(fd, mode)) < 0) /* the umask must not decide */
+		return err_sys(err, errno, "chmod %s", tmp);
+	if (file_write_fd(fd, bytes, err) < 0)
+		return err_wrap(err, "%s", tmp);
+	if (FAULTY(fsync(fd)) < 0)
+		return err_sys(err, errno, "fsync %s", tmp);
+	if (FAULTY(renameat(dirfd, tmp, dirfd, name)) < 0)
+		return err_sys(err, errno, "rename to %s", name);
+	return 0;
+}
+
+int file_replace(int dirfd, const char *name, struct str bytes, mode_t mode, struct err *err)
+{
+	char tmp[300];
+
+	BUG_IF(strchr(name, '/'));
+	if (snprintf(tmp, sizeof(tmp), ".%s.%d.tmp", name, (int)getpid()) >= (int)sizeof(tmp))
+		return err_set(err, ERR_LIMIT, "the name %s is too long", name);
+	if (unlinkat(dirfd, tmp, 0) < 0 && errno != ENOENT) /* of a dead process with our number */
+		return err_sys(err, errno, "remove %s", tmp);
+	int r = fill_and_rename(dirfd, tmp, name, bytes, mode, err);
+	if (r < 0) {
+		unlinkat(dirfd, tmp, 0);
+		return r;
+	}
+	/* The new name itself must be on disk. Not every file system can; the content is safe anyway. */
+	if (FAULTY(fsync(dirfd)) < 0 && errno != EINVAL && errno != EBADF)
+		return err_sys(err, errno, "fsync the directory of %s", name);
+	return 0;
+}
+
+int dir_make(const char *path, mode_t mode, struct err *err)
+{
+	autofree char *p = mem_strdup(path);
+
+	for (char *slash = strchr(p + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash)
+			*slash = '\0';
+		if (FAULTY(mkdir(p, mode)) < 0 && errno != EEXIST)
+			return err_sys(err, errno, "make directory %s", p);
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
+int dir_open(int dirfd, const char *name, int *out, struct err *err)
+{
+	int fd = FAULTY(openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+	if (fd < 0)
+		return err_sys(err, errno, "open directory %s", name);
+	*out = fd;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return str_cmp(((const struct dir_entry *)a)->name, ((const struct dir_entry *)b)->name);
+}
+
+static unsigned char type_of(int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return DT_UNKNOWN;
+	return IFTODT(st.st_mode);
+}
+
+static void close_dir(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+int dir_list(int dirfd, struct arena *mem, size_t max, struct dir_entry **out, size_t *out_n, struct err *err)
+{
+	autoclose int fd = FAULTY(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	CLEANUP(close_dir) DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	size_t n = 0, cap = 0;
+	struct dir_entry *list = NULL;
+
+	if (!d)
+		return err_sys(err, errno, "open directory");
+	fd = -1; /* d owns it */
+	for (;;) {
+		errno = 0;
+		const struct dirent *e = readdir(d);
+
+		if (!e && errno != 0)
+			return err_sys(err, errno, "read directory");
+		if (!e)
+			break;
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (n == max)
+			return err_set(err, ERR_LIMIT, "more than %zu entries", max);
+		if (n == cap) {
+			size_t more = cap > 0 ? cap * 2 : 32;
+			struct dir_entry *bigger = arena_array(mem, more, sizeof(*bigger));
+
+			if (n > 0)
+				memcpy(bigger, list, n * sizeof(*list));
+			list = bigger;
+			cap = more;
+		}
+		list[n++] = (struct dir_entry){ str_dup(mem, str_from(e->d_name)),
+			e->d_type != DT_UNKNOWN ? e->d_type : type_of(dirfd, e->d_name) };
+	}
+	if (n > 0)
+		qsort(list, n, sizeof(*list), by_name);
+	*out = list;
+	*out_n = n;
+	return 0;
+}
+
+int dir_remove_tree(int dirfd, const char *name, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct dir_entry *list;
+	size_t n;
+
+	if (unlinkat(dirfd, name, 0) == 0)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return err_sys(err, errno, "remove %s", name);
+
+	autoclose int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_sys(err, errno, "open directory %s", name);
+	TRY(dir_list(fd, mem, SIZE_MAX, &list, &n, err));
+	for (size_t i = 0; i < n; i++)
+		TRY(dir_remove_tree(fd, list[i].name.p, err));
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0)
+		return err_sys(err, errno, "remove directory %s", name);
+	return 0;
+}
+
+char *path_join(const char *dir, const char *name)
+{
+	size_t n = strlen(dir), m = strlen(name);
+	bool slash = n > 0 && dir[n - 1] != '/';
+	char *p = mem_alloc(n + m + 2);
+
+	memcpy(p, dir, n);
+	if (slash)
+		p[n++] = '/';
+	memcpy(p + n, name, m + 1);
+	return p;
+}
+
+bool path_is_clean(struct str path)
+{
+	if (path.n == 0 || path.p[0] != '/' || memchr(path.p, '\0', path.n))
+		return false;
+	if (path.n == 1)
+		return true;
+	struct str rest = str_skip(path, 1);
+	do {
+		bool last = memchr(rest.p, '/', rest.n) == NULL;
+		struct str part = str_cut(&rest, '/');
+
+		if (part.n == 0 || str_eqz(part, ".") || str_eqz(part, ".."))
+			return false;
+		if (last)
+			return true;
+	} while (rest.n > 0);
+	return false; /* it ended in '/' */
+}
