@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -69,6 +70,9 @@ static void child_run(const struct plan *p)
 	for (size_t i = 0; i < spec->nfds; i++)
 		if (dup2(p->high[i], FIRST_FD + (int)i) < 0)
 			child_fail(p, STEP_FDS);
+	/* What our own parent leaked to us ends here; the report pipe and the program are closed by exec too. */
+	if (syscall(SYS_close_range, FIRST_FD + (unsigned)spec->nfds, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		child_fail(p, STEP_FDS);
 	if (spec->cwd && chdir(spec->cwd) < 0)
 		child_fail(p, STEP_CWD);
 	if (spec->die_with_parent && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

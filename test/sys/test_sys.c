@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sys/chan.h"
+#include "sys/fault.h"
+#include "sys/file.h"
+#include "sys/loop.h"
+#include "sys/proc.h"
+#include "test/lib/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+static size_t entries(const struct test_dir *d)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct dir_entry *list;
+	size_t n = 0;
+
+	CHECK(dir_list(d->fd, mem, 100, &list, &n, ERR_DISCARD) == 0);
+	return n;
+}
+
+TEST(file_replace_leaves_the_old_or_the_new_file_and_no_other)
+{
+	for (int nth = 1, fired = 1; fired; nth++) {
+		auto_dir struct test_dir dir = test_dir_new();
+
+		test_write(&dir, "f", STR("old"));
+		fault_arm(nth, EIO);
+		int r = file_replace(dir.fd, "f", STR("new"), 0644, ERR_DISCARD);
+		fired = fault_disarm();
+
+		CHECK(fired || r == 0);
+		CHECK(file_is(dir.fd, "f", STR("new")) || (r < 0 && file_is(dir.fd, "f", STR("old"))));
+		CHECK_INT(entries(&dir), 1); /* no temporary file stays behind */
+	}
+}
+
+TEST(file_read_refuses_what_is_no_regular_file_at_once)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_buf struct buf b = BUF_MAX(16);
+	struct err err = { 0 };
+
+	CHECK(mkfifoat(dir.fd, "pipe", 0600) == 0);
+	CHECK_INT(file_read(dir.fd, "pipe", &b, &err), -ERR_INVALID);
+	CHECK_STR(str_from(err.msg), STR("pipe is not a regular file"));
+	CHECK_INT(file_read(AT_FDCWD, "/dev/zero", &b, &err), -ERR_INVALID);
+	CHECK_INT(file_read(dir.fd, "absent", &b, &err), -ERR_NOENT);
+}
+
+TEST(file_read_stops_at_the_limit_and_gives_nothing)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_buf struct buf exact = BUF_MAX(5), small = BUF_MAX(4);
+	struct err err = { 0 };
+
+	test_write(&dir, "f", STR("12345"));
+	CHECK_OK(file_read(dir.fd, "f", &exact, &err));
+	CHECK_STR(buf_str(&exact), STR("12345"));
+	CHECK_INT(file_read(dir.fd, "f", &small, &err), -ERR_LIMIT);
+	CHECK_INT(small.n, 0);
+}
+
+TEST(dir_remove_tree_follows_no_link)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	struct err err = { 0 };
+
+	test_write(&dir, "keep/a", STR("x"));
+	test_write(&dir, "gone/b/c", STR("x"));
+	CHECK(symlinkat("../keep", dir.fd, "gone/link") == 0);
+	CHECK_OK(dir_remove_tree(dir.fd, "gone", &err));
+	CHECK(file_is(dir.fd, "keep/a", STR("x")));
+	CHECK_INT(entries(&dir), 1);
+}
+
+TEST(path_is_clean_takes_plain_absolute_paths_only)
+{
+	static const struct {
+		const char *path;
+		bool clean;
+	} cases[] = {
+		{ "/", true }, { "/a", true }, { "/a/b.c", true }, { "", false }, { "a", false }, { "/a/", false },
+		{ "//a", false }, { "/a//b", false }, { "/./a", false }, { "/a/..", false }, { "/a/.b", true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		CHECK_INT(path_is_clean(str_from(cases[i].path)), cases[i].clean);
+	CHECK(!path_is_clean(STR("/a\0b")));
+}
+
+TEST(chan_carries_a_body_and_descriptors_and_refuses_a_short_message)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	autoclose int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct err err = { 0 };
+	int pair[2];
+
+	CHECK_OK(chan_pair(pair, &err));
+	CHECK_OK(chan_send(pair[0], 7, STR("hi\0there"), &fd, 1, &err));
+	CHECK_OK(chan_recv(pair[1], m, &err));
+	CHECK_INT(m->type, 7);
+	CHECK_STR(m->body, STR("hi\0there"));
+	CHECK_INT(m->nfds, 1);
+	CHECK(fcntl(m->fds[0], F_GETFD) == FD_CLOEXEC);
+	chan_msg_fini(m);
+
+	CHECK(write(pair[0], "short", 5) == 5);
+	CHECK_INT(chan_recv(pair[1], m, &err), -ERR_PROTOCOL);
+	close(pair[0]);
+	CHECK_INT(chan_recv(pair[1], m, &err), -ERR_CLOSED);
+	close(pair[1]);
+}
+
+TEST(memfd_read_takes_sealed_ones_only)
+{
+	auto_buf struct buf b = BUF_MAX(64);
+	autoclose int sealed = -1, file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct err err = { 0 };
+
+	CHECK_OK(memfd_seal("t", STR("bytes"), &sealed, &err));
+	CHECK_OK(memfd_read(sealed, &b, &err));
+	CHECK_STR(buf_str(&b), STR("bytes"));
+	CHECK(write(sealed, "x", 1) < 0);
+	CHECK_INT(memfd_read(file, &b, &err), -ERR_PROTOCOL);
+}
+
+TEST(proc_run_captures_both_streams_and_the_status)
+{
+	static const char *const argv[] = { "/bin/sh", "-c", "cat; echo oops >&2; exit 3", NULL };
+	struct proc_spec spec = { .argv = argv };
+	auto_buf struct buf out = BUF_MAX(4096), errs = BUF_MAX(4096);
+	struct proc_status st;
+	struct err err = { 0 };
+
+	CHECK_OK(proc_run(&spec, STR("input"), 10000, &out, &errs, &st, &err));
+	CHECK_STR(buf_str(&out), STR("input"));
+	CHECK_STR(buf_str(&errs), STR("oops\n"));
+	CHECK_INT(st.code, 3);
+}
+
+TEST(proc_run_says_which_step_failed)
+{
+	static const char *const argv[] = { "/no/such/program", NULL };
+	static const char *const ok[] = { "/bin/true", NULL };
+	auto_buf struct buf out = BUF_MAX(64), errs = BUF_MAX(64);
+	struct proc_status st;
+	struct err err = { 0 };
+
+	CHECK_INT(proc_run(&(struct proc_spec){ .argv = argv }, STR(""), 0, &out, &errs, &st, &err), -ERR_NOENT);
+	CHECK_STR(str_from(err.msg), STR("run /no/such/program: execute: No such file or directory"));
+	CHECK_INT(proc_run(&(struct proc_spec){ .argv = ok, .cwd = "/no/dir" }, STR(""), 0, &out, &errs, &st, &err),
+		-ERR_NOENT);
+	CHECK_STR(str_from(err.msg), STR("run /bin/true: chdir /no/dir: No such file or directory"));
+}
+
+TEST(proc_run_ends_a_program_at_its_deadline)
+{
+	static const char *const argv[] = { "/bin/sh", "-c", "sleep 1000 & sleep 1000", NULL };
+	auto_buf struct buf out = BUF_MAX(64), errs = BUF_MAX(64);
+	struct proc_status st;
+	struct err err = { 0 };
+
+	CHECK_INT(proc_run(&(struct proc_spec){ .argv = argv }, STR(""), 50, &out, &errs, &st, &err), -ERR_TIMEOUT);
+}
+
+TEST(proc_run_does_not_wait_for_a_daemon_that_holds_the_pipe)
+{
+	static const char *const argv[] = { "/bin/sh", "-c", "setsid sleep 20 & echo done", NULL };
+	auto_buf struct buf out = BUF_MAX(64), errs = BUF_MAX(64);
+	struct proc_status st;
+	struct err err = { 0 };
+
+	CHECK_OK(proc_run(&(struct proc_spec){ .argv = argv }, STR(""), 15000, &out, &errs, &st, &err));
+	CHECK_STR(buf_str(&out), STR("done\n"));
+}
+
+TEST(proc_spawn_hands_over_exactly_the_named_descriptors)
+{
+	static const char *const argv[] = { "/bin/sh", "-c", "cat <&3; ls /proc/self/fd | tr '\\n' ' '", NULL };
+	auto_buf struct buf out = BUF_MAX(256), errs = BUF_MAX(256);
+	autoclose int file = -1, leak = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct proc_status st;
+	struct err err = { 0 };
+
+	CHECK_OK(memfd_seal("t", STR("three "), &file, &err));
+	CHECK(leak >= 0 && lseek(file, 0, SEEK_SET) == 0);
+	CHECK_OK(proc_run(&(struct proc_spec){ .argv = argv, .fds = &file, .nfds = 1 }, STR(""), 10000, &out, &errs,
+		&st, &err));
+	CHECK_STR(buf_str(&out), STR("three 0 1 2 3 4 ")); /* 4: the directory ls reads */
+}
+
+struct ticks {
+	struct loop *l;
+	int n;
+};
+
+static int tick(void *self, uint32_t events, struct err *err)
+{
+	struct ticks *t = self;
+
+	CHECK_INT(events, 0);
+	if (++t->n == 3) {
+		loop_quit(t->l);
+		return 0;
+	}
+	return loop_after(t->l, 1, tick, t, err);
+}
+
+TEST(loop_timers_fire_again_when_set_again)
+{
+	struct ticks t = { 0 };
+	struct err err = { 0 };
+
+	CHECK_OK(loop_open(&t.l, &err));
+	CHECK_OK(loop_after(t.l, 1, tick, &t, &err));
+	CHECK_OK(loop_run(t.l, &err));
+	CHECK_INT(t.n, 3);
+	loop_close(t.l);
+}
+
+static int end_loop(void *self, uint32_t events, struct err *err)
+{
+	struct ticks *t = self;
+
+	(void)err;
+	CHECK(events & EPOLLIN);
+	t->n += 10;
+	loop_quit(t->l);
+	return 0;
+}
+
+TEST(loop_watches_wake_and_unwatched_ones_do_not)
+{
+	struct ticks t = { 0 };
+	struct err err = { 0 };
+	int pair[2];
+
+	CHECK_OK(chan_pair(pair, &err));
+	CHECK_OK(loop_open(&t.l, &err));
+	CHECK_OK(loop_watch(t.l, pair[0], EPOLLIN, end_loop, &t, &err));
+	CHECK_OK(chan_send(pair[1], 1, STR(""), NULL, 0, &err));
+	CHECK_OK(loop_run(t.l, &err));
+	CHECK_INT(t.n, 10);
+	loop_unwatch(t.l, pair[0]);
+	t.n = 2;
+	CHECK_OK(loop_after(t.l, 1, tick, &t, &err));
+	CHECK_OK(loop_run(t.l, &err));
+	CHECK_INT(t.n, 3);
+	loop_close(t.l);
+	close(pair[0]);
+	close(pair[1]);
+}
