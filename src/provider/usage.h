@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* usage: what the model calls cost, and whether the next one may be made.
+ *
+ * Shape    usage_add after each call, also after a failed one that reported usage; budget_check
+ *          before each call; usage_summary at the end.
+ * Memory   struct usage_totals owns its rows; usage_fini or auto_usage.
+ * Errors   budget_check: -ERR_LIMIT naming the ledger and its bound.
+ * Units    Tokens. Money is pico-dollars inside, so that many small calls do not round to nothing;
+ *          micro-dollars and dollars are for people. -1 is "unknown" for money, never 0.
+ */
+#ifndef PROVIDER_USAGE_H
+#define PROVIDER_USAGE_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "provider/model.h"
+
+enum usage_known {
+	USAGE_INPUT = 1 << 0,
+	USAGE_OUTPUT = 1 << 1,
+	USAGE_CACHE_READ = 1 << 2,
+	USAGE_CACHE_WRITE = 1 << 3,
+	USAGE_REASONING = 1 << 4,
+	USAGE_COST = 1 << 5,
+};
+
+struct usage {
+	unsigned known;      /* enum usage_known: which counters the server reported */
+	int64_t input;       /* prompt tokens neither read from nor written to a cache */
+	int64_t output;      /* with reasoning */
+	int64_t cache_read, cache_write;
+	int64_t reasoning;
+	int64_t cost_picousd; /* reported by the server */
+};
+
+struct usage_row {
+	char *model; /* owned */
+	int64_t calls, unmetered_calls, unpriced_calls, reported_calls;
+	int64_t input, output, cache_read, cache_write;
+	int64_t reported_picousd, estimated_picousd;
+};
+
+struct usage_totals {
+	VEC(struct usage_row);
+};
+
+void usage_fini(struct usage_totals *t);
+#define auto_usage CLEANUP(usage_fini)
+
+/* facts may be overridden by the caller with prices it knows better. */
+void usage_add(struct usage_totals *t, struct str model, const struct model_facts *facts, const struct usage *u);
+
+int64_t usage_input(const struct usage_totals *t);  /* fresh and written to a cache; reads are not counted */
+int64_t usage_output(const struct usage_totals *t);
+int64_t usage_microusd(const struct usage_totals *t, bool *complete); /* known part; complete false: some call has no price */
+bool usage_price_known(const struct usage_totals *t);                 /* false: not one call has a price */
+
+struct budget {
+	int64_t max_input_tokens, max_output_tokens; /* -1 no limit, 0 nothing */
+	int64_t max_microusd;                        /* -1 no limit */
+};
+
+/* Before a call. The call that reaches a bound was allowed, the next one is not. */
+int budget_check(const struct budget *b, const struct usage_totals *t, struct err *err) CHECKED;
+double budget_remaining(const struct budget *b, const struct usage_totals *t); /* 1 untouched .. 0 spent */
+
+/* One line per model, then TOTAL; the seed's format. */
+int usage_summary(const struct usage_totals *t, const struct budget *b, struct buf *out, struct err *err) CHECKED;
+
+#endif
