@@ -121,6 +121,9 @@ int route_set_text(struct route *r, struct str text, struct arena *mem, struct e
 int routes_add(struct route_table *t, const struct route *r, struct arena *mem, size_t *index,
 	struct err *err) CHECKED;
 
+/* Every destination of the endpoints that go through the broker, each endpoint's `route` filled in. */
+int routes_derive(struct endpoint_table *t, struct route_table *out, struct arena *mem, struct err *err) CHECKED;
+
 int routes_pack(const struct route_table *t, struct buf *out, struct err *err) CHECKED;
 int routes_unpack(struct str bytes, struct arena *mem, struct route_table *out, struct err *err) CHECKED;
 int route_check(const struct route *r, struct err *err) CHECKED;
