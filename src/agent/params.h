@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* params: everything the agent is told at its start, and nothing else.
+ *
+ * Shape    The monitor's side fills a struct run_params and packs it into a sealed memfd (WIRE_GO);
+ *          the agent unpacks it. No key, no host name, no path outside the workspace but the grants.
+ * Memory   Unpacked strings are copied into the arena.
+ * Errors   -ERR_PROTOCOL when the bytes are not exactly one packed run_params.
+ */
+#ifndef AGENT_PARAMS_H
+#define AGENT_PARAMS_H
+
+#include "fmt/field.h"
+
+/* X(kind, member): the one list that packing, unpacking and their test walk. */
+#define RUN_PARAMS(X)                                                                                        \
+	X(STR, run_id)                                                                                       \
+	X(STR, mode)              /* "run" (plan, ask, review come later) */                                 \
+	X(STR, task)              /* the operator's words */                                                 \
+	X(STR, workspace)         /* absolute */                                                             \
+	X(STR, version)                                                                                      \
+	X(STR, isolation)         /* resolved profile: strict, hardened, none */                             \
+	X(STR, run_commands)      /* effective: yes, no, ask */                                              \
+	X(STR, host_note)         /* one line about the platform for the prompt */                           \
+	X(INT, resume)            /* 1: continue from the record */                                          \
+	X(INT, attended)          /* 1: somebody can answer questions */                                     \
+	X(STRS, extra_read_paths)                                                                            \
+	X(STRS, extra_write_paths)                                                                           \
+	X(STRS, hide_paths)                                                                                  \
+	X(INT, is_git)            /* 0: not a repository; steps are not recorded, and that is said */        \
+	X(STR, git_name)          /* identity for commits; empty when none is known */                       \
+	X(STR, git_email)                                                                                    \
+	X(INT, branch_per_run)                                                                               \
+	X(INT, require_clean_worktree)                                                                       \
+	X(INT, commit_per_step)                                                                              \
+	X(STR, commit_trailer)                                                                               \
+	X(STRS, verify_command)   /* configured; empty: infer unless verify_infer is 0 */                    \
+	X(INT, verify_infer)                                                                                 \
+	X(INT, verify_timeout_s)                                                                             \
+	X(INT, command_timeout_s)                                                                            \
+	X(INT, require_verify_to_finish)                                                                     \
+	X(INT, max_iterations)    /* -1: no limit */                                                         \
+	X(INT, max_input_tokens)  /* -1: no limit */                                                         \
+	X(INT, max_output_tokens)                                                                            \
+	X(NUM, max_usd)                                                                                      \
+	X(STR, provider)          /* the configured name, for people */                                      \
+	X(INT, endpoint)          /* its index in the client's table */                                      \
+	X(STR, api_format)        /* anthropic, openai */                                                    \
+	X(STR, deployment)        /* direct, azure, vertex */                                                \
+	X(INT, openai_direct)     /* 1: the host is api.openai.com */                                        \
+	X(STR, model)                                                                                        \
+	X(STR, effort)            /* off, low, medium, high, xhigh, max */                                   \
+	X(NUM, temperature)       /* below 0: not sent */                                                    \
+	X(INT, prompt_caching)                                                                               \
+	X(INT, context_tokens)    /* 0: not known */                                                         \
+	X(NUM, price_in)          /* USD per million tokens; below 0: not known */                           \
+	X(NUM, price_out)                                                                                    \
+	X(STR, extra_body)        /* JSON object text, or empty */
+
+#define PARAM_FIELD_STR(m)  struct str m;
+#define PARAM_FIELD_INT(m)  int64_t m;
+#define PARAM_FIELD_NUM(m)  double m;
+#define PARAM_FIELD_STRS(m) struct str_list m;
+struct run_params {
+#define X(kind, member) PARAM_FIELD_##kind(member)
+	RUN_PARAMS(X)
+#undef X
+};
+
+int run_params_pack(const struct run_params *p, struct buf *out, struct err *err) CHECKED;
+int run_params_unpack(struct str bytes, struct arena *mem, struct run_params *out, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* tool: what the model may call, one table of all.
+ *
+ * Shape    tool_find a row, decode the call's arguments through its fields, run it, send the result.
+ *          tool_call does all of that and always yields a result for the model: valid JSON, valid
+ *          UTF-8, at most TOOL_RESULT_MAX bytes.
+ * Memory   Arguments and scratch live in ctx->mem, which dies with the turn.
+ * Errors   A failing tool is a result ({"error": "..."}), not a failure of ours. tool_call fails only
+ *          with -ERR_STOPPED (the operator wants out), -ERR_CLOSED (a process of ours is gone) and
+ *          -ERR_UNSUPPORTED (the gate's program cannot be executed), all of which end the run.
+ * Source   docs/tools.md, printed from this table.
+ */
+#ifndef TOOL_TOOL_H
+#define TOOL_TOOL_H
+
+#include "fmt/field.h"
+#include "fmt/wire.h"
+
+#define TOOL_RESULT_MAX 60000
+
+enum tool_mode { MODE_RUN = 1 << 0, MODE_PLAN = 1 << 1, MODE_ASK = 1 << 2, MODE_REVIEW = 1 << 3 };
+
+enum tool_effect {
+	EFFECT_NONE,    /* reads */
+	EFFECT_EDIT,    /* changes files of the workspace */
+	EFFECT_COMMAND, /* runs a program in a jail; withheld when sandbox.run_commands is "no" */
+	EFFECT_FINISH,  /* asks to end the run; the loop decides */
+};
+
+/* One program in a jail of the cell, run to its end. */
+struct job_request {
+	enum job_class class;
+	const struct str *argv;
+	size_t argc;
+	struct str cwd;          /* relative to the workspace, empty: its root */
+	int64_t timeout_ms;      /* 0: the class's own limit */
+	struct str in;           /* stdin; empty: /dev/null */
+	size_t keep_head, keep_tail; /* bytes kept of each stream; what is between is counted and dropped */
+};
+
+struct job_result {
+	enum job_end why;
+	int code;
+	struct str out, errs;    /* clipped as asked, raw bytes, in the caller's arena */
+	uint64_t out_total, errs_total;
+	int64_t wall_ms;
+	struct str note;         /* why it was denied, refused or lost */
+};
+
+/* Everything a tool may ask of the world outside this process. */
+struct tool_host {
+	void *self;
+	int (*job)(void *self, const struct job_request *req, struct arena *mem, struct job_result *out,
+		struct err *err);
+	/* n questions, each with options; answers come aligned. *answered is false when nobody can. */
+	int (*ask)(void *self, const struct str *questions, const struct str_list *options, size_t n,
+		struct arena *mem, struct str_list *answers, bool *answered, struct err *err);
+};
+
+struct tool_root {
+	int dirfd;       /* opened at start; paths are resolved beneath it */
+	struct str path; /* where it is outside, absolute */
+	bool writable;
+};
+
+struct tool_ctx {
+	struct arena *mem;
+	const struct tool_host *host;
+	const struct tool_root *roots; /* roots[0] is the workspace; then extra read and write paths */
+	size_t nroots;
+	const struct str_list *hide_paths; /* absolute: refused, and dropped from listings with a count */
+	enum tool_mode mode;
+	bool commands_allowed;         /* sandbox.run_commands is not "no" */
+	struct str_list verify_command; /* empty: gateless */
+	int64_t verify_timeout_ms, command_timeout_ms;
+};
+
+/* What the loop wants to know besides the text for the model. */
+struct tool_outcome {
+	bool ok;
+	bool refused;            /* denied by policy or by the operator: not a malformed call */
+	bool edited;             /* files of the workspace changed */
+	bool ran_command;        /* a command ran and may have changed them */
+	bool verified;           /* the gate ran to its end ... */
+	bool verify_ok;          /* ... and exited 0 */
+	struct job_result job;   /* of the gate or the command, when one ran */
+	bool finish;             /* finish_run was called */
+	struct str summary_text; /* its summary */
+	struct str result_json;  /* its result object, or empty */
+	struct str stale_gate;
+	struct str summary;      /* one line for people: "exit=1 in 0.4s", "applied=[replace] path=a.c" */
+	struct str out_tail, errs_tail, head; /* for the record: at most 2000 bytes each */
+	int64_t lines_total;     /* read_file */
+	struct str_list paths;   /* touched, relative */
+};
+
+struct tool {
+	const char *name;
+	const char *help;         /* the description the model sees: short, every byte is paid each turn */
+	const struct field *fields;
+	size_t nfields, size;
+	unsigned modes;
+	enum tool_effect effect;
+	int (*run)(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc, struct err *err);
+};
+
+extern const struct tool *const tools[]; /* in the order the model sees; NULL ended */
+
+const struct tool *tool_find(struct str name);
+bool tool_exposed(const struct tool *t, const struct tool_ctx *ctx);
+
+/* args: the JSON text as the model sent it. out: the result for the model. Never leaves out empty. */
+int tool_call(struct tool_ctx *ctx, struct str name, struct str args, struct buf *out, struct tool_outcome *oc,
+	struct err *err) CHECKED;
+
+/* [{"name":...,"description":...,"input_schema":{...}},...] of the exposed tools. */
+int tools_schema(const struct tool_ctx *ctx, struct buf *out, struct err *err) CHECKED;
+
+/* The index worker, `agent6 --role index`: reads one request on stdin, writes JSON lines to stdout. */
+int role_index_main(void);
+
+#endif
