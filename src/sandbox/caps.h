@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* caps: giving power away for good.
+ *
+ * Shape    caps_drop_all in a process that will run, or become, something not trusted.
+ * Errors   A step that fails names itself. After success the process and whatever it executes have no
+ *          capability, cannot regain one and cannot gain one by executing a set-id file.
+ * Source   capabilities(7), PR_SET_NO_NEW_PRIVS(2const).
+ */
+#ifndef SANDBOX_CAPS_H
+#define SANDBOX_CAPS_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+int caps_no_new_privs(struct err *err) CHECKED;
+int caps_drop_all(struct err *err) CHECKED; /* bounding set, ambient set, securebits, all sets; NO_NEW_PRIVS */
+int caps_undumpable(struct err *err) CHECKED; /* no ptrace, no core, /proc/self closed to its own uid */
+/* SIGKILL when the parent thread dies. `parent` is compared afterwards (0: skip, parent in another pid namespace). */
+int caps_die_with_parent(pid_t parent, struct err *err) CHECKED;
+int caps_become(uid_t uid, gid_t gid, struct err *err) CHECKED; /* real, effective, saved; no groups. root only */
+
+#endif

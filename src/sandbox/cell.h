@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* cell: a new world with its own root, and a first process in it.
+ *
+ * Shape    cell_start from a single-threaded process. It returns when the cell stands or failed; then
+ *          `main_fn` runs in it as process 1, and its return value is the cell's exit status. The caller waits
+ *          on the pidfd; killing it kills everything in the cell. The cell dies with its parent.
+ * Memory   Descriptors other than those in keep_fds are closed in the cell before main_fn runs.
+ * Errors   -ERR_UNSUPPORTED with a hint when this host cannot; otherwise what root_build says.
+ * Source   docs/architecture.md, "The cell".
+ */
+#ifndef SANDBOX_CELL_H
+#define SANDBOX_CELL_H
+
+#include "sandbox/root.h"
+
+#define CELL_NOTES_MAX 8
+#define CELL_KEEP_MAX  32
+
+struct cell_spec {
+	struct root_spec root;
+	bool lock;          /* a second user namespace over the finished root: for a zygote */
+	const int *keep_fds; /* stay open in the cell, same numbers */
+	size_t nkeep;
+};
+
+/* What main_fn gets to know. */
+struct cell {
+	const struct cell_spec *spec;
+	uid_t uid;
+	gid_t gid;
+	int landlock_abi;
+	bool has_proc;
+	const char *notes[CELL_NOTES_MAX]; /* what this host could not give, as sentences */
+	size_t nnotes;
+};
+
+typedef int cell_main_fn(const struct cell *cell, void *self);
+
+struct cell_proc {
+	pid_t pid;
+	int pidfd;
+};
+
+/* The spec of a policy: identity, id mapping as root, grants. Borrows the policy's strings. */
+int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out, struct err *err) CHECKED;
+int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, struct cell_proc *out,
+	struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* jail: one command inside a cell that stands.
+ *
+ * Shape    jails_open once in the cell (it compiles filters and opens what rules need), then jail_spawn per
+ *          command; poll the pidfd; jail_reap. jail_kill takes the whole pid namespace down.
+ * Memory   struct jail owns its pidfd and a small stack until jail_reap.
+ * Errors   jail_spawn fails when the jail could not be made: the step and the kernel's answer. A command that
+ *          cannot be executed is a result: 0 is returned, out->exec_errno is set and there is no process.
+ * Source   docs/architecture.md, "A jail".
+ */
+#ifndef SANDBOX_JAIL_H
+#define SANDBOX_JAIL_H
+
+#include "fmt/wire.h"
+#include "sandbox/cell.h"
+#include "sandbox/seccomp.h"
+
+/* What a class of jail may do, beyond what the cell's mounts already refuse. */
+struct jail_class {
+	enum job_class id;
+	const char *name;
+	enum seccomp_profile filter;
+	bool workspace_ro;     /* remounted read-only in its own mount namespace */
+	bool workspace_noexec;
+	bool private_tmp;      /* its own /tmp and /dev/shm */
+	bool own_network;      /* an empty network namespace of its own, lo down */
+	bool exec_anything;    /* Landlock: may execute below /usr, tools, workspace; else only exec_paths and exe_fd */
+	const char *const *exec_paths; /* NULL ended */
+	bool undumpable;
+};
+
+const struct jail_class *jail_class_find(enum job_class id); /* NULL when unknown */
+
+struct jails;
+
+int jails_open(const struct cell *cell, struct jails **out, struct err *err) CHECKED;
+void jails_close(struct jails *j);
+
+#define JAIL_FDS_MAX 8
+
+struct jail_spec {
+	const struct jail_class *class;
+	const char *const *argv; /* NULL ended */
+	const char *const *env;  /* NULL ended "K=V"; argv[0] without '/' is searched in its PATH */
+	const char *cwd;         /* absolute, inside the cell */
+	int in_fd, out_fd, err_fd; /* -1: /dev/null */
+	const int *fds;          /* become 3, 4, ... */
+	size_t nfds;
+	int exe_fd;              /* > 0: executed instead of argv[0] */
+	int64_t memory_limit_mb; /* RLIMIT_DATA, 0 none */
+};
+
+struct jail {
+	pid_t pid;      /* of the stub, process 1 of the jail */
+	int pidfd;      /* readable when the whole jail is gone */
+	int exec_errno; /* not 0: argv[0] could not be executed, and there is no process */
+	void *stack;
+};
+
+struct jail_status {
+	int code;   /* exit status, or 128 + signal */
+	int signal; /* 0 when it exited */
+};
+
+int jail_spawn(struct jails *j, const struct jail_spec *spec, struct jail *out, struct err *err) CHECKED;
+void jail_kill(const struct jail *j);
+int jail_reap(struct jail *j, struct jail_status *out, struct err *err) CHECKED; /* waits; closes the pidfd */
+
+#endif

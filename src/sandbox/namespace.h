@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* namespace: making namespaces and the identity inside them.
+ *
+ * Shape    ns_clone starts a child as the first process of new namespaces; the child calls ns_map_self,
+ *          ns_lo_up, and later ns_lock.
+ * Errors   A kernel that refuses user namespaces: -ERR_UNSUPPORTED with the reason and remedy from
+ *          sandbox/probe.h in the hint.
+ * Source   namespaces(7), user_namespaces(7), clone(2).
+ */
+#ifndef SANDBOX_NAMESPACE_H
+#define SANDBOX_NAMESPACE_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/* True root: uid 0 of the first user namespace, not a uid 0 that somebody mapped. */
+bool ns_is_real_root(void);
+
+/* Like fork, into new namespaces (CLONE_NEW*). 0 in the child; the pid and a pidfd in the parent. */
+int ns_clone(unsigned long flags, pid_t *pid, int *pidfd, struct err *err) CHECKED;
+/* setgroups deny, then one line each: this uid and gid, unchanged. In the child, before id changes. */
+int ns_map_self(uid_t uid, gid_t gid, struct err *err) CHECKED;
+int ns_lo_up(struct err *err) CHECKED;
+/* A second user namespace and a mount namespace in it: every mount made before is locked for good. */
+int ns_lock(uid_t uid, gid_t gid, struct err *err) CHECKED;
+/* user.max_user_namespaces = 0 in our own user namespace; best effort, needs a writable /proc/sys. */
+void ns_no_more_users(void);
+
+#endif

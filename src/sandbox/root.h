@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* root: builds the directory tree that is all a cell can ever see.
+ *
+ * Shape    On the host: root_pin resolves and remembers every source. In the new mount namespace:
+ *          root_build makes the tree, moves into it and lets go of the old one.
+ * Memory   Everything lives in the arena that is passed to root_pin.
+ * Errors   The step, the path and the kernel's answer; a hint where the cause is known. Nothing is ever
+ *          created on the host.
+ * Source   open_tree(2), mount_setattr(2), move_mount(2), openat2(2), pivot_root(2).
+ */
+#ifndef SANDBOX_ROOT_H
+#define SANDBOX_ROOT_H
+
+#include "sandbox/policy.h"
+
+struct root_spec {
+	const char *workspace;
+	struct policy_list ro_paths, rw_paths, tool_paths, hide_paths, protect_paths;
+	bool workspace_noexec;  /* the git cell */
+	bool workspace_ro;
+	bool host_network;      /* then resolv.conf and hosts are the host's */
+	uid_t uid;              /* inside; what the synthesised passwd names */
+	gid_t gid;
+	bool idmap;             /* started as root: the workspace and grants are mapped from uid 0 to uid */
+	int64_t tmp_mb, shm_mb; /* 0: 1024 and 256 */
+};
+
+struct root;
+
+int root_pin(const struct root_spec *spec, struct arena *mem, struct root **out, struct err *err) CHECKED;
+int root_build(struct root *r, struct err *err) CHECKED;
+/* After root_build: false when /proc could not be mounted and is empty. */
+bool root_has_proc(const struct root *r);
+/* The read-only empty file and directory that masks are made of, inside the new root. */
+#define ROOT_MASK_FILE "/.mask/file"
+#define ROOT_MASK_DIR  "/.mask/dir"
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* seccomp: which system calls a process may make, one table per role.
+ *
+ * Shape    seccomp_build compiles a profile into a filter, seccomp_enter installs it. Build once, enter in
+ *          every child.
+ * Memory   The filter is inline.
+ * Errors   -ERR_UNSUPPORTED on a machine without a table (x86_64 and aarch64 have one).
+ * Units    A refused call answers EPERM; a call unknown to us ENOSYS, so that libraries fall back;
+ *          a call of a foreign architecture kills the process.
+ * Source   seccomp(2); docs/sandbox.md, "System calls".
+ */
+#ifndef SANDBOX_SECCOMP_H
+#define SANDBOX_SECCOMP_H
+
+#include "base/err.h"
+
+#include <linux/filter.h>
+
+enum seccomp_profile {
+	/* closed world, deny-list: runs programs we did not write */
+	SECCOMP_COMMAND,
+	SECCOMP_COMMAND_HARDENED, /* no namespaces around it: no socket, no metadata of others */
+	SECCOMP_COMMAND_HOSTNET,  /* hardened with the host's network */
+	SECCOMP_GIT,              /* command without sockets */
+	SECCOMP_INDEX,            /* our index worker: command without sockets; it narrows itself */
+	SECCOMP_ZYGOTE,           /* deny-list less what making jails needs */
+	/* allow-lists: our own programs, entered by themselves */
+	SECCOMP_STUB,     /* pid 1 of a jail: waits and dies */
+	SECCOMP_AGENT,
+	SECCOMP_WORKER,   /* index worker, after its start */
+	SECCOMP_MONITOR,
+	SECCOMP_RECORDER,
+	SECCOMP_CLIENT,   /* AF_UNIX sockets only */
+	SECCOMP_CLIENT_OPEN, /* agent_network = open: dials directly */
+	SECCOMP_BROKER,   /* inet sockets */
+	SECCOMP_VIEW,
+	SECCOMP_VIEW_WEB, /* accepts on a listening socket it already has */
+	SECCOMP_COUNT
+};
+
+#define SECCOMP_INSNS_MAX 640
+
+struct seccomp_filter {
+	uint16_t n;
+	struct sock_filter insn[SECCOMP_INSNS_MAX];
+};
+
+int seccomp_build(enum seccomp_profile profile, struct seccomp_filter *out, struct err *err) CHECKED;
+int seccomp_enter(const struct seccomp_filter *f, struct err *err) CHECKED; /* needs NO_NEW_PRIVS */
+const char *seccomp_name(enum seccomp_profile profile);
+/* What the table says about one call with these arguments: 0 allowed, an errno, or -1 kills. Interprets
+ * the compiled filter, so tests compare tables with what the kernel would run. */
+int seccomp_judge(const struct seccomp_filter *f, uint32_t arch, int nr, const uint64_t args[6]);
+
+#endif
