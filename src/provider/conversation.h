@@ -39,14 +39,14 @@ int conversation_set_prompt(struct conversation *c, struct str system, struct st
 /* Each adds one message. Text is cleaned: invalid UTF-8, NUL and lone surrogates become U+FFFD. */
 int conversation_add_user(struct conversation *c, struct str text, struct err *err) CHECKED;
 
-struct tool_outcome {
+struct call_result {
 	struct str call_id;
 	struct str text;
 	bool is_error;
 };
 
 /* Results in call order, then notices as text; one user message. Notices that are empty are left out. */
-int conversation_add_results(struct conversation *c, const struct tool_outcome *results, size_t nresults,
+int conversation_add_results(struct conversation *c, const struct call_result *results, size_t nresults,
 	const struct str *notices, size_t nnotices, struct err *err) CHECKED;
 
 /* A whole message as text: reply.message, or one loaded from the record. Checked, and a notice that
