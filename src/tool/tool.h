@@ -24,6 +24,7 @@ enum tool_mode { MODE_RUN = 1 << 0, MODE_PLAN = 1 << 1, MODE_ASK = 1 << 2, MODE_
 enum tool_effect {
 	EFFECT_NONE,    /* reads */
 	EFFECT_EDIT,    /* changes files of the workspace */
+	EFFECT_VERIFY,  /* runs the gate: as COMMAND, and withheld when there is none */
 	EFFECT_COMMAND, /* runs a program in a jail; withheld when sandbox.run_commands is "no" */
 	EFFECT_FINISH,  /* asks to end the run; the loop decides */
 };
@@ -42,7 +43,9 @@ struct job_request {
 struct job_result {
 	enum job_end why;
 	int code;
-	struct str out, errs;    /* clipped as asked, raw bytes, in the caller's arena */
+	/* Raw bytes in the caller's arena: the first keep_head and the last keep_tail of the stream, side by
+	 * side. When total > n the gap lies at keep_head; nothing marks it. */
+	struct str out, errs;
 	uint64_t out_total, errs_total;
 	int64_t wall_ms;
 	struct str note;         /* why it was denied, refused or lost */
@@ -102,6 +105,8 @@ struct tool {
 	size_t nfields, size;
 	unsigned modes;
 	enum tool_effect effect;
+	/* Writes one JSON object. A failure becomes {"error": err->msg}; a tool that has more to say than an
+	 * err holds writes that object itself, sets oc->ok to false and returns 0. */
 	int (*run)(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc, struct err *err);
 };
 
@@ -116,6 +121,9 @@ int tool_call(struct tool_ctx *ctx, struct str name, struct str args, struct buf
 
 /* [{"name":...,"description":...,"input_schema":{...}},...] of the exposed tools. */
 int tools_schema(const struct tool_ctx *ctx, struct buf *out, struct err *err) CHECKED;
+
+/* docs/tools.md, whole: a test compares the file with it. */
+int tools_print_reference(struct buf *out, struct err *err) CHECKED;
 
 /* The index worker, `agent6 --role index`: reads one request on stdin, writes JSON lines to stdout. */
 int role_index_main(void);
