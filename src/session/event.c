@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "session/event.h"
+
+#define S(name)  { name, EVENT_STR, false }
+#define SO(name) { name, EVENT_STR, true }
+#define I(name)  { name, EVENT_INT, false }
+#define IO(name) { name, EVENT_INT, true }
+#define N(name)  { name, EVENT_NUM, false }
+#define NO(name) { name, EVENT_NUM, true }
+#define B(name)  { name, EVENT_BOOL, false }
+#define BO(name) { name, EVENT_BOOL, true }
+#define L(name)  { name, EVENT_STRS, false }
+#define LO(name) { name, EVENT_STRS, true }
+#define A(name)  { name, EVENT_LIST, false }
+#define AO(name) { name, EVENT_LIST, true }
+#define O(name)  { name, EVENT_OBJ, false }
+#define OO(name) { name, EVENT_OBJ, true }
+
+#define X(row, type, flags, ...) static const struct event_field fields_##row[] = { __VA_ARGS__ };
+EVENT_TYPES(X)
+#undef X
+
+static const struct event_type types[] = {
+#define X(row, type, flags, ...) [EVENT_##row] = { type, flags, fields_##row, COUNT(fields_##row) },
+	EVENT_TYPES(X)
+#undef X
+};
+_Static_assert(COUNT(types) == EVENT_COUNT, "every event has its row");
+
+static const char *const kind_words[] = {
+	[EVENT_STR] = "a string", [EVENT_INT] = "an integer", [EVENT_NUM] = "a number",
+	[EVENT_BOOL] = "true or false", [EVENT_STRS] = "a list of strings", [EVENT_LIST] = "a list",
+	[EVENT_OBJ] = "an object",
+};
+
+const struct event_type *event_at(enum event_id id)
+{
+	BUG_IF(id >= EVENT_COUNT);
+	return &types[id];
+}
+
+enum event_id event_id_of(struct str type)
+{
+	for (size_t i = 0; i < EVENT_COUNT; i++)
+		if (str_eqz(type, types[i].type))
+			return (enum event_id)i;
+	return EVENT_COUNT;
+}
+
+const struct event_type *event_find(struct str type)
+{
+	enum event_id id = event_id_of(type);
+
+	return id < EVENT_COUNT ? &types[id] : NULL;
+}
+
+static bool all_strings(const json_t *list)
+{
+	size_t n = json_array_size(list);
+
+	for (size_t i = 0; i < n; i++)
+		if (!json_is_string(json_array_get(list, i)))
+			return false;
+	return true;
+}
+
+static bool fits(enum event_kind kind, const json_t *v)
+{
+	switch (kind) {
+	case EVENT_STR:
+		return json_is_string(v);
+	case EVENT_INT:
+		return json_is_integer(v);
+	case EVENT_NUM:
+		return json_is_number(v);
+	case EVENT_BOOL:
+		return json_is_boolean(v);
+	case EVENT_STRS:
+		return json_is_array(v) && all_strings(v);
+	case EVENT_LIST:
+		return json_is_array(v);
+	case EVENT_OBJ:
+		return json_is_object(v);
+	}
+	return false;
+}
+
+static int no_other_field(const struct event_type *t, const json_t *fields, struct err *err)
+{
+	const char *key;
+	const json_t *value;
+
+	json_object_foreach((json_t *)fields, key, value) {
+		size_t i = 0;
+
+		while (i < t->nfields && strcmp(t->fields[i].name, key) != 0)
+			i++;
+		if (i == t->nfields)
+			return err_set(err, ERR_INVALID, "%s: \"%.64s\" is not a field of it", t->type, key);
+	}
+	return 0;
+}
+
+int event_check(const struct event_type *t, const json_t *fields, struct err *err)
+{
+	size_t seen = 0;
+
+	if (!json_is_object(fields))
+		return err_set(err, ERR_INVALID, "%s: the fields are not an object", t->type);
+	for (size_t i = 0; i < t->nfields; i++) {
+		const struct event_field *f = &t->fields[i];
+		const json_t *v = json_object_get(fields, f->name);
+
+		seen += v != NULL;
+		if (!v || json_is_null(v)) {
+			if (!f->optional)
+				return err_set(err, ERR_INVALID, "%s: \"%s\" is missing", t->type, f->name);
+			continue;
+		}
+		if (!fits(f->kind, v))
+			return err_set(err, ERR_INVALID, "%s: \"%s\" is not %s", t->type, f->name,
+				kind_words[f->kind]);
+	}
+	return seen == json_object_size(fields) ? 0 : no_other_field(t, fields, err);
+}
