@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* gitbox: git for host-side commands (`runs diff`, `runs commits`, `runs merge`), in a git cell of its own.
+ *
+ * Shape    gitbox_open starts agent6-jail --zygote for one repository; gitbox_host for git/repo.h;
+ *          gitbox_close ends it and everything in it.
+ * Errors   What the cell said, with its hint.
+ */
+#ifndef APP_GITBOX_H
+#define APP_GITBOX_H
+
+#include "git/discover.h"
+#include "git/repo.h"
+
+struct gitbox_spec {
+	const struct discovered *repo;
+	const char *jail_bin;      /* path of agent6-jail */
+	enum policy_profile profile;
+	int64_t root_as_uid;
+	const char *name, *email;  /* identity for commits; NULL: none, commits then fail */
+	const char *run_id;        /* whose branch may be dropped; NULL: none */
+	bool may_merge;
+};
+
+struct gitbox;
+
+/* What a git cell for this repository looks like; the monitor uses it for the run's own git zygote too. */
+int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote_spec *out, struct err *err) CHECKED;
+int gitbox_open(const struct gitbox_spec *spec, struct gitbox **out, struct err *err) CHECKED;
+const struct git_host *gitbox_host(struct gitbox *b);
+void gitbox_close(struct gitbox *b);
+static inline void gitbox_close_ptr(struct gitbox **b)
+{
+	gitbox_close(*b);
+}
+#define auto_gitbox CLEANUP(gitbox_close_ptr)
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* discover: finds the repository around a directory by reading, without running git.
+ *
+ * Shape    discover_repo from a directory upward; the first `.git` that is a repository wins.
+ * Memory   Paths are absolute, canonical, and live in the arena.
+ * Errors   -ERR_NOENT when there is none up to the root. A `.git` that is there but broken is
+ *          -ERR_INVALID and says what is wrong with it.
+ * Source   gitrepository-layout(5).
+ */
+#ifndef GIT_DISCOVER_H
+#define GIT_DISCOVER_H
+
+#include "base/arena.h"
+
+struct discovered {
+	const char *top;        /* the work tree */
+	const char *dot_git;    /* top/.git: a directory, a file, or a link */
+	const char *git_dir;    /* HEAD and index */
+	const char *common_dir; /* objects, refs and config; equal to git_dir unless a linked worktree */
+	bool is_link, is_file;  /* what dot_git is; neither: a directory */
+};
+
+int discover_repo(const char *from, struct arena *mem, struct discovered *out, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* repo: what we read from a repository and what we add to it.
+ *
+ * Shape    repo_open over a git_host (the agent's channel to the git zygote, or app/gitbox.h on the host), then
+ *          the calls below; one handle per run, it remembers the run's own index.
+ *          HEAD, the person's index and the checkout are never touched, except by repo_merge of a checked-out
+ *          branch, and there only files that still are what the old tip says.
+ * Memory   Results live in the arena that is passed in. Names are bytes, relative to the work tree.
+ * Errors   git's own complaint in one line, with what was being done. -ERR_CONFLICT when a ref moved under us.
+ * Source   docs/git.md.
+ */
+#ifndef GIT_REPO_H
+#define GIT_REPO_H
+
+#include "fmt/field.h"
+#include "git/gitop.h"
+
+#define REPO_BIG_FILE (64u << 20) /* larger files are left out of steps, and named */
+
+struct git_result {
+	int code; /* exit status */
+	struct str out, errs;
+};
+
+/* Runs one operation to its end. -ERR_... when it could not be run at all; a git that failed is a result. */
+struct git_host {
+	void *self;
+	int (*run)(void *self, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
+		struct git_result *out, struct err *err);
+};
+
+struct repo;
+
+/* workspace_fd: the top of the work tree, borrowed. run_id: "" when nothing will be recorded. */
+int repo_open(const struct git_host *host, int workspace_fd, struct str run_id, struct repo **out, struct err *err)
+	CHECKED;
+void repo_close(struct repo *r);
+
+struct repo_head {
+	bool unborn;       /* the branch has no commit yet; sha is empty */
+	struct str sha;
+	struct str branch; /* "main"; empty: detached */
+};
+
+struct repo_status {
+	struct repo_head head;
+	struct str_list dirty;      /* tracked files that differ from HEAD, staged or not, without submodules */
+	struct str_list untracked;  /* every file, ignored ones left out; nested repositories end in '/' */
+	bool unmerged;              /* a merge or rebase stopped at a conflict */
+};
+
+int repo_head(struct repo *r, struct arena *mem, struct repo_head *out, struct err *err) CHECKED;
+int repo_status(struct repo *r, struct arena *mem, struct repo_status *out, struct err *err) CHECKED;
+/* At most max tracked files; total says how many there are. */
+int repo_files(struct repo *r, size_t max, struct arena *mem, struct str_list *out, size_t *total, struct err *err)
+	CHECKED;
+
+struct repo_commit {
+	struct str sha, subject;
+	int64_t time_s; /* author's */
+};
+/* Commits reachable from `to` but not from `from` (may be empty), newest first, at most max. */
+int repo_commits(struct repo *r, struct str from, struct str to, size_t max, struct arena *mem,
+	struct repo_commit **out, size_t *n, struct err *err) CHECKED;
+
+/* rev: an object name, "HEAD", "refs/heads/NAME" or "refs/agent6/ID/head". Found 1, absent 0. */
+int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str *sha, struct err *err) CHECKED;
+int repo_branch_exists(struct repo *r, struct str name, struct err *err) CHECKED; /* 1, 0 */
+int repo_is_ancestor(struct repo *r, struct str a, struct str b, struct err *err) CHECKED; /* 1, 0 */
+/* An empty `from` is the empty tree. */
+int repo_diff(struct repo *r, struct str from, struct str to, const struct str_list *paths, struct arena *mem,
+	struct str *patch, struct err *err) CHECKED;
+int repo_diff_stat(struct repo *r, struct str from, struct str to, const struct str_list *paths, struct arena *mem,
+	struct str *text, struct err *err) CHECKED;
+
+struct repo_step {
+	struct str base;              /* commit the run started at; empty: the branch was unborn */
+	const struct str_list *skip;  /* untracked when the run started; NULL: none */
+	struct str message;           /* whole, with its trailer */
+	bool branch;                  /* refs/heads/agent6/<id> moves along */
+	uint64_t big_file;            /* 0: REPO_BIG_FILE */
+};
+struct repo_stepped {
+	bool committed;         /* false: the tree is what the chain already has */
+	struct str sha, parent; /* the chain's tip afterwards and before; empty: none */
+	struct str_list paths;  /* what was looked at */
+	struct str_list left_out; /* "name: why" */
+};
+/* Everything that changed in the work tree becomes one commit on the run's chain. Identity comes from the
+ * environment of the git zygote. */
+int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena *mem, struct repo_stepped *out,
+	struct err *err) CHECKED;
+/* Whether a step would have something to commit; message is not needed. 1, 0. */
+int repo_is_changed(struct repo *r, const struct repo_step *step, struct err *err) CHECKED;
+
+enum repo_how { REPO_SQUASH, REPO_MERGE, REPO_FF };
+enum repo_outcome {
+	REPO_MERGED,
+	REPO_NOOP,      /* already contained, or the same content */
+	REPO_CONFLICTS, /* paths says where; nothing moved */
+	REPO_DIVERGED,  /* ff only: the target moved */
+};
+struct repo_merge {
+	struct str from; /* rev */
+	struct str into; /* branch name, "main" */
+	enum repo_how how;
+	struct str message;
+};
+struct repo_merged {
+	enum repo_outcome outcome;
+	struct str sha, old;   /* the target's tip now and before */
+	struct str_list paths; /* conflicts; or files of the checkout that were not brought forward */
+	bool checked_out;      /* the target is what HEAD names */
+};
+int repo_merge(struct repo *r, const struct repo_merge *m, struct arena *mem, struct repo_merged *out,
+	struct err *err) CHECKED;
+/* Removes the branch agent6/<id> of this handle's run if it is still at `old`. */
+int repo_drop_branch(struct repo *r, struct str old, struct err *err) CHECKED;
+
+#endif

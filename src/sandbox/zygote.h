@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* zygote: the process that stands in a cell and starts jails there, on request.
+ *
+ * Shape    The monitor starts `agent6-jail --zygote` with descriptor 3 = its channel to the zygote, 4 = the
+ *          zygote's end of the channel to whoever asks for jobs (the agent), 5 = the agent6 program (command
+ *          zygote only). It sends one WIRE_CEILING, a sealed memfd from zygote_spec_encode, and gets
+ *          WIRE_CELL_READY or WIRE_CELL_FAIL. From then on src/fmt/wire.h says everything.
+ *          Job numbers of one asker must grow: a number is never used twice, so that a verdict can never
+ *          meet another command than the one that was shown.
+ * Memory   Decoded specs live in the arena.
+ * Errors   A peer that breaks a rule is dropped: the monitor's fault ends the zygote, the asker's ends its
+ *          jobs and the agent. End of file on either channel does the same.
+ * Units    Milliseconds.
+ * Source   docs/architecture.md, "The cell and the zygote".
+ */
+#ifndef SANDBOX_ZYGOTE_H
+#define SANDBOX_ZYGOTE_H
+
+#include "fmt/wire.h"
+#include "sandbox/policy.h"
+
+#define ZYGOTE_JOBS_MAX  16
+#define ZYGOTE_BYTES_MAX (1024 * 1024)
+#define ZYGOTE_HOME      "/tmp/agent6-home" /* HOME of commands, made in the cell */
+#define ZYGOTE_GIT_INDEX "/tmp/agent6.index" /* the git cell's own index */
+
+enum zygote_kind { ZYGOTE_COMMAND, ZYGOTE_GIT };
+
+struct zygote_limit { /* of one class; a class that is not listed cannot be asked for */
+	enum job_class class;
+	int64_t timeout_ms; /* the most a job may ask for, and what it gets when it asks for 0; 0: none */
+	bool ask;           /* the monitor is asked before each job */
+};
+
+struct zygote_spec {
+	enum zygote_kind kind;
+	/* What the cell is. cwd is the workspace (for git: the top of the work tree), env what every job gets.
+	 * Command cell: the git directory, the common directory and a .git file stand in extra_protect_paths (and
+	 * in extra_ro_paths when outside the workspace). Git cell: git_cell is set and they stand in
+	 * extra_rw_paths when outside. */
+	struct sandbox_policy policy;
+	struct zygote_limit limits[8];
+	size_t nlimits;
+	/* git cell */
+	const char *git_dir, *common_dir; /* absolute; equal unless this is a linked worktree */
+	const char *run_id;               /* whose refs may be moved; "" for none */
+	bool may_merge;                   /* operations on the person's branches: never for an agent */
+};
+
+int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err *err) CHECKED;
+int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *out, struct err *err) CHECKED;
+
+/* A WIRE_GIT request, to be turned into words by the git room, which lies above this one. */
+struct zygote_git_request {
+	uint8_t op;
+	const struct str *args;
+	size_t nargs;
+	bool has_stdin;
+	const char *work_tree, *git_dir, *common_dir, *index, *run_id;
+	bool may_merge;
+};
+struct zygote_words {
+	const char *const *argv; /* NULL ended */
+	const char *const *env;  /* NULL ended, without the spec's own env */
+};
+typedef int zygote_git_fn(const struct zygote_git_request *rq, struct arena *mem, struct zygote_words *out,
+	struct err *err);
+
+/* `agent6-jail --zygote`: returns an exit status. git is gitop_words of git/gitop.h. */
+int zygote_main(zygote_git_fn *git);
+
+#endif
