@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* agent6: the one program a person types, and most of its roles. */
+#include "ui/cli/args.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a failure means to the shell. Everything a person can mend is 2. */
+static const struct {
+	enum err_code code;
+	int status;
+} statuses[] = {
+	{ ERR_SYS, 1 },     { ERR_CLOSED, 1 },  { ERR_TIMEOUT, 1 },   { ERR_REMOTE, 1 },
+	{ ERR_PROTOCOL, 1 }, { ERR_STOPPED, 130 },
+};
+
+static int status_of(int r)
+{
+	for (size_t i = 0; i < COUNT(statuses); i++)
+		if (r == -(int)statuses[i].code)
+			return statuses[i].status;
+	return 2;
+}
+
+static bool truthy(const char *v)
+{
+	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
+}
+
+static int check_root(const struct command *c, const struct command_ctx *ctx, struct err *err)
+{
+	int r;
+
+	if (geteuid() != 0 || c->needs_no_root_check)
+		return 0;
+	if (ctx->allow_root) {
+		cli_note("running as root: commands run as an unprivileged id, files stay root's");
+		return 0;
+	}
+	r = err_set(err, ERR_DENIED, "agent6 does not run as root");
+	err_hint(err, "use an ordinary user; or say --allow-root (or AGENT6_ALLOW_ROOT=1) if you mean it");
+	return r;
+}
+
+static int print_help(const struct command *c, struct err *err)
+{
+	auto_buf struct buf out = BUF_MAX(64 * 1024);
+
+	TRY(c ? help_command(c, &out, err) : help_all(&out, err));
+	cli_out(STR_FMT, STR_ARG(buf_str(&out)));
+	return 0;
+}
+
+static bool wants_help(struct args_words words)
+{
+	for (size_t i = 0; i < words.n && strcmp(words.p[i], "--") != 0; i++)
+		if (strcmp(words.p[i], "--help") == 0 || strcmp(words.p[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+static int run_command_line(struct args_words words, struct command_ctx *ctx, struct err *err)
+{
+	const struct command *c;
+
+	TRY(args_global(&words, ctx, err));
+	if (words.n == 0 || strcmp(words.p[0], "--help") == 0 || strcmp(words.p[0], "-h") == 0)
+		return print_help(NULL, err);
+	if (strcmp(words.p[0], "--version") == 0) {
+		cli_out("agent6 %s\n", AGENT6_VERSION);
+		return 0;
+	}
+	TRY(args_command(&words, &c, err));
+	if (wants_help(words))
+		return print_help(c, err);
+
+	void *args = arena_alloc(ctx->mem, c->size);
+	TRY(args_decode(c, words, ctx, args, err));
+	TRY(check_root(c, ctx, err));
+	return c->run(ctx, args, err);
+}
+
+int main(int argc, char **argv)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct command_ctx ctx = { .mem = mem, .allow_root = truthy(getenv("AGENT6_ALLOW_ROOT")) };
+	struct err err = { 0 };
+	int r;
+
+	r = run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);
+	if (r < 0) {
+		report_err(&err);
+		r = status_of(r);
+	}
+	if (fflush(stdout) != 0)
+		return r == 0 ? 1 : r;
+	return r;
+}

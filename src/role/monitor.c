@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "role/monitor_priv.h"
+
+#include "fmt/json.h"
+#include "sandbox/confine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STOP_GRACE_MS  5000 /* after "stop now" the agent gets this long to say how it ended */
+#define CLOSE_GRACE_MS 3000 /* after the record is closed, before what is left is killed */
+
+/* ---- sending ---- */
+
+int monitor_send(struct monitor *m, enum peer_id to, uint16_t type, const struct buf *body, struct err *err)
+{
+	struct member *p = &m->members[to];
+	int r;
+
+	if (p->peer.chan < 0)
+		return 0; /* it is gone, and that was seen */
+	r = chan_send(p->peer.chan, type, body ? buf_str(body) : STR(""), NULL, 0, err);
+	if (r == -ERR_BUSY) { /* it does not read: nobody may hold the monitor up */
+		shutdown(p->peer.chan, SHUT_RDWR);
+		return 0;
+	}
+	return r == -ERR_CLOSED ? 0 : r; /* its end of file is handled where it is read */
+}
+
+int monitor_note(struct monitor *m, const char *event, struct str json, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY);
+
+	if (m->lost)
+		return 0;
+	pack_u8(&b, RECORD_EVENT);
+	pack_u32(&b, 0);
+	pack_str(&b, str_from(event));
+	pack_str(&b, json);
+	TRY(pack_ok(&b, err));
+	return monitor_send(m, PEER_RECORDER, WIRE_NOTE, &b, err);
+}
+
+/* ---- the end ---- */
+
+static int kill_rest(void *self, uint32_t events, struct err *err)
+{
+	struct monitor *m = self;
+
+	(void)events;
+	(void)err;
+	for (int i = 0; i < PEER_COUNT; i++)
+		if (m->members[i].peer.proc.pid > 0 && (i != PEER_VIEW || m->end->discard))
+			proc_kill(&m->members[i].peer.proc, SIGKILL);
+	return 0;
+}
+
+static bool anybody_left(const struct monitor *m)
+{
+	for (int i = 0; i < PEER_COUNT; i++)
+		if (m->members[i].peer.proc.pid > 0)
+			return true;
+	return false;
+}
+
+static void drop_chan(struct monitor *m, enum peer_id id)
+{
+	struct member *p = &m->members[id];
+
+	if (p->peer.chan < 0)
+		return;
+	loop_unwatch(m->loop, p->peer.chan);
+	peer_close(&p->peer);
+}
+
+/* The record is closed, or there is none: everybody goes. The view ends by itself when it has shown the
+ * last event, however slow the terminal is. */
+static int close_all(struct monitor *m, struct err *err)
+{
+	if (m->state == MON_CLOSING)
+		return 0;
+	m->state = MON_CLOSING;
+	for (int i = 0; i < PEER_COUNT; i++)
+		if (i != PEER_VIEW || m->end->discard || m->lost)
+			drop_chan(m, i);
+	if (!anybody_left(m))
+		loop_quit(m->loop);
+	return loop_after(m->loop, CLOSE_GRACE_MS, kill_rest, m, err);
+}
+
+static int end_run(struct monitor *m, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(16);
+
+	if (m->state != MON_RUNNING)
+		return 0;
+	ask_give_up(m);
+	m->state = MON_ENDING;
+	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_STOP_ALL, NULL, err));
+	TRY(monitor_send(m, PEER_GIT, WIRE_STOP_ALL, NULL, err));
+	if (m->lost || m->members[PEER_RECORDER].peer.proc.pid <= 0)
+		return close_all(m, err);
+	pack_u8(&b, m->end->discard);
+	TRY(monitor_send(m, PEER_RECORDER, WIRE_CLOSE, &b, err));
+	return loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err);
+}
+
+/* The run ends without the agent having said how: the monitor writes the last event itself. */
+static int end_badly(struct monitor *m, const char *reason, const char *why, int code, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(2048);
+
+	if (m->state != MON_RUNNING)
+		return 0;
+	m->end->exit_code = code;
+	snprintf(m->end->reason, sizeof(m->end->reason), "%s", reason);
+	snprintf(m->end->message, sizeof(m->end->message), "%s", why);
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "reason", str_from(reason), err));
+	TRY(json_add_member(&b, "message", str_from(why), err));
+	TRY(buf_addf(&b, err, ",\"iterations\":0,\"all_passed\":null,\"exit_code\":%d}", code));
+	TRY(monitor_note(m, "run.end", buf_str(&b), err));
+	return end_run(m, err);
+}
+
+/* ---- requests ---- */
+
+static int on_done(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	uint8_t code = unpack_u8(&u);
+	bool discard = unpack_u8(&u) != 0;
+	struct str reason = unpack_str(&u), message = unpack_str(&u);
+
+	(void)from;
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_DONE does not decode");
+	m->done = true;
+	m->end->exit_code = code;
+	m->end->discard = discard;
+	snprintf(m->end->reason, sizeof(m->end->reason), STR_FMT, STR_ARG(reason));
+	snprintf(m->end->message, sizeof(m->end->message), STR_FMT, STR_ARG(message));
+	return end_run(m, err);
+}
+
+static int on_agent_exit(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t code = unpack_u32(&u), sig = unpack_u32(&u);
+	char why[96];
+
+	(void)from;
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_AGENT_EXIT does not decode");
+	if (m->done)
+		return 0;
+	if (m->interrupts > 1)
+		return end_badly(m, "interrupted", "stopped by the operator", 130, err);
+	if (sig != 0)
+		snprintf(why, sizeof(why), "the agent was killed by signal %u", sig);
+	else
+		snprintf(why, sizeof(why), "the agent ended with status %u and did not say why", code);
+	return end_badly(m, "crashed", why, 1, err);
+}
+
+static int on_lost(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	struct str why = unpack_str(&u);
+
+	(void)from;
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_LOST_UP does not decode");
+	m->lost = true;
+	m->end->exit_code = 1;
+	snprintf(m->end->reason, sizeof(m->end->reason), "record_lost");
+	snprintf(m->end->message, sizeof(m->end->message), "the record cannot be written: " STR_FMT, STR_ARG(why));
+	/* The agent was told too and stops by itself; if it does not, its deadline is ours. */
+	return monitor_stop(m, STOP_NOW, "record", err);
+}
+
+static int on_job_end(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t job = unpack_u32(&u);
+
+	(void)err;
+	/* A job that died while its approval was still open needs no answer any more. */
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		struct pending *p = &m->pending[i];
+
+		if (p->used && !p->question && p->number == job && p->from == from->id)
+			p->used = false;
+	}
+	return 0;
+}
+
+static int ignore(struct monitor *m, struct member *from, struct err *err)
+{
+	(void)m;
+	(void)from;
+	(void)err;
+	return 0;
+}
+
+/* Everything that may be asked of the monitor while a run is on. What is not here ends its sender. */
+static const struct {
+	enum wire_type type;
+	int (*serve)(struct monitor *m, struct member *from, struct err *err);
+} requests[] = {
+	{ WIRE_APPROVE, ask_approval },
+	{ WIRE_ASK, ask_question },
+	{ WIRE_DONE, on_done },
+	{ WIRE_JOB_END, on_job_end },
+	{ WIRE_AGENT_EXIT, on_agent_exit },
+	{ WIRE_AGENT_UP, ignore },
+	{ WIRE_LOST_UP, on_lost },
+};
+
+/* ---- peers: messages, ends of file, deaths ---- */
+
+/* Whose end means what. A run without its jail, its record or its client cannot go on. */
+static const struct {
+	enum peer_id id;
+	const char *reason, *why;
+} deaths[] = {
+	{ PEER_ZYGOTE, "jail_lost", "the process that runs commands died" },
+	{ PEER_GIT, "jail_lost", "the process that runs git died" },
+	{ PEER_RECORDER, "record_lost", "the process that writes the record died" },
+	{ PEER_CLIENT, "provider_error", "the process that talks to the provider died" },
+	{ PEER_BROKER, "provider_error", "the process that reaches the network died" },
+};
+
+static int peer_gone(struct monitor *m, struct member *p, struct err *err)
+{
+	if (p->id == PEER_RECORDER && m->state == MON_ENDING)
+		return close_all(m, err);
+	if (p->id == PEER_RECORDER)
+		m->lost = true;
+	if (m->state != MON_RUNNING)
+		return 0;
+	for (size_t i = 0; i < COUNT(deaths); i++)
+		if (deaths[i].id == p->id)
+			return end_badly(m, deaths[i].reason, deaths[i].why, 1, err);
+	/* The agent's end of file: the zygote reports its exit next. A front-end may die without harm. */
+	return 0;
+}
+
+static int broke_rule(struct monitor *m, struct member *p, struct err *err)
+{
+	char why[256];
+
+	snprintf(why, sizeof(why), "the %s broke a rule of its channel: %.180s", p->name, err->msg);
+	drop_chan(m, p->id);
+	if (p->peer.proc.pid > 0)
+		proc_kill(&p->peer.proc, SIGKILL);
+	return end_badly(m, "protocol", why, 1, err);
+}
+
+static int serve(struct monitor *m, struct member *p, struct err *err)
+{
+	TRY(wire_check(p->link, WIRE_UP, m->msg->type, m->msg->body.n, m->msg->nfds, err));
+	for (size_t i = 0; i < COUNT(requests); i++)
+		if (requests[i].type == m->msg->type)
+			return requests[i].serve(m, p, err);
+	return err_set(err, ERR_PROTOCOL, "%s is not asked while a run is on", wire_name(m->msg->type));
+}
+
+static int on_readable(void *self, uint32_t events, struct err *err)
+{
+	struct member *p = self;
+	struct monitor *m = p->mon;
+	int r;
+
+	(void)events;
+	if (p->peer.chan < 0)
+		return 0;
+	r = chan_recv(p->peer.chan, m->msg, err);
+	if (r == -ERR_BUSY)
+		return 0;
+	if (r == -ERR_CLOSED) {
+		drop_chan(m, p->id);
+		return peer_gone(m, p, err);
+	}
+	if (r == 0) {
+		r = serve(m, p, err);
+		chan_msg_fini(m->msg);
+	}
+	return r == -ERR_PROTOCOL ? broke_rule(m, p, err) : r;
+}
+
+static int on_exit_of(void *self, uint32_t events, struct err *err)
+{
+	struct member *p = self;
+	struct monitor *m = p->mon;
+	struct proc_status st;
+
+	(void)events;
+	loop_unwatch(m->loop, p->peer.proc.pidfd);
+	TRY(proc_wait(&p->peer.proc, &st, err));
+	p->peer.proc = (struct proc){ 0, -1 };
+	/* What it said last may still be in its channel; the end of file there is what counts. */
+	if (p->peer.chan < 0)
+		TRY(peer_gone(m, p, err));
+	if (m->state == MON_CLOSING && !anybody_left(m))
+		loop_quit(m->loop);
+	return 0;
+}
+
+/* ---- the operator ---- */
+
+static int stop_overdue(void *self, uint32_t events, struct err *err)
+{
+	struct monitor *m = self;
+
+	(void)events;
+	if (m->state != MON_RUNNING)
+		return 0;
+	/* The agent does not answer. Its cell dies with the zygote. */
+	if (m->lost) {
+		if (m->members[PEER_ZYGOTE].peer.proc.pid > 0)
+			proc_kill(&m->members[PEER_ZYGOTE].peer.proc, SIGKILL);
+		return end_run(m, err);
+	}
+	return end_badly(m, "interrupted", "stopped by the operator", 130, err);
+}
+
+int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(8), note = BUF_MAX(256);
+
+	if (m->state != MON_RUNNING)
+		return 0;
+	if (m->interrupts < (int)how)
+		m->interrupts = (int)how;
+	TRY(buf_addz(&note, "{", err));
+	TRY(json_add_member(&note, "source", str_from(source), err));
+	TRY(json_add_member(&note, "how", how == STOP_NOW ? STR("now") : STR("after the step"), err));
+	TRY(buf_addz(&note, "}", err));
+	TRY(monitor_note(m, "run.stop_requested", buf_str(&note), err));
+	pack_u8(&b, (uint8_t)how);
+	TRY(monitor_send(m, PEER_AGENT, WIRE_STOP, &b, err));
+	if (how != STOP_NOW)
+		return 0;
+	ask_give_up(m);
+	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_STOP_ALL, NULL, err));
+	return loop_after(m->loop, STOP_GRACE_MS, stop_overdue, m, err);
+}
+
+static int on_interrupt(struct monitor *m, struct err *err)
+{
+	if (m->state != MON_RUNNING) { /* the run is over and something hangs: go */
+		struct member *view = &m->members[PEER_VIEW];
+
+		if (view->peer.proc.pid > 0)
+			proc_kill(&view->peer.proc, SIGTERM);
+		return 0;
+	}
+	if (m->interrupts >= (int)STOP_NOW)
+		return stop_overdue(m, 0, err);
+	return monitor_stop(m, m->interrupts == 0 ? STOP_AFTER_STEP : STOP_NOW, "sigint", err);
+}
+
+static int on_signal(void *self, uint32_t events, struct err *err)
+{
+	struct monitor *m = self;
+	struct signalfd_siginfo si;
+
+	(void)events;
+	while (read(m->signal_fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGINT)
+			TRY(on_interrupt(m, err));
+		else
+			TRY(monitor_stop(m, STOP_NOW, si.ssi_signo == SIGTERM ? "sigterm" : "sighup", err));
+	}
+	return 0;
+}
+
+static int on_answers(void *self, uint32_t events, struct err *err)
+{
+	struct monitor *m = self;
+	char changes[4096];
+
+	(void)events;
+	/* Which name changed does not matter: the table of open questions says what to look for. */
+	while (read(m->inotify_fd, changes, sizeof(changes)) > 0)
+		;
+	return ask_read_answers(m, err);
+}
+
+/* ---- start ---- */
+
+static int watch_member(struct monitor *m, enum peer_id id, const char *name, enum wire_link link, struct peer peer,
+	struct err *err)
+{
+	struct member *p = &m->members[id];
+
+	*p = (struct member){ .mon = m, .id = id, .link = link, .peer = peer, .name = name };
+	if (p->peer.chan >= 0) {
+		TRY(chan_nonblock(p->peer.chan, err));
+		TRY(loop_watch(m->loop, p->peer.chan, EPOLLIN, on_readable, p, err));
+	}
+	if (p->peer.proc.pid > 0)
+		TRY(loop_watch(m->loop, p->peer.proc.pidfd, EPOLLIN, on_exit_of, p, err));
+	return 0;
+}
+
+static int watch_all(struct monitor *m, struct err *err)
+{
+	struct monitor_spec *s = m->spec;
+	const struct {
+		enum peer_id id;
+		const char *name;
+		enum wire_link link;
+		struct peer peer;
+	} rows[] = {
+		{ PEER_ZYGOTE, "zygote", LINK_MONITOR_ZYGOTE, s->zygote },
+		{ PEER_GIT, "git zygote", LINK_MONITOR_ZYGOTE, s->git },
+		{ PEER_CLIENT, "client", LINK_MONITOR_CLIENT, s->client },
+		{ PEER_BROKER, "broker", LINK_MONITOR_BROKER, s->broker },
+		{ PEER_RECORDER, "recorder", LINK_MONITOR_RECORDER, s->recorder },
+		{ PEER_SPAWNER, "spawner", LINK_MONITOR_SPAWNER, s->spawner },
+		{ PEER_VIEW, "view", LINK_MONITOR_VIEW, s->view },
+		{ PEER_AGENT, "agent", LINK_MONITOR_AGENT, { .proc = { 0, -1 }, .chan = s->agent_chan } },
+	};
+	_Static_assert(COUNT(rows) == PEER_COUNT, "every peer is watched");
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		TRY(watch_member(m, rows[i].id, rows[i].name, rows[i].link, rows[i].peer, err));
+	return 0;
+}
+
+static int watch_operator(struct monitor *m, struct err *err)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	char path[64];
+
+	signal(SIGPIPE, SIG_IGN);
+	TRY(loop_signals(signals, COUNT(signals), &m->signal_fd, err));
+	TRY(loop_watch(m->loop, m->signal_fd, EPOLLIN, on_signal, m, err));
+	m->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (m->inotify_fd < 0)
+		return err_sys(err, errno, "inotify_init1");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", m->spec->answers_fd);
+	if (inotify_add_watch(m->inotify_fd, path, IN_MOVED_TO | IN_CLOSE_WRITE) < 0)
+		return err_sys(err, errno, "watch the answers directory");
+	return loop_watch(m->loop, m->inotify_fd, EPOLLIN, on_answers, m, err);
+}
+
+static int confine(const struct monitor *m, struct err *err)
+{
+	const struct ll_rule rules[] = {
+		{ .kind = LL_FD, .fd = m->spec->answers_fd, .access = LL_RO | LL_REMOVE_FILE },
+	};
+
+	if (!m->spec->confine)
+		return 0;
+	if (confine_self(SECCOMP_MONITOR, rules, COUNT(rules), err) < 0)
+		return err_wrap(err, "confine the monitor");
+	return 0;
+}
+
+static int go(struct monitor *m, struct err *err)
+{
+	autoclose int fd = -1;
+
+	TRY(memfd_seal("go", m->spec->go, &fd, err));
+	TRY(confine(m, err)); /* no hostile byte has been read by anyone before this line */
+	return chan_send(m->spec->agent_chan, WIRE_GO, STR(""), &fd, 1, err);
+}
+
+static void fini(struct monitor *m)
+{
+	for (int i = 0; i < PEER_COUNT; i++)
+		peer_kill(&m->members[i].peer);
+	loop_close(m->loop);
+	base_close_fd(&m->signal_fd);
+	base_close_fd(&m->inotify_fd);
+	free(m->msg);
+	free(m);
+}
+
+static void fini_ptr(struct monitor **m)
+{
+	fini(*m);
+}
+
+int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *err)
+{
+	struct monitor_end end = { .exit_code = 1 };
+	CLEANUP(fini_ptr) struct monitor *m = mem_alloc(sizeof(*m));
+
+	*m = (struct monitor){ .spec = spec, .end = &end, .signal_fd = -1, .inotify_fd = -1,
+		.msg = mem_alloc(sizeof(struct chan_msg)) };
+	for (int i = 0; i < PEER_COUNT; i++)
+		m->members[i].peer = PEER_NONE;
+	TRY(loop_open(&m->loop, err));
+	TRY(watch_all(m, err));
+	TRY(watch_operator(m, err));
+	TRY(go(m, err));
+	TRY(loop_run(m->loop, err));
+	*out = end;
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* monitor: the process the operator started. It holds power and reads no hostile byte: what comes from
+ * the others has a fixed head, a bounded body and a row in the table of requests below; texts are passed
+ * on as they are and shown by the view, which cleans them.
+ *
+ * Shape    app/ starts the processes and hands them over; monitor_run serves until the run is over and
+ *          everybody is gone. It answers approvals, passes answers and stops on, and sees deaths.
+ * Memory   The monitor takes the peers in spec: monitor_run closes channels and reaps.
+ * Errors   Only what keeps the monitor itself from working. How the run ended is in *out.
+ * Source   docs/architecture.md, "The monitor"; reference on approvals: docs/usage.md.
+ */
+#ifndef ROLE_MONITOR_H
+#define ROLE_MONITOR_H
+
+#include "role/launch.h"
+
+enum approval_policy { APPROVE_ASK, APPROVE_YES, APPROVE_NO };
+
+struct monitor_spec {
+	struct peer zygote, git, client, broker, recorder, spawner, view; /* PEER_NONE where there is none */
+	int agent_chan;       /* our end of the agent's channel */
+	int answers_fd;       /* the run's answers/ directory */
+	enum approval_policy commands;
+	bool attended;        /* somebody can answer */
+	bool confine;         /* false only when the sandbox was disabled by hand */
+	struct str go;        /* packed struct run_params, sent once everybody stands */
+};
+
+struct monitor_end {
+	int exit_code;
+	bool discard;      /* refused before it began: nothing was kept */
+	char reason[64];
+	char message[768]; /* for a discarded run: what the person is told */
+};
+
+int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *err) CHECKED;
+
+#endif

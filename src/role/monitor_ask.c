@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "role/monitor_priv.h"
+
+#include "fmt/json.h"
+#include "sys/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_BYTES  (24 * 1024)
+#define PROMPT_BYTES  (8 * 1024)
+#define QUESTIONS_MAX 8
+#define OPTIONS_MAX   32
+
+/* ---- texts for the record ---- */
+
+static bool is_plain(struct str word)
+{
+	for (size_t i = 0; i < word.n; i++)
+		if (word.p[i] == '\0' || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-",
+					   word.p[i]))
+			return false;
+	return word.n > 0;
+}
+
+static int add_word(struct buf *b, struct str word, struct err *err)
+{
+	if (is_plain(word))
+		return buf_add(b, word, err);
+	TRY(buf_addc(b, '\'', err));
+	for (size_t i = 0; i < word.n; i++)
+		TRY(word.p[i] == '\'' ? buf_addz(b, "'\\''", err) : buf_addc(b, word.p[i], err));
+	return buf_addc(b, '\'', err);
+}
+
+/* The words as a shell would take them. A command too long to show is shown cut, and says so. */
+static int add_command(struct buf *b, const struct str *argv, size_t argc, struct err *err)
+{
+	auto_buf struct buf line = BUF_MAX(PROMPT_BYTES);
+
+	for (size_t i = 0; i < argc; i++)
+		if ((i > 0 && buf_addc(&line, ' ', ERR_DISCARD) < 0) || add_word(&line, argv[i], ERR_DISCARD) < 0) {
+			TRY(buf_add(b, buf_str(&line), err));
+			return buf_addf(b, err, " [... cut: %zu words in all]", argc);
+		}
+	return buf_add(b, buf_str(&line), err);
+}
+
+static int note_answer(struct monitor *m, const struct pending *p, bool approved, const char *source,
+	struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(1024);
+
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "id", str_from(p->id), err));
+	TRY(buf_addf(&b, err, ",\"approved\":%s", approved ? "true" : "false"));
+	TRY(json_add_member(&b, "source", str_from(source), err));
+	TRY(buf_addz(&b, "}", err));
+	return monitor_note(m, "approval.answer", buf_str(&b), err);
+}
+
+static int note_prompt(struct monitor *m, const struct pending *p, const struct str *argv, size_t argc,
+	struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(PROMPT_BYTES * 2), b = BUF_MAX(CHAN_BODY - 1024);
+
+	TRY(buf_addz(&text, "Allow run_command: ", err));
+	TRY(add_command(&text, argv, argc, err));
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "id", str_from(p->id), err));
+	TRY(json_add_member(&b, "prompt", buf_str(&text), err));
+	TRY(buf_addz(&b, ",\"standing\":true}", err));
+	return monitor_note(m, "approval.prompt", buf_str(&b), err);
+}
+
+/* ---- the table of open questions ---- */
+
+static struct pending *pending_new(struct monitor *m, bool question, uint32_t number, enum peer_id from)
+{
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		struct pending *p = &m->pending[i];
+
+		if (p->used)
+			continue;
+		*p = (struct pending){ .used = true, .question = question, .number = number, .from = from };
+		snprintf(p->id, sizeof(p->id), "%s-%u", question ? "question" : "approval", ++m->asked);
+		return p;
+	}
+	return NULL;
+}
+
+static int verdict(struct monitor *m, enum peer_id to, uint32_t job, bool allowed, const char *reason,
+	struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(1024);
+
+	pack_u32(&b, job);
+	pack_u8(&b, allowed);
+	pack_str(&b, str_from(reason));
+	TRY(pack_ok(&b, err));
+	return monitor_send(m, to, WIRE_VERDICT, &b, err);
+}
+
+int ask_approval(struct monitor *m, struct member *from, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t job = unpack_u32(&u);
+	size_t argc;
+
+	unpack_u8(&u); /* the class: one decision covers every command of the run */
+	unpack_str(&u); /* its directory, below the workspace */
+	struct str *argv = unpack_strs(&u, mem, PACK_STRS_MAX, &argc);
+	if (!unpack_done(&u) || argc == 0)
+		return err_set(err, ERR_PROTOCOL, "WIRE_APPROVE does not decode");
+	if (m->state != MON_RUNNING || m->interrupts > 1)
+		return verdict(m, from->id, job, false, "the run is stopping", err);
+	if (m->spec->commands == APPROVE_NO)
+		return verdict(m, from->id, job, false, "sandbox.run_commands is \"no\"", err);
+	if (m->spec->commands == APPROVE_YES || m->commands == GRANT_ALWAYS)
+		return verdict(m, from->id, job, true, "", err);
+	if (m->commands == GRANT_NEVER)
+		return verdict(m, from->id, job, false, "the operator refuses commands in this run", err);
+	if (!m->spec->attended)
+		return verdict(m, from->id, job, false, "sandbox.run_commands is \"ask\" and nobody can answer", err);
+
+	struct pending *p = pending_new(m, false, job, from->id);
+	if (!p)
+		return verdict(m, from->id, job, false, "too many approvals are open", err);
+	return note_prompt(m, p, argv, argc, err);
+}
+
+/* ---- questions of the agent ---- */
+
+static int add_options(struct unpack *u, struct buf *b, struct arena *mem, struct err *err)
+{
+	size_t n;
+	struct str *options = unpack_strs(u, mem, OPTIONS_MAX, &n);
+
+	TRY(buf_addz(b, ",\"options\":[", err));
+	for (size_t i = 0; i < n; i++) {
+		TRY(buf_addz(b, i > 0 ? "," : "", err));
+		TRY(json_add_quoted(b, options[i], err));
+	}
+	return buf_addz(b, "]}", err);
+}
+
+static int answer_question(struct monitor *m, uint32_t number, bool answered, const struct str *answers, size_t n,
+	struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(32768);
+
+	pack_u32(&b, number);
+	pack_u8(&b, answered);
+	pack_strs(&b, answers, n);
+	TRY(pack_ok(&b, err));
+	return monitor_send(m, PEER_AGENT, WIRE_ANSWER, &b, err);
+}
+
+int ask_question(struct monitor *m, struct member *from, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf b = BUF_MAX(4 * CHAN_BODY);
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t number = unpack_u32(&u), n = unpack_u32(&u);
+
+	if (u.bad || n == 0 || n > QUESTIONS_MAX)
+		return err_set(err, ERR_PROTOCOL, "WIRE_ASK does not decode");
+	struct pending *p = m->spec->attended && m->state == MON_RUNNING
+		? pending_new(m, true, number, from->id) : NULL;
+	if (!p)
+		return answer_question(m, number, false, NULL, 0, err);
+
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "id", str_from(p->id), err));
+	TRY(buf_addz(&b, ",\"questions\":[", err));
+	for (uint32_t i = 0; i < n; i++) {
+		TRY(buf_addz(&b, i > 0 ? ",{" : "{", err));
+		TRY(json_add_member(&b, "question", unpack_str(&u), err));
+		TRY(add_options(&u, &b, mem, err));
+	}
+	TRY(buf_addz(&b, "]}", err));
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_ASK does not decode");
+	return monitor_note(m, "question.prompt", buf_str(&b), err);
+}
+
+/* ---- answers ---- */
+
+/* The words a view may write into an approval's answer file. */
+static const struct {
+	const char *word;
+	bool allowed;
+	enum grant grant;
+} words[] = {
+	{ "yes", true, GRANT_NONE },
+	{ "always", true, GRANT_ALWAYS },
+	{ "no", false, GRANT_NONE },
+	{ "never", false, GRANT_NEVER },
+};
+
+static int take_approval(struct monitor *m, struct pending *p, struct str text, struct err *err)
+{
+	bool allowed = false; /* anything we do not know is no */
+
+	text = str_trim(text);
+	for (size_t i = 0; i < COUNT(words); i++) {
+		if (!str_eqz(text, words[i].word))
+			continue;
+		allowed = words[i].allowed;
+		if (words[i].grant != GRANT_NONE)
+			m->commands = words[i].grant;
+	}
+	p->used = false;
+	TRY(note_answer(m, p, allowed, "frontend", err));
+	return verdict(m, p->from, p->number, allowed, allowed ? "" : "the operator said no", err);
+}
+
+/* An answer file of a question holds one answer a line, in the order of the questions. */
+static int take_answers(struct monitor *m, struct pending *p, struct str text, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(4 * CHAN_BODY);
+	struct str answers[QUESTIONS_MAX];
+	size_t n = 0;
+
+	while (text.n > 0 && n < QUESTIONS_MAX)
+		answers[n++] = str_trim_suffix(str_line(&text), STR("\n"));
+	p->used = false;
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "id", str_from(p->id), err));
+	TRY(buf_addz(&b, ",\"answers\":[", err));
+	for (size_t i = 0; i < n; i++) {
+		TRY(buf_addz(&b, i > 0 ? "," : "", err));
+		TRY(json_add_quoted(&b, answers[i], err));
+	}
+	TRY(buf_addz(&b, "],\"source\":\"frontend\"}", err));
+	TRY(monitor_note(m, "question.answer", buf_str(&b), err));
+	return answer_question(m, p->number, true, answers, n, err);
+}
+
+static int read_answer(struct monitor *m, struct pending *p, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(ANSWER_BYTES);
+	int r = file_read(m->spec->answers_fd, p->id, &text, err);
+
+	if (r == -ERR_NOENT)
+		return 0; /* not answered yet */
+	unlinkat(m->spec->answers_fd, p->id, 0);
+	if (r < 0)
+		buf_clear(&text); /* unreadable or too long: for an approval that is no */
+	return p->question ? take_answers(m, p, buf_str(&text), err) : take_approval(m, p, buf_str(&text), err);
+}
+
+int ask_read_answers(struct monitor *m, struct err *err)
+{
+	for (size_t i = 0; i < PENDING_MAX; i++)
+		if (m->pending[i].used)
+			TRY(read_answer(m, &m->pending[i], err));
+	if (unlinkat(m->spec->answers_fd, "stop.request", 0) == 0)
+		TRY(monitor_stop(m, STOP_AFTER_STEP, "stop.request", err));
+	return 0;
+}
+
+void ask_give_up(struct monitor *m)
+{
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		struct pending *p = &m->pending[i];
+
+		if (!p->used)
+			continue;
+		p->used = false;
+		/* The peer may be gone already; then there is nobody to tell. */
+		int r = p->question ? answer_question(m, p->number, false, NULL, 0, ERR_DISCARD)
+				    : verdict(m, p->from, p->number, false, "the run is stopping", ERR_DISCARD);
+		(void)r;
+	}
+}

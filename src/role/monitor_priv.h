@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* monitor_priv: what the monitor's own files share. */
+#ifndef ROLE_MONITOR_PRIV_H
+#define ROLE_MONITOR_PRIV_H
+
+#include "fmt/pack.h"
+#include "fmt/wire.h"
+#include "role/monitor.h"
+#include "sys/chan.h"
+#include "sys/loop.h"
+
+#define PENDING_MAX 64
+#define ID_MAX      32
+
+enum peer_id { PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_BROKER, PEER_RECORDER, PEER_SPAWNER, PEER_VIEW, PEER_AGENT,
+	PEER_COUNT };
+
+enum monitor_state {
+	MON_RUNNING,
+	MON_ENDING,  /* the run is over: the recorder is told to close */
+	MON_CLOSING, /* the record is closed: everybody else goes */
+};
+
+enum grant { GRANT_NONE, GRANT_ALWAYS, GRANT_NEVER };
+
+/* Something the operator has been asked and has not answered. */
+struct pending {
+	bool used;
+	bool question;     /* of the agent; otherwise an approval for a zygote */
+	char id[ID_MAX];   /* "approval-3": the name of its answer file */
+	uint32_t number;   /* job, or the agent's number of its question */
+	enum peer_id from;
+};
+
+struct member {
+	struct monitor *mon;
+	enum peer_id id;
+	enum wire_link link;
+	struct peer peer;
+	const char *name;
+};
+
+struct monitor {
+	struct loop *loop;
+	struct member members[PEER_COUNT];
+	struct monitor_spec *spec;
+	struct monitor_end *end;
+	enum monitor_state state;
+	bool done;              /* the agent said how the run ended */
+	bool lost;              /* nothing is recorded any more */
+	int interrupts;
+	int signal_fd, inotify_fd;
+	unsigned asked;         /* approvals and questions so far, numbers their ids */
+	enum grant commands;    /* the operator's standing answer in this run */
+	struct pending pending[PENDING_MAX];
+	struct chan_msg *msg;   /* one message at a time */
+};
+
+/* monitor_ask.c: approvals and questions. */
+int ask_approval(struct monitor *m, struct member *from, struct err *err) CHECKED;  /* WIRE_APPROVE */
+int ask_question(struct monitor *m, struct member *from, struct err *err) CHECKED;  /* WIRE_ASK */
+int ask_read_answers(struct monitor *m, struct err *err) CHECKED; /* the directory changed */
+void ask_give_up(struct monitor *m); /* nobody will answer: the run is ending */
+
+/* monitor.c */
+int monitor_note(struct monitor *m, const char *event, struct str json, struct err *err) CHECKED;
+int monitor_send(struct monitor *m, enum peer_id to, uint16_t type, const struct buf *body, struct err *err) CHECKED;
+int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* args: the words of a command line, decoded through a command's table of fields.
+ *
+ * Shape    args_decode fills the command's struct. --name VALUE, --name=VALUE, --flag for booleans,
+ *          -x for fields named by one letter; positional fields in order, a list takes the rest;
+ *          after "--" words belong to the command when it takes them, else they are positional.
+ * Errors   -ERR_INVALID naming the word, with the usage as hint.
+ */
+#ifndef UI_CLI_ARGS_H
+#define UI_CLI_ARGS_H
+
+#include "ui/cli/command.h"
+
+struct args_words {
+	char *const *p;
+	size_t n;
+};
+
+/* Takes --config and --allow-root out from in front of the command into ctx. */
+int args_global(struct args_words *words, struct command_ctx *ctx, struct err *err) CHECKED;
+/* The command the words begin with, its name consumed; NULL with an error that lists the choices. */
+int args_command(struct args_words *words, const struct command **out, struct err *err) CHECKED;
+int args_decode(const struct command *c, struct args_words words, struct command_ctx *ctx, void *into,
+	struct err *err) CHECKED;
+
+/* Every group of commands, NULL ended; the one list. */
+extern const struct command_group *const command_groups[];
+const struct command *command_find(struct str name);
+
+int help_all(struct buf *out, struct err *err) CHECKED;
+int help_command(const struct command *c, struct buf *out, struct err *err) CHECKED;
+int usage_line(const struct command *c, struct buf *out, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/args.h"
+
+const struct command_group *const command_groups[] = {
+	&commands_run,
+	NULL,
+};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sys/file.h"
+#include "ui/cli/command.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define LINE_SHOWN_MAX 160
+
+void cli_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("[agent6] ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void cli_out(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+}
+
+/* A message may quote bytes from anywhere: whatever could move the cursor is shown as '?'. */
+static void put_clean(FILE *to, struct str s)
+{
+	for (size_t i = 0; i < s.n;) {
+		size_t at = i;
+		int32_t cp = utf8_next(s, &i);
+		bool bad = cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || (cp >= 0x200e && cp <= 0x200f) ||
+			(cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+
+		if (bad && cp != '\t')
+			fputc('?', to);
+		else
+			fwrite(s.p + at, 1, i - at, to);
+	}
+}
+
+static bool find_line(const struct err_place *at, struct buf *file, struct str *line)
+{
+	struct str rest;
+
+	if (at->line <= 0 || at->file[0] != '/' || file_read(AT_FDCWD, at->file, file, ERR_DISCARD) < 0)
+		return false;
+	rest = buf_str(file);
+	for (int n = 1; rest.n > 0; n++) {
+		*line = str_line(&rest);
+		if (n == at->line)
+			return true;
+	}
+	return false;
+}
+
+static void show_place(const struct err_place *at)
+{
+	auto_buf struct buf file = BUF_MAX(4 << 20);
+	struct str line;
+	int indent;
+
+	if (!find_line(at, &file, &line))
+		return;
+	line = str_head(str_trim_suffix(str_trim_suffix(line, STR("\n")), STR("\r")), LINE_SHOWN_MAX);
+	indent = fprintf(stderr, "%5d | ", at->line);
+	put_clean(stderr, line);
+	fprintf(stderr, "\n%*s| ", indent - 2, "");
+	for (size_t i = 0; i + 1 < (size_t)at->col && i < line.n; i++)
+		fputc(line.p[i] == '\t' ? '\t' : ' ', stderr);
+	fputs("^\n", stderr);
+}
+
+void report_err(const struct err *err)
+{
+	fflush(stdout);
+	fputs(err->code == ERR_DENIED ? "REFUSING: " : "ERROR: ", stderr);
+	if (err->at.file[0] != '\0') {
+		put_clean(stderr, str_from(err->at.file));
+		if (err->at.line > 0)
+			fprintf(stderr, ":%d:%d", err->at.line, err->at.col);
+		fputs(": ", stderr);
+	}
+	put_clean(stderr, str_from(err->msg));
+	fputc('\n', stderr);
+	show_place(&err->at);
+	if (err->hint[0] != '\0') {
+		fputs("hint: ", stderr);
+		put_clean(stderr, str_from(err->hint));
+		fputc('\n', stderr);
+	}
+}
