@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* run: one run from the command line to its exit status: what is refused, which processes are started
+ * and with what, and the monitor's watch until everybody is gone.
+ *
+ * Shape    Fill a struct run_request, call app_run. It returns an exit status, or -ERR_... when the run
+ *          was refused before anything was kept.
+ * Errors   -ERR_DENIED for a refusal by policy; others as they came from below, with a hint.
+ * Source   docs/architecture.md, "Start".
+ */
+#ifndef APP_RUN_H
+#define APP_RUN_H
+
+#include "fmt/field.h"
+
+struct run_request {
+	struct str task;
+	struct str workspace;   /* a directory; empty: the current one */
+	struct str config;      /* --config FILE, or empty */
+	struct str run_id;      /* wanted id, or empty: one is minted */
+	bool disable_sandbox;   /* --dangerously-disable-sandbox */
+	bool auto_approve;      /* run_commands "ask" becomes "yes" */
+	bool no_commands;       /* run_commands becomes "no" */
+	bool unattended;        /* never ask, whatever the terminal is */
+	double max_usd;         /* below -1: not given */
+	int64_t max_iterations; /* 0: not given */
+	/* A recorded model instead of a provider (agent6 demo): an open descriptor in net/recording.h's
+	 * format; no provider and no key is looked for then. */
+	int recording_fd;       /* -1: none */
+	const char *git_name, *git_email; /* identity to use instead of the person's; NULL: theirs */
+	struct str_list verify_command;   /* overrides the configuration; empty: as configured */
+	char *out_run_id;       /* when not NULL: at least SESSION_ID_MAX + 1 bytes, gets the run's id */
+};
+
+/* A request with nothing given. */
+struct run_request run_request_new(void);
+int app_run(const struct run_request *rq, struct err *err) CHECKED;
+
+#endif
