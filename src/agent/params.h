@@ -27,6 +27,7 @@
 	X(STRS, extra_read_paths)                                                                            \
 	X(STRS, extra_write_paths)                                                                           \
 	X(STRS, hide_paths)                                                                                  \
+	X(STRS, tool_paths)       /* absolute directories on the PATH of commands, first ones first */       \
 	X(INT, is_git)            /* 0: not a repository; steps are not recorded, and that is said */        \
 	X(STR, git_name)          /* identity for commits; empty when none is known */                       \
 	X(STR, git_email)                                                                                    \
