@@ -64,7 +64,7 @@ enum event_flags {
 	X(LOOP_NOTE, "loop.note", EVENT_AG, S("text"))                                                        \
 	/* the record's own */                                                                               \
 	X(RECORD_TORN, "record.torn", EVENT_RECORDER, I("bytes"), SO("file"))                                 \
-	X(RECORD_DAMAGED, "record.damaged", EVENT_RECORDER, I("line"), S("detail"))                           \
+	X(RECORD_DAMAGED, "record.damaged", EVENT_RECORDER, I("lines"), S("detail"))                          \
 	X(RECORD_PEER, "record.peer_dropped", EVENT_RECORDER, S("peer"), S("reason"))                         \
 	/* model calls */                                                                                    \
 	X(ROLE_CALL, "role.call", EVENT_AG, S("role"), S("model"), SO("provider"))                            \

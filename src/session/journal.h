@@ -27,9 +27,9 @@ struct journal;
 
 /* What opening an old journal found and did. */
 struct journal_state {
-	int64_t torn_bytes;   /* half a line at the end was cut off */
-	int64_t damaged_line; /* the first line at the end that could not be read back, or 0 */
-	int64_t lines;        /* durable ones so far */
+	int64_t torn_bytes;    /* half a line at the end was cut off */
+	int64_t damaged_lines; /* whole lines after the newest good one that cannot be read; they stay */
+	int64_t lines;         /* seq of the newest good one */
 };
 
 int journal_open(int record_fd, struct journal **out, struct journal_state *state, struct err *err) CHECKED;

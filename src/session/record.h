@@ -20,6 +20,7 @@
 #define RECORD_STATE_MAX      (1024 * 1024)
 #define RECORD_TRANSCRIPT_MAX (64 * 1024 * 1024)
 #define RECORD_FILE_MAX       (8 * 1024 * 1024)
+#define RECORD_SMALL_MAX      (256 * 1024) /* manifest members, the in-flight marker */
 
 struct record_to {
 	int fd;
@@ -31,6 +32,7 @@ int record_event(const struct record_to *to, enum event_id id, struct str json, 
  * RECORD_RESTART: arg, name and json as in fmt/wire.h; what a kind does not use is 0 and empty. */
 int record_put(const struct record_to *to, enum record_what what, uint32_t arg, struct str name, struct str json,
 	struct err *err) CHECKED;
+size_t record_max(enum record_what what); /* bytes of json; 0 where none is allowed */
 int record_sync(const struct record_to *to, uint32_t token, struct err *err) CHECKED;
 
 /* WIRE_LOADED's memfd: u32 turn, str state, u32 n, n x str message. */

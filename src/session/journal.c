@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "session/journal.h"
+
+#include "session/chain.h"
+
+#include "base/time.h"
+#include "sys/fault.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define FAULTY(call) ((errno = fault_hit()) != 0 ? -1 : (call))
+#define TAIL_FIRST   (64 * 1024)
+
+_Static_assert(JOURNAL_HEX == CHAIN_HEX, "one hash");
+
+struct journal {
+	int fd;
+	int64_t size, seq;
+	char prev[CHAIN_HEX + 1];
+	bool dirty; /* written, not yet synced */
+	bool dead;  /* a failed append could not be undone */
+	struct buf line;
+};
+
+/* ---- opening an old one ---- */
+
+static int read_tail(int fd, int64_t size, size_t want, struct buf *out, struct err *err)
+{
+	int64_t at = size - (int64_t)want;
+
+	buf_clear(out);
+	TRY(buf_reserve(out, want, err));
+	while (out->n < want) {
+		ssize_t n = FAULTY(pread(fd, out->p + out->n, want - out->n, at + (int64_t)out->n));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_sys(err, n < 0 ? errno : EIO, "read %s", JOURNAL_NAME);
+		out->n += (size_t)n;
+	}
+	return 0;
+}
+
+/* Walks the lines of `tail` backwards to the newest durable one. Without it more must be read, or,
+ * when the tail is the whole file, the chain starts anew. */
+static bool find_newest(struct journal *j, struct str tail, bool whole, struct journal_state *st)
+{
+	st->damaged_lines = 0;
+	while (tail.n > 0) {
+		struct str body = str_head(tail, tail.n - 1); /* without its newline */
+		size_t nl = str_rfind(body, '\n');
+		bool has_start = nl < body.n || whole;
+		struct journal_line l = line_parse(nl < body.n ? str_skip(body, nl + 1) : body);
+
+		if (!has_start)
+			return false;
+		if (l.kind == LINE_DURABLE) {
+			j->seq = l.seq;
+			memcpy(j->prev, l.h.p, CHAIN_HEX);
+			return true;
+		}
+		st->damaged_lines += l.kind == LINE_BAD;
+		tail = nl < body.n ? str_head(tail, nl + 1) : STR("");
+	}
+	return whole;
+}
+
+static int cut_torn_tail(struct journal *j, struct str tail, bool whole, bool *again, struct journal_state *st,
+	struct err *err)
+{
+	size_t nl = str_rfind(tail, '\n');
+
+	*again = nl == tail.n && !whole; /* no newline in what was read: the torn line began earlier */
+	if (*again)
+		return 0;
+	st->torn_bytes = (int64_t)(nl == tail.n ? tail.n : tail.n - nl - 1);
+	if (st->torn_bytes == 0)
+		return 0;
+	if (FAULTY(ftruncate(j->fd, j->size - st->torn_bytes)) < 0)
+		return err_sys(err, errno, "cut the torn end of %s", JOURNAL_NAME);
+	j->size -= st->torn_bytes;
+	j->dirty = true;
+	return 0;
+}
+
+static int load_end(struct journal *j, struct journal_state *st, struct err *err)
+{
+	auto_buf struct buf tail = BUF_MAX((size_t)JOURNAL_MAX + 1);
+
+	for (size_t want = TAIL_FIRST;; want *= 4) {
+		bool whole = (int64_t)want >= j->size, again = false;
+
+		if (whole)
+			want = (size_t)j->size;
+		if (want == 0)
+			return 0;
+		TRY(read_tail(j->fd, j->size, want, &tail, err));
+		if (st->torn_bytes == 0) {
+			TRY(cut_torn_tail(j, buf_str(&tail), whole, &again, st, err));
+			buf_shrink(&tail, tail.n - (again ? 0 : (size_t)st->torn_bytes));
+		}
+		if (!again && find_newest(j, buf_str(&tail), whole, st))
+			return 0;
+	}
+}
+
+int journal_open(int record_fd, struct journal **out, struct journal_state *state, struct err *err)
+{
+	int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	auto_journal struct journal *j = mem_alloc(sizeof(*j));
+	struct stat st;
+
+	j->line = BUF_MAX(JOURNAL_LINE);
+	chain_first(j->prev);
+	j->fd = FAULTY(openat(record_fd, JOURNAL_NAME, flags, 0600));
+	if (j->fd < 0)
+		return err_sys(err, errno, "open %s", JOURNAL_NAME);
+	if (FAULTY(fstat(j->fd, &st)) < 0)
+		return err_sys(err, errno, "stat %s", JOURNAL_NAME);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_INVALID, "%s is not a regular file", JOURNAL_NAME);
+	if (st.st_size > JOURNAL_MAX)
+		return err_set(err, ERR_LIMIT, "%s is larger than %lld bytes", JOURNAL_NAME, (long long)JOURNAL_MAX);
+	j->size = st.st_size;
+	*state = (struct journal_state){ 0 };
+	TRY(load_end(j, state, err));
+	state->lines = j->seq;
+	*out = take(&j);
+	return 0;
+}
+
+void journal_close(struct journal *j)
+{
+	if (!j)
+		return;
+	if (j->fd >= 0)
+		close(j->fd);
+	buf_fini(&j->line);
+	free(j);
+}
+
+/* ---- writing ---- */
+
+static int compose(struct journal *j, const struct event_type *t, const json_t *fields, struct err *err)
+{
+	bool durable = !(t->flags & EVENT_VOLATILE);
+	struct buf *b = &j->line;
+	char ts[TIME_ISO_MAX];
+
+	buf_clear(b);
+	TRY(buf_addf(b, err, "{\"ts\":\"%s\"", time_iso(time_now_us(), ts)));
+	if (durable)
+		TRY(buf_addf(b, err, ",\"seq\":%lld", (long long)j->seq + 1));
+	TRY(buf_addf(b, err, ",\"type\":\"%s\"", t->type));
+	if (json_object_size(fields) > 0) {
+		size_t at = b->n;
+
+		TRY(json_add(b, fields, err)); /* {"a":1}: the brace becomes the comma */
+		b->p[at] = ',';
+		buf_shrink(b, b->n - 1);
+	}
+	return durable ? 0 : buf_addz(b, ",\"volatile\":true}\n", err);
+}
+
+static int write_line(struct journal *j, struct err *err)
+{
+	if (j->size + (int64_t)j->line.n > JOURNAL_MAX)
+		return err_set(err, ERR_LIMIT, "%s would grow past %lld bytes", JOURNAL_NAME, (long long)JOURNAL_MAX);
+	int r = file_write_fd(j->fd, buf_str(&j->line), err);
+
+	if (r < 0) {
+		j->dead = FAULTY(ftruncate(j->fd, j->size)) < 0;
+		return err_wrap(err, "%s", JOURNAL_NAME);
+	}
+	j->size += (int64_t)j->line.n;
+	return 0;
+}
+
+int journal_append(struct journal *j, const struct event_type *t, const json_t *fields, struct err *err)
+{
+	char h[CHAIN_HEX + 1];
+
+	if (j->dead)
+		return err_set(err, ERR_CLOSED, "%s: an earlier write failed", JOURNAL_NAME);
+	if (compose(j, t, fields, err) < 0)
+		return err_wrap(err, "%s: the event %s", JOURNAL_NAME, t->type);
+	if (t->flags & EVENT_VOLATILE)
+		return write_line(j, err);
+
+	chain_next(j->prev, buf_str(&j->line), h);
+	TRY(buf_addf(&j->line, err, ",\"h\":\"%s\"}\n", h));
+	TRY(write_line(j, err));
+	memcpy(j->prev, h, sizeof(h));
+	j->seq++;
+	j->dirty = true;
+	return 0;
+}
+
+int journal_sync(struct journal *j, struct err *err)
+{
+	if (j->dead)
+		return err_set(err, ERR_CLOSED, "%s: an earlier write failed", JOURNAL_NAME);
+	if (!j->dirty)
+		return 0;
+	if (FAULTY(fdatasync(j->fd)) < 0) {
+		j->dead = true; /* what the kernel dropped it will not report again */
+		return err_sys(err, errno, "fdatasync %s", JOURNAL_NAME);
+	}
+	j->dirty = false;
+	return 0;
+}
+
+/* ---- proving ---- */
+
+struct verifier {
+	struct journal_report *r;
+	char prev[CHAIN_HEX + 1];
+	int64_t seq;
+};
+
+static void blame(struct verifier *v, const char *fmt, ...) FORMAT(2, 3);
+static void blame(struct verifier *v, const char *fmt, ...)
+{
+	va_list ap;
+
+	v->r->bad_line = v->r->lines;
+	va_start(ap, fmt);
+	vsnprintf(v->r->reason, sizeof(v->r->reason), fmt, ap);
+	va_end(ap);
+}
+
+static void check_line(struct verifier *v, struct str line)
+{
+	struct journal_line l = line_parse(line);
+	char h[CHAIN_HEX + 1];
+
+	v->r->lines++;
+	if (l.kind == LINE_BAD) {
+		blame(v, "it is not a journal line");
+		return;
+	}
+	if (l.kind == LINE_VOLATILE) {
+		const struct event_type *t = event_find(l.type);
+
+		if (!t || !(t->flags & EVENT_VOLATILE))
+			blame(v, "the event " STR_FMT " may not stand outside the chain", STR_ARG(str_head(l.type, 64)));
+		return;
+	}
+	if (l.seq != v->seq + 1) {
+		blame(v, "its seq is %lld, not %lld", (long long)l.seq, (long long)v->seq + 1);
+		return;
+	}
+	chain_next(v->prev, l.body, h);
+	if (memcmp(h, l.h.p, CHAIN_HEX) != 0) {
+		blame(v, "its h does not follow from its content and the line before");
+		return;
+	}
+	memcpy(v->prev, h, sizeof(h));
+	v->seq = l.seq;
+	v->r->chained++;
+}
+
+/* Checks the whole lines in `pending` and keeps what follows the last newline. */
+static void check_lines(struct verifier *v, struct buf *pending)
+{
+	struct str rest = buf_str(pending);
+
+	while (v->r->bad_line == 0) {
+		const char *nl = rest.n > 0 ? memchr(rest.p, '\n', rest.n) : NULL;
+
+		if (!nl)
+			break;
+		check_line(v, str_of(rest.p, (size_t)(nl - rest.p)));
+		rest = str_skip(rest, (size_t)(nl - rest.p) + 1);
+	}
+	memmove(pending->p, rest.p, rest.n);
+	buf_shrink(pending, rest.n);
+}
+
+int journal_verify(int fd, struct journal_report *out, struct err *err)
+{
+	enum { STEP = 1024 * 1024 };
+	auto_buf struct buf pending = BUF_MAX(JOURNAL_LINE + STEP);
+	struct verifier v = { .r = out };
+	int64_t at = 0;
+
+	*out = (struct journal_report){ 0 };
+	chain_first(v.prev);
+	while (out->bad_line == 0) {
+		ssize_t n;
+
+		if (pending.n > JOURNAL_LINE) {
+			out->lines++;
+			blame(&v, "it is longer than %d bytes", (int)JOURNAL_LINE);
+			break;
+		}
+		TRY(buf_reserve(&pending, STEP, err));
+		n = FAULTY(pread(fd, pending.p + pending.n, STEP, at));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, errno, "read %s", JOURNAL_NAME);
+		if (n == 0)
+			break;
+		at += n;
+		pending.n += (size_t)n;
+		check_lines(&v, &pending);
+	}
+	if (out->bad_line == 0)
+		out->torn_bytes = (int64_t)pending.n;
+	memcpy(out->head, v.prev, sizeof(out->head));
+	return 0;
+}
