@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/run.h"
+#include "ui/cli/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct run_args {
+	struct str task, run_id;
+	bool auto_approve, no_commands, disable_sandbox, unattended;
+	double max_usd;
+	int64_t max_iterations;
+};
+
+static const struct field run_fields[] = {
+	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+		.help = "What is to be done, in your words." },
+	{ "auto-approve", &field_bool, offsetof(struct run_args, auto_approve),
+		.help = "Run commands without asking where sandbox.run_commands is \"ask\". Never overrides \"no\"." },
+	{ "no-commands", &field_bool, offsetof(struct run_args, no_commands), .help = "Run no command at all, not even the gate." },
+	{ "max-usd", &field_num, offsetof(struct run_args, max_usd), .dflt = "-2", .min = -2, .max = 1000000,
+		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },
+	{ "max-iterations", &field_int, offsetof(struct run_args, max_iterations), .dflt = "0", .min = -1, .max = 1000000,
+		.help = "At most this many turns; -1 is no limit." },
+	{ "run-id", &field_str, offsetof(struct run_args, run_id), .max = 96, .help = "Use this id instead of a made-up one." },
+	{ "unattended", &field_bool, offsetof(struct run_args, unattended), .help = "Ask nothing, even on a terminal." },
+	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox), .flags = FIELD_LOOSENS,
+		.help = "Run everything unconfined, as you." },
+};
+
+static bool from_env(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
+}
+
+static int run_task(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct run_args *args = decoded;
+	struct run_request rq = run_request_new();
+
+	if (args->auto_approve && args->no_commands)
+		return err_set(err, ERR_INVALID, "--auto-approve and --no-commands exclude each other");
+	rq.task = args->task;
+	rq.config = ctx->config;
+	rq.run_id = args->run_id;
+	rq.auto_approve = args->auto_approve || from_env("AGENT6_AUTO_APPROVE");
+	rq.no_commands = args->no_commands || from_env("AGENT6_NO_COMMANDS");
+	rq.disable_sandbox = args->disable_sandbox || from_env("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
+	rq.unattended = args->unattended;
+	rq.max_usd = args->max_usd;
+	rq.max_iterations = args->max_iterations;
+	return app_run(&rq, err);
+}
+
+static const struct command run_commands[] = {
+	{ .name = "run", .help = "run one task in the repository around the current directory",
+		.about = "Every green step becomes a commit on the side chain agent6/<id>; your branch, index and HEAD stay\n"
+			 "as they are. \"agent6 runs merge\" brings the work over. Ctrl-C once stops after the step, twice now.\n"
+			 "Exit status: 0 done and green (or ungated), 1 broke, 2 refused, 3 budget spent, 4 finished over a red\n"
+			 "gate, 130 interrupted.",
+		.fields = run_fields, .nfields = COUNT(run_fields), .size = sizeof(struct run_args), .run = run_task },
+};
+
+const struct command_group commands_run = { run_commands, COUNT(run_commands), NULL };
