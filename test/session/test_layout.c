@@ -80,7 +80,7 @@ TEST(sessions_are_found_by_prefix_over_all_kinds)
 {
 	static const struct { const char *word; unsigned kinds; int want; const char *id, *msg; } cases[] = {
 		{ "sunny-otter-AAAAA1", SESSION_ANY, 0, "sunny-otter-AAAAA1", "" },
-		{ "sunny-o", SESSION_ANY, 0, "sunny-otter-AAAAA1", "" },
+		{ "sunny-ot", SESSION_ANY, 0, "sunny-otter-AAAAA1", "" },
 		{ "sunny", SESSION_ANY, -ERR_AMBIGUOUS, "", "\"sunny\" fits 2 sessions: asks/sunny-owl-BBBBB2, runs/sunny-otter-AAAAA1" },
 		{ "calm", SESSION_ANY, 0, "calm", "" },
 		{ "cal", SESSION_ANY, -ERR_AMBIGUOUS, "", "\"cal\" fits 2 sessions: runs/calm, plans/calm-elk-CCCCC3" },
