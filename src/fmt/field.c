@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "fmt/field.h"
+#include "fmt/toml.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,27 +97,6 @@ static int check_size(const struct field *f, const char *at, size_t n, const cha
 
 /* ------------------------------------------------------------------ TOML spelling */
 
-static int add_toml_text(struct buf *out, struct str s, struct err *err)
-{
-	size_t at = out->n;
-
-	TRY(json_add_quoted(out, s, err));
-	/* TOML's escapes are JSON's, but DEL may not stand for itself. */
-	for (; at < out->n; at++)
-		if (out->p[at] == 0x7f)
-			TRY(buf_splice(out, at, 1, STR("\\u007f"), err));
-	return 0;
-}
-
-static int add_toml_key(struct buf *out, struct str key, struct err *err)
-{
-	bool bare = key.n > 0;
-
-	for (size_t i = 0; i < key.n; i++)
-		bare = bare && (isalnum((unsigned char)key.p[i]) || key.p[i] == '_' || key.p[i] == '-');
-	return bare ? buf_add(out, key, err) : add_toml_text(out, key, err);
-}
-
 static int add_toml(struct buf *out, const json_t *j, struct err *err)
 {
 	const char *sep = "";
@@ -127,7 +106,7 @@ static int add_toml(struct buf *out, const json_t *j, struct err *err)
 
 	switch (json_typeof(j)) {
 	case JSON_STRING:
-		return add_toml_text(out, json_view(j), err);
+		return toml_add_string(out, json_view(j), err);
 	case JSON_ARRAY:
 		TRY(buf_addc(out, '[', err));
 		json_array_foreach(j, i, value) {
@@ -139,7 +118,7 @@ static int add_toml(struct buf *out, const json_t *j, struct err *err)
 		TRY(buf_addz(out, "{", err));
 		json_object_foreach((json_t *)j, key, value) {
 			TRY(buf_addz(out, *sep ? sep : " ", err));
-			TRY(add_toml_key(out, str_from(key), err));
+			TRY(toml_add_key(out, str_from(key), err));
 			TRY(buf_addz(out, " = ", err));
 			TRY(add_toml(out, value, err));
 			sep = ", ";
@@ -227,7 +206,7 @@ static int parse_str(const struct field *f, struct str text, struct arena *mem, 
 static int print_str(const struct field *f, const void *slot, struct buf *out, struct err *err)
 {
 	(void)f;
-	return add_toml_text(out, *(const struct str *)slot, err);
+	return toml_add_string(out, *(const struct str *)slot, err);
 }
 
 static int json_str(const struct field *f, const char *at, const json_t *j, struct arena *mem, void *slot,
@@ -365,7 +344,7 @@ static int parse_enum(const struct field *f, struct str text, struct arena *mem,
 
 static int print_enum(const struct field *f, const void *slot, struct buf *out, struct err *err)
 {
-	return add_toml_text(out, str_from(f->choices[*(const int *)slot]), err);
+	return toml_add_string(out, str_from(f->choices[*(const int *)slot]), err);
 }
 
 /* ------------------------------------------------------------------ list of strings */
@@ -425,7 +404,7 @@ static int print_strs(const struct field *f, const void *slot, struct buf *out, 
 	TRY(buf_addc(out, '[', err));
 	for (size_t i = 0; i < list->n; i++) {
 		TRY(buf_addz(out, i > 0 ? ", " : "", err));
-		TRY(add_toml_text(out, list->p[i], err));
+		TRY(toml_add_string(out, list->p[i], err));
 	}
 	return buf_addc(out, ']', err);
 }
