@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* config: what the operator decided, from one table of keys.
+ *
+ * Shape    config_load reads the layers, lowest first: built-in defaults, the global file, the file of
+ *          the repository (in the state directory, never in the workspace), --config FILE. Single flags
+ *          come last, with config_override. The result is a plain struct.
+ * Memory   Everything lives in the arena that is passed in.
+ * Errors   With file, line and column. All faults of the files are found (config_faults lists them);
+ *          config_load tells the first one and how many more there are. Nothing is half used.
+ * Source   docs/config.md is printed from the same table.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include "fmt/field.h"
+#include "fmt/toml.h"
+
+/* Indices into the choices of the keys; the words are the same. */
+enum config_profile { PROFILE_AUTO, PROFILE_STRICT, PROFILE_HARDENED, PROFILE_NONE };
+enum config_agent_network { AGENT_NETWORK_PROVIDERS, AGENT_NETWORK_LOCAL, AGENT_NETWORK_OPEN };
+enum config_tool_network { TOOL_NETWORK_BLOCK, TOOL_NETWORK_ONLY_EXPLICIT_STATES, TOOL_NETWORK_ALLOW };
+enum config_run_commands { RUN_COMMANDS_ASK, RUN_COMMANDS_YES, RUN_COMMANDS_NO };
+enum config_workflow { WORKFLOW_LOOP };
+enum config_api { API_ANTHROPIC, API_OPENAI };
+enum config_deployment { DEPLOYMENT_DIRECT, DEPLOYMENT_VERTEX, DEPLOYMENT_AZURE };
+enum config_auth { CONFIG_AUTH_AUTO, CONFIG_AUTH_BEARER, CONFIG_AUTH_X_API_KEY, CONFIG_AUTH_API_KEY_HEADER,
+	CONFIG_AUTH_NONE };
+enum config_effort { EFFORT_UNSET, EFFORT_OFF, EFFORT_LOW, EFFORT_MEDIUM, EFFORT_HIGH, EFFORT_XHIGH, EFFORT_MAX };
+enum config_role { CONFIG_WORKER, CONFIG_PLANNER, CONFIG_CRITIC, CONFIG_REVIEWER, CONFIG_SUMMARIZER, CONFIG_ROLES };
+
+enum config_layer { CONFIG_DEFAULT, CONFIG_GLOBAL, CONFIG_REPO, CONFIG_FILE, CONFIG_FLAG, CONFIG_LAYERS };
+
+/* Where a value came from. */
+struct config_origin {
+	enum config_layer layer;
+	const char *file; /* path, or the flag's name; NULL for a default */
+	int line, col;
+};
+
+#define CONFIG_KEYS_MAX 48 /* of one table; a static assertion holds it */
+
+struct config_sandbox {
+	int profile, agent_network, tool_network, run_commands;
+	bool protect_git;
+	struct str_list allow_urls, extra_read_paths, extra_write_paths, hide_paths; /* paths are absolute */
+	int64_t memory_limit_mb; /* see config_is_set: an rlimit is used only when somebody set it */
+	int64_t root_as_uid;
+};
+
+struct config_git {
+	bool require_clean_worktree, branch_per_run, commit_per_step;
+	struct str name, email; /* of git.commit; empty: the person's own */
+	struct str trailer;
+	bool allow_push, allow_force, allow_history_rewrite; /* accepted, and without effect */
+};
+
+struct config_workflow_keys {
+	int dflt;
+	struct str_list verify_command;
+	bool verify_infer, require_verify_to_finish;
+	int64_t verify_timeout_s, command_timeout_s, max_iterations;
+};
+
+struct config_budget {
+	int64_t max_input_tokens, max_output_tokens; /* -1: no limit */
+	double max_usd;                              /* -1: no limit */
+};
+
+struct config_provider {
+	struct str name;
+	int api_format, deployment, auth_style;
+	struct str base_url; /* as written; config_base_url knows the default */
+	struct str api_key_env, ca_file;
+	struct str extra_headers, extra_body, extra_query; /* JSON objects, or empty */
+	int64_t http_timeout_s;
+	bool prompt_caching;
+	struct config_origin origin[CONFIG_KEYS_MAX];
+};
+
+struct config_model {
+	struct str provider, model; /* both empty: not chosen */
+	int effort;
+	double temperature;      /* below 0: not sent */
+	int64_t context_tokens;  /* 0: not known */
+	double price_in, price_out; /* USD per million tokens; below 0: not known */
+	struct config_origin origin[CONFIG_KEYS_MAX];
+};
+
+struct config {
+	struct config_sandbox sandbox;
+	struct config_git git;
+	struct config_workflow_keys workflow;
+	struct config_budget budget;
+	struct config_origin origin[CONFIG_KEYS_MAX];
+	struct config_provider **providers; /* in order of first mention */
+	size_t nproviders;
+	struct config_model models[CONFIG_ROLES]; /* as written; config_model_of knows the fallback */
+	struct arena *mem;                        /* borrowed */
+	const char *home;                         /* for "~/" in paths; NULL: not known */
+};
+
+/* Absolute paths, any of them NULL. A missing global or repository file is an empty one; a missing
+ * `file` is an error. */
+struct config_files {
+	const char *global, *repo, *file;
+	const char *workspace; /* when known: global and repo must not lie in it, links followed */
+	const char *home;      /* what "~/" stands for */
+};
+
+int config_load(const struct config_files *files, struct arena *mem, struct config *out, struct err *err) CHECKED;
+/* Every fault of the files, first to last; 0 of them when config_load would succeed. */
+struct config_faults {
+	struct err *p;
+	size_t n;
+};
+struct config_faults config_check(const struct config_files *files, struct arena *mem);
+/* A single flag: above every file. `text` as a person types it; flag is for messages ("--max-usd"). */
+int config_override(struct config *c, const char *key, struct str text, const char *flag, struct err *err) CHECKED;
+
+bool config_is_set(const struct config *c, const char *key); /* by some layer; fixed keys only */
+const struct config_provider *config_provider(const struct config *c, struct str name); /* NULL when absent */
+struct config_model config_model_of(const struct config *c, enum config_role role); /* unset fields are the worker's */
+struct str config_base_url(const struct config_provider *p); /* without a '/' at the end */
+enum config_auth config_auth_of(const struct config_provider *p); /* never AUTO */
+const char *config_role_name(enum config_role role);
+const char *config_layer_name(enum config_layer layer); /* "default", "global", "repo", "--config", "flag" */
+/* The word of a choice: config_word("sandbox.profile", c.sandbox.profile). */
+const char *config_word(const char *key, int index);
+bool config_name_ok(struct str name); /* of a provider: letters, digits, '-' and '_' */
+
+/* One key of the effective configuration, whatever table it stands in. */
+struct config_leaf {
+	struct str key;            /* dotted */
+	const struct field *field; /* its name is the last part, or the dotted key of a fixed one */
+	void *base;                /* the struct the field's offset is for */
+	struct config_origin *origin;
+};
+/* All keys in the order they are shown: fixed ones, providers, models. */
+size_t config_leaves(struct config *c, struct arena *mem, struct config_leaf **out);
+/* The leaf of a dotted key; a provider that is not there yet is made in c. The error names the nearest. */
+int config_leaf(struct config *c, struct str key, struct config_leaf *out, struct err *err) CHECKED;
+
+#endif
