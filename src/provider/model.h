@@ -7,7 +7,7 @@
  * Memory   The strings of a spec are borrowed and outlive every use of it.
  * Errors   An unknown model works: it has no price, no window, and the rules of its wire alone.
  * Units    Prices are micro-dollars per million tokens. Windows are tokens.
- * Source   The tables in model.c; each row says where its facts come from.
+ * Source   The tables in model.c and model_facts.c; each row says where its facts come from.
  */
 #ifndef PROVIDER_MODEL_H
 #define PROVIDER_MODEL_H
@@ -50,7 +50,9 @@ enum model_adapted {
 	ADAPT_MAX_COMPLETION = 1 << 1,   /* max_tokens is called max_completion_tokens there */
 	ADAPT_NO_STREAM_OPTIONS = 1 << 2,
 	ADAPT_EFFORT_NONE = 1 << 3,      /* tools only with reasoning_effort "none" */
-	ADAPT_NO_THINKING_REPLAY = 1 << 4, /* old thoughts were refused: the history goes without */
+	ADAPT_NO_EFFORT = 1 << 4,
+	ADAPT_NO_THINKING = 1 << 5,
+	ADAPT_NO_THINKING_REPLAY = 1 << 6, /* old thoughts were refused: the history goes without */
 };
 
 struct model_spec {
@@ -104,6 +106,7 @@ struct model_rule {
 	bool reasons;            /* an API_CHAT model that takes a reasoning effort */
 	bool large_answers;      /* max_tokens is at least 32768, thoughts count against it */
 	bool replay_reasoning;   /* reasoning_content of earlier answers goes back */
+	bool quiet_with_tools;   /* with tools it must be told reasoning_effort "none" */
 	const char *source;
 };
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* fault_priv: how the files of this room make a fault. */
+#ifndef PROVIDER_FAULT_PRIV_H
+#define PROVIDER_FAULT_PRIV_H
+
+#include "fmt/jscan.h"
+#include "provider/fault.h"
+
+void provider_fault_set(struct provider_fault *f, enum provider_fault_kind kind, int status, struct str message);
+
+/* The object that describes the error in an answer: its `error` member, the first of an array, or the
+ * answer itself. */
+struct jval provider_error_object(struct jval body);
+
+/* Does text hold these words, whatever the case of its letters? */
+bool provider_text_holds(struct str text, const char *words_in_lower_case);
+
+#endif

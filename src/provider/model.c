@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "provider/model.h"
+#include "provider/fault_priv.h"
+
+static const char *const wire_names[API_COUNT] = {
+#define X(value, word) [value] = word,
+	API_WIRES(X)
+#undef X
+};
+
+static const char *const effort_names[EFFORT_COUNT] = {
+#define X(value, word) [value] = word,
+	EFFORTS(X)
+#undef X
+};
+
+enum { MATCH_PART, MATCH_OPENAI }; /* OPENAI: at the start, and only at api.openai.com itself */
+
+/* The first row that fits counts. Names are compared in lower case with '.' read as '-'. */
+static const struct {
+	enum api_wire wire;
+	int match;
+	const char *name;
+	struct model_rule rule;
+} rules[] = {
+#define ADAPTIVE_ONLY { .thinking = THINK_SHOWN, .most = EFFORT_MAX, .no_temperature = true, \
+		.source = "platform.claude.com 2026-11" }
+#define ADAPTIVE_TOO { .thinking = THINK_ADAPTIVE, .most = EFFORT_HIGH, .source = "anthropics/skills 2026-07" }
+	{ API_ANTHROPIC, MATCH_PART, "fable-", ADAPTIVE_ONLY },
+	{ API_ANTHROPIC, MATCH_PART, "mythos-", ADAPTIVE_ONLY },
+	{ API_ANTHROPIC, MATCH_PART, "opus-5", ADAPTIVE_ONLY },
+	{ API_ANTHROPIC, MATCH_PART, "sonnet-5", ADAPTIVE_ONLY },
+	{ API_ANTHROPIC, MATCH_PART, "haiku-5", ADAPTIVE_ONLY },
+	{ API_ANTHROPIC, MATCH_PART, "opus-4-8", ADAPTIVE_ONLY },
+	{ API_ANTHROPIC, MATCH_PART, "opus-4-7", ADAPTIVE_ONLY },
+	{ API_ANTHROPIC, MATCH_PART, "opus-4-6", ADAPTIVE_TOO },
+	{ API_ANTHROPIC, MATCH_PART, "sonnet-4-6", ADAPTIVE_TOO },
+	{ API_ANTHROPIC, MATCH_PART, "", { .thinking = THINK_BUDGET, .most = EFFORT_HIGH,
+		.source = "anthropics/skills 2026-07" } },
+#undef ADAPTIVE_ONLY
+#undef ADAPTIVE_TOO
+#define OPENAI(quiet) { .most = EFFORT_MAX, .no_temperature = true, .max_completion = true, .reasons = true, \
+		.large_answers = true, .quiet_with_tools = quiet, .source = "openai-python 3.3.1, 2026-08" }
+	{ API_CHAT, MATCH_OPENAI, "gpt-5-4", OPENAI(true) },
+	{ API_CHAT, MATCH_OPENAI, "gpt-5-5", OPENAI(true) },
+	{ API_CHAT, MATCH_OPENAI, "gpt-5-6", OPENAI(true) },
+	{ API_CHAT, MATCH_OPENAI, "gpt-6", OPENAI(true) },
+	{ API_CHAT, MATCH_OPENAI, "gpt-5", OPENAI(false) },
+	{ API_CHAT, MATCH_OPENAI, "o1", OPENAI(false) },
+	{ API_CHAT, MATCH_OPENAI, "o3", OPENAI(false) },
+	{ API_CHAT, MATCH_OPENAI, "o4", OPENAI(false) },
+#undef OPENAI
+#define THINKS(replay, from) { .most = EFFORT_HIGH, .reasons = true, .large_answers = true, \
+		.replay_reasoning = replay, .source = from }
+	{ API_CHAT, MATCH_PART, "deepseek-r1", THINKS(false, "api-docs.deepseek.com: R1 refuses it") },
+	{ API_CHAT, MATCH_PART, "deepseek-v4", THINKS(true, "api-docs.deepseek.com 2026-08") },
+	{ API_CHAT, MATCH_PART, "deepseek-v3-2", THINKS(true, "api-docs.deepseek.com 2026-08") },
+	{ API_CHAT, MATCH_PART, "kimi-latest", { .most = EFFORT_HIGH, .large_answers = true,
+		.source = "observed: thinks, takes no effort" } },
+	{ API_CHAT, MATCH_PART, "kimi-k", THINKS(true, "platform.moonshot.ai 2026-08") },
+	{ API_CHAT, MATCH_PART, "minimax-m", THINKS(true, "platform.minimax.io 2026-08") },
+	{ API_CHAT, MATCH_PART, "glm", THINKS(true, "docs.z.ai 2026-08") },
+	{ API_CHAT, MATCH_PART, "nemotron", THINKS(false, "model card") },
+	{ API_CHAT, MATCH_PART, "qwq", THINKS(false, "model card") },
+	{ API_CHAT, MATCH_PART, "thinking", THINKS(false, "the name says so") },
+	{ API_CHAT, MATCH_PART, "reasoning", THINKS(false, "the name says so") },
+	{ API_CHAT, MATCH_PART, "o1-", THINKS(false, "OpenAI's o series behind a router") },
+	{ API_CHAT, MATCH_PART, "o3-", THINKS(false, "OpenAI's o series behind a router") },
+	{ API_CHAT, MATCH_PART, "o4-", THINKS(false, "OpenAI's o series behind a router") },
+#undef THINKS
+};
+
+/* What a refusal may name, and what we then leave out. Both texts must be there; the second may be "". */
+static const struct {
+	unsigned wires; /* 1 << enum api_wire */
+	const char *text, *and_text;
+	unsigned learned;
+} refusals[] = {
+	{ 1 << API_CHAT, "max_completion_tokens", "", ADAPT_MAX_COMPLETION },
+	{ 1 << API_CHAT, "stream_options", "", ADAPT_NO_STREAM_OPTIONS },
+	{ 1 << API_CHAT, "reasoning_effort", "/v1/responses", ADAPT_EFFORT_NONE },
+	{ 1 << API_CHAT, "reasoning", "", ADAPT_NO_EFFORT },
+	{ 1 << API_ANTHROPIC, "thinking", "signature", ADAPT_NO_THINKING_REPLAY },
+	{ 1 << API_ANTHROPIC, "thinking", "bound to a different", ADAPT_NO_THINKING_REPLAY },
+	{ 1 << API_ANTHROPIC, "thinking", "not supported", ADAPT_NO_THINKING },
+	{ 1 << API_ANTHROPIC, "output_config", "", ADAPT_NO_THINKING },
+	{ 1 << API_ANTHROPIC | 1 << API_CHAT, "temperature", "", ADAPT_NO_TEMPERATURE },
+};
+
+const char *api_wire_name(enum api_wire wire)
+{
+	return wire_names[wire];
+}
+
+const char *api_effort_name(enum api_effort effort)
+{
+	return effort_names[effort];
+}
+
+bool api_effort_from(struct str word, enum api_effort *out)
+{
+	for (size_t i = 0; i < EFFORT_COUNT; i++)
+		if (str_eqz(word, effort_names[i])) {
+			*out = (enum api_effort)i;
+			return true;
+		}
+	return false;
+}
+
+bool model_adapt(struct model_spec *spec, int status, struct str body)
+{
+	if (status != 400 && status != 422)
+		return false;
+	for (size_t i = 0; i < COUNT(refusals); i++) {
+		if (!(refusals[i].wires & 1u << spec->wire) || (spec->adapted & refusals[i].learned))
+			continue;
+		if (refusals[i].learned == ADAPT_NO_TEMPERATURE && spec->temperature < 0)
+			continue;
+		if (!provider_text_holds(body, refusals[i].text) || !provider_text_holds(body, refusals[i].and_text))
+			continue;
+		spec->adapted |= refusals[i].learned;
+		return true;
+	}
+	return false;
+}
+
+static bool fits(const char *name, int match, const struct model_spec *spec, struct str id)
+{
+	size_t at = str_find(id, str_from(name));
+
+	if (match == MATCH_PART)
+		return at < id.n || *name == '\0';
+	return at == 0 && spec->openai_host && spec->deployment == DEPLOY_DIRECT;
+}
+
+struct model_rule model_rule_get(const struct model_spec *spec)
+{
+	char text[128];
+	size_t n = 0;
+
+	for (; n < spec->model.n && n < sizeof(text); n++) {
+		char c = spec->model.p[n];
+
+		text[n] = (char)(c == '.' ? '-' : c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+	}
+	for (size_t i = 0; i < COUNT(rules); i++)
+		if (rules[i].wire == spec->wire && fits(rules[i].name, rules[i].match, spec, str_of(text, n)))
+			return rules[i].rule;
+	return (struct model_rule){ .most = EFFORT_HIGH };
+}

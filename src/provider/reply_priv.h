@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* reply_priv: what the decoders of the wires fill in, and how a turn is made of it.
+ *
+ * Shape    reply.c feeds events to the wire's row; the row collects blocks, usage and stop reason here;
+ *          reply.c makes the reply. Texts are collected with halves of surrogate pairs left in
+ *          (fmt/jscan.h), because the other half may come with the next piece.
+ */
+#ifndef PROVIDER_REPLY_PRIV_H
+#define PROVIDER_REPLY_PRIV_H
+
+#include "base/vec.h"
+#include "fmt/jscan.h"
+#include "fmt/sse.h"
+#include "provider/fault_priv.h"
+#include "provider/reply.h"
+
+#define REPLY_BYTES_MAX  ((size_t)64 * 1024 * 1024)
+#define REPLY_LINE_MAX   ((size_t)8 * 1024 * 1024)
+#define REPLY_BLOCKS_MAX 1024
+
+enum block_kind { BLOCK_TEXT, BLOCK_THINKING, BLOCK_CALL, BLOCK_OTHER };
+
+struct block {
+	enum block_kind kind;
+	bool has_index, closed;
+	int64_t index;       /* as on the wire, never a position of ours */
+	struct buf start;    /* the block as it was opened, JSON; empty for wires that open none */
+	struct buf text;     /* text, thoughts or arguments */
+	struct buf signature, id, name;
+	struct buf extra;    /* JSON that goes back with a call */
+	size_t shown;        /* how much of text the watcher has seen */
+	bool recovered;
+};
+
+/* <think> at the start of a text: which side of it we are on. */
+enum think_state { TAG_MAYBE, TAG_INSIDE, TAG_AFTER, TAG_NONE };
+
+enum reply_form { FORM_UNKNOWN, FORM_STREAM, FORM_WHOLE, FORM_ERROR, FORM_PAGE };
+
+struct reply_stream {
+	const struct model_spec *spec; /* borrowed */
+	const struct wire *wire;
+	struct str tools;              /* borrowed */
+	struct reply_watch watch;
+	struct arena *mem;             /* borrowed */
+	struct reply_head head;
+	enum reply_form form;
+	struct buf body; /* FORM_WHOLE, FORM_ERROR and FORM_PAGE: what came */
+	struct sse sse;
+	size_t fed;
+	struct {
+		VEC(struct block);
+	} blocks;
+	struct buf pending;     /* text of API_CHAT that may still be part of a think tag */
+	enum think_state think;
+	struct buf details;     /* reasoning_details of routers: JSON values joined by commas */
+	bool has_details, delta_seen, refused;
+	struct buf stop_raw, model;
+	struct usage usage;
+	bool usage_seen;
+	bool finish_seen;       /* a stop reason came */
+	bool done;              /* the stream said that it is over */
+	bool failed;
+	struct provider_fault fault;
+	uint64_t beats;
+	bool output_seen, in_thoughts;
+};
+
+void reply_fail(struct reply_stream *s, enum provider_fault_kind kind, const char *fmt, ...) FORMAT(3, 4);
+void reply_fail_with(struct reply_stream *s, struct str body); /* an error object inside an answer */
+
+struct block *reply_block_new(struct reply_stream *s, enum block_kind kind); /* NULL: too many, and s has failed */
+/* Adds the content of a JSON string and shows what can be shown. */
+void reply_block_text(struct reply_stream *s, struct block *b, struct jval piece);
+void reply_block_show(struct reply_stream *s, struct block *b); /* text was added by other means */
+void reply_put(struct reply_stream *s, struct buf *to, struct jval string); /* replaces; absent or empty: unchanged */
+void reply_counter(struct reply_stream *s, struct jval number, enum usage_known which, int64_t *to);
+
+/* One wire's decoder; rows in wires.c. */
+struct wire {
+	void (*on_event)(struct reply_stream *s, struct str name, struct str data);
+	void (*on_whole)(struct reply_stream *s, struct jval body); /* the answer as one JSON object */
+	void (*on_end)(struct reply_stream *s);                     /* the bytes are over: what was held back */
+	enum reply_stop (*stop)(struct reply_stream *s, size_t ncalls);
+	bool finish_is_done; /* a stop reason is enough, the closing event may be missing */
+};
+
+extern const struct wire wire_anthropic, wire_chat;
+const struct wire *wire_get(enum api_wire wire);
+
+/* Calls that a model wrote as text: adds a block for each and takes them out of the text. */
+void reply_recover(struct reply_stream *s, struct block *text);
+/* Text is held back from where it could become such a call: the length that may be shown. What lies
+ * before `from` has been shown. */
+size_t reply_recover_showable(struct str text, size_t from);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "provider/usage.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define PICO_PER_MICRO 1000000
+
+void usage_fini(struct usage_totals *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->p[i].model);
+	vec_fini(t);
+}
+
+/* Counters come from outside: they stop at the largest number instead of wrapping to a small one. */
+static void add(int64_t *to, int64_t n)
+{
+	if (n > 0 && __builtin_add_overflow(*to, n, to))
+		*to = INT64_MAX;
+}
+
+static int64_t product(int64_t tokens, int64_t price)
+{
+	int64_t p;
+
+	return tokens <= 0 || price <= 0 ? 0 : __builtin_mul_overflow(tokens, price, &p) ? INT64_MAX : p;
+}
+
+/* Micro-dollars per million tokens times tokens is pico-dollars. */
+static int64_t estimate(const struct model_facts *f, const struct usage *u)
+{
+	int64_t prompt = 0, sum = 0;
+
+	add(&prompt, u->input);
+	add(&prompt, u->cache_read);
+	add(&prompt, u->cache_write);
+	bool tier = f->tier_above > 0 && prompt > f->tier_above;
+	double factor = tier && f->in > 0 ? (double)f->tier_in / (double)f->in : 1;
+
+	add(&sum, product(u->input, tier ? f->tier_in : f->in));
+	add(&sum, product(u->output, tier ? f->tier_out : f->out));
+	add(&sum, product(u->cache_read, (int64_t)((double)f->cache_read * factor)));
+	add(&sum, product(u->cache_write, (int64_t)((double)f->cache_write * factor)));
+	return sum;
+}
+
+static struct usage_row *row_of(struct usage_totals *t, struct str model)
+{
+	struct usage_row *row;
+
+	for (size_t i = 0; i < t->n; i++)
+		if (str_eqz(model, t->p[i].model))
+			return &t->p[i];
+	row = vec_new(t);
+	row->model = mem_alloc(model.n + 1);
+	if (model.n > 0)
+		memcpy(row->model, model.p, model.n);
+	return row;
+}
+
+void usage_add(struct usage_totals *t, struct str model, const struct model_facts *facts, const struct usage *u)
+{
+	struct usage_row *row = row_of(t, model);
+
+	row->calls++;
+	add(&row->input, u->input);
+	add(&row->output, u->output);
+	add(&row->cache_read, u->cache_read);
+	add(&row->cache_write, u->cache_write);
+	if (!(u->known & (USAGE_INPUT | USAGE_OUTPUT)))
+		row->unmetered_calls++;
+	if ((u->known & USAGE_COST) && u->cost_picousd > 0) {
+		row->reported_calls++;
+		add(&row->reported_picousd, u->cost_picousd);
+	} else if (facts->price_known) {
+		add(&row->estimated_picousd, estimate(facts, u));
+	} else {
+		row->unpriced_calls++;
+	}
+}
+
+int64_t usage_input(const struct usage_totals *t)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		add(&sum, t->p[i].input);
+		add(&sum, t->p[i].cache_write);
+	}
+	return sum;
+}
+
+int64_t usage_output(const struct usage_totals *t)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		add(&sum, t->p[i].output);
+	return sum;
+}
+
+int64_t usage_microusd(const struct usage_totals *t, bool *complete)
+{
+	int64_t sum = 0;
+
+	*complete = true;
+	for (size_t i = 0; i < t->n; i++) {
+		add(&sum, t->p[i].reported_picousd);
+		add(&sum, t->p[i].estimated_picousd);
+		if (t->p[i].unpriced_calls > 0)
+			*complete = false;
+	}
+	return sum / PICO_PER_MICRO + (sum % PICO_PER_MICRO >= PICO_PER_MICRO / 2);
+}
+
+bool usage_price_known(const struct usage_totals *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->p[i].calls > t->p[i].unpriced_calls)
+			return true;
+	return false;
+}
+
+/* Dollars as people read them: cents from $0.995 on, else four digits. */
+static int add_dollars(struct buf *out, int64_t microusd, struct err *err)
+{
+	double usd = (double)microusd / 1e6;
+
+	return buf_addf(out, err, usd >= 0.995 ? "$%.2f" : "$%.4f", usd);
+}
+
+struct ledger {
+	const char *name, *unit;
+	int64_t spent, cap;
+};
+
+static void ledgers_of(const struct budget *b, const struct usage_totals *t, struct ledger out[3])
+{
+	bool complete;
+
+	out[0] = (struct ledger){ "max_input_tokens", "tokens", usage_input(t), b->max_input_tokens };
+	out[1] = (struct ledger){ "max_output_tokens", "tokens", usage_output(t), b->max_output_tokens };
+	out[2] = (struct ledger){ "max_usd", "micro-dollars", usage_microusd(t, &complete), b->max_microusd };
+}
+
+int budget_check(const struct budget *b, const struct usage_totals *t, struct err *err)
+{
+	struct ledger l[3];
+
+	ledgers_of(b, t, l);
+	for (size_t i = 0; i < COUNT(l); i++) {
+		if (l[i].cap < 0 || l[i].spent < l[i].cap)
+			continue;
+		err_set(err, ERR_LIMIT, "budget.%s is used up: %" PRId64 " of %" PRId64 " %s", l[i].name, l[i].spent,
+			l[i].cap, l[i].unit);
+		err_hint(err, "agent6 resume goes on with a fresh budget");
+		return -ERR_LIMIT;
+	}
+	return 0;
+}
+
+double budget_remaining(const struct budget *b, const struct usage_totals *t)
+{
+	struct ledger l[3];
+	double least = 1;
+
+	ledgers_of(b, t, l);
+	for (size_t i = 0; i < COUNT(l); i++) {
+		double left = l[i].cap < 0 ? 1
+			: l[i].spent >= l[i].cap ? 0 : 1 - (double)l[i].spent / (double)l[i].cap;
+
+		if (left < least)
+			least = left;
+	}
+	return least;
+}
+
+/* Every column is as wide as its longest entry. */
+static int add_cell(struct buf *out, size_t start, size_t width, struct err *err)
+{
+	size_t n = out->n - start;
+
+	return buf_addf(out, err, "%*s", n < width ? (int)(width - n) + 1 : 1, "");
+}
+
+struct widths {
+	size_t model, in, out;
+};
+
+static size_t digits(int64_t v)
+{
+	return (size_t)snprintf(NULL, 0, "%" PRId64, v);
+}
+
+static struct widths measure(const struct usage_totals *t)
+{
+	struct widths w = { 0 };
+
+	for (size_t i = 0; i < t->n; i++) {
+		size_t model = strlen(t->p[i].model), in = digits(t->p[i].input), out = digits(t->p[i].output);
+
+		w.model = model > w.model ? model : w.model;
+		w.in = in > w.in ? in : w.in;
+		w.out = out > w.out ? out : w.out;
+	}
+	return w;
+}
+
+static int add_row(struct buf *out, const struct usage_row *row, const struct widths *w, struct err *err)
+{
+	bool estimated = row->calls > row->reported_calls + row->unpriced_calls;
+	const char *note = row->reported_calls == 0 ? ""
+		: row->unpriced_calls > 0           ? " (reported, some calls unpriced)"
+		: estimated                         ? " (reported + estimated)"
+						    : " (reported)";
+	int64_t pico = 0;
+
+	size_t at = out->n;
+
+	TRY(buf_addf(out, err, "  %s:", row->model));
+	TRY(add_cell(out, at, w->model + 3, err));
+	at = out->n;
+	TRY(buf_addf(out, err, "in=%" PRId64, row->input));
+	TRY(add_cell(out, at, w->in + 3, err));
+	at = out->n;
+	TRY(buf_addf(out, err, "out=%" PRId64, row->output));
+	TRY(add_cell(out, at, w->out + 4, err));
+	TRY(buf_addf(out, err, "cache_r=%" PRId64 " cache_c=%" PRId64 " calls=%" PRId64 " ", row->cache_read,
+		row->cache_write, row->calls));
+	if (row->unpriced_calls == row->calls)
+		return buf_addz(out, "$? (unknown price)\n", err);
+	add(&pico, row->reported_picousd);
+	add(&pico, row->estimated_picousd);
+	TRY(add_dollars(out, pico / PICO_PER_MICRO, err));
+	return buf_addf(out, err, "%s\n", note);
+}
+
+static int add_bound(struct buf *out, int64_t cap, struct err *err)
+{
+	return cap < 0 ? 0 : buf_addf(out, err, "/%" PRId64, cap);
+}
+
+static int add_total(struct buf *out, const struct usage_totals *t, const struct budget *b, struct err *err)
+{
+	bool complete;
+	int64_t microusd = usage_microusd(t, &complete);
+
+	TRY(buf_addf(out, err, "  TOTAL: in=%" PRId64, usage_input(t)));
+	TRY(add_bound(out, b->max_input_tokens, err));
+	TRY(buf_addf(out, err, " out=%" PRId64, usage_output(t)));
+	TRY(add_bound(out, b->max_output_tokens, err));
+	TRY(buf_addz(out, " cost~", err));
+	if (t->n > 0 && !usage_price_known(t))
+		TRY(buf_addz(out, "$?", err));
+	else
+		TRY(add_dollars(out, microusd, err));
+	if (b->max_microusd >= 0) {
+		TRY(buf_addz(out, " of ", err));
+		TRY(add_dollars(out, b->max_microusd, err));
+	}
+	if (!complete && usage_price_known(t))
+		TRY(buf_addz(out, " (at least: some calls have no known price)", err));
+	return buf_addz(out, "\n", err);
+}
+
+int usage_summary(const struct usage_totals *t, const struct budget *b, struct buf *out, struct err *err)
+{
+	struct widths w = measure(t);
+	struct err over = { 0 };
+
+	TRY(buf_addz(out, "Token + cost summary:\n", err));
+	for (size_t i = 0; i < t->n; i++)
+		TRY(add_row(out, &t->p[i], &w, err));
+	TRY(add_total(out, t, b, err));
+	if (budget_check(b, t, &over) < 0)
+		TRY(buf_addf(out, err, "  STATUS: BUDGET EXCEEDED (%s)\n", over.msg));
+	return 0;
+}
