@@ -2,15 +2,13 @@
 /* Copyright The agent6 authors. */
 #include "session/journal.h"
 
+#include "session/append.h"
 #include "session/chain.h"
 
 #include "base/time.h"
 #include "sys/fault.h"
-#include "sys/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #define FAULTY(call) ((errno = fault_hit()) != 0 ? -1 : (call))
 #define TAIL_FIRST   (64 * 1024)
@@ -18,33 +16,13 @@
 _Static_assert(JOURNAL_HEX == CHAIN_HEX, "one hash");
 
 struct journal {
-	int fd;
-	int64_t size, seq;
+	struct append file;
+	int64_t seq;
 	char prev[CHAIN_HEX + 1];
-	bool dirty; /* written, not yet synced */
-	bool dead;  /* a failed append could not be undone */
 	struct buf line;
 };
 
 /* ---- opening an old one ---- */
-
-static int read_tail(int fd, int64_t size, size_t want, struct buf *out, struct err *err)
-{
-	int64_t at = size - (int64_t)want;
-
-	buf_clear(out);
-	TRY(buf_reserve(out, want, err));
-	while (out->n < want) {
-		ssize_t n = FAULTY(pread(fd, out->p + out->n, want - out->n, at + (int64_t)out->n));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_sys(err, n < 0 ? errno : EIO, "read %s", JOURNAL_NAME);
-		out->n += (size_t)n;
-	}
-	return 0;
-}
 
 /* Walks the lines of `tail` backwards to the newest durable one. Without it more must be read, or,
  * when the tail is the whole file, the chain starts anew. */
@@ -70,64 +48,27 @@ static bool find_newest(struct journal *j, struct str tail, bool whole, struct j
 	return whole;
 }
 
-static int cut_torn_tail(struct journal *j, struct str tail, bool whole, bool *again, struct journal_state *st,
-	struct err *err)
-{
-	size_t nl = str_rfind(tail, '\n');
-
-	*again = nl == tail.n && !whole; /* no newline in what was read: the torn line began earlier */
-	if (*again)
-		return 0;
-	st->torn_bytes = (int64_t)(nl == tail.n ? tail.n : tail.n - nl - 1);
-	if (st->torn_bytes == 0)
-		return 0;
-	if (FAULTY(ftruncate(j->fd, j->size - st->torn_bytes)) < 0)
-		return err_sys(err, errno, "cut the torn end of %s", JOURNAL_NAME);
-	j->size -= st->torn_bytes;
-	j->dirty = true;
-	return 0;
-}
-
 static int load_end(struct journal *j, struct journal_state *st, struct err *err)
 {
 	auto_buf struct buf tail = BUF_MAX((size_t)JOURNAL_MAX + 1);
 
-	for (size_t want = TAIL_FIRST;; want *= 4) {
-		bool whole = (int64_t)want >= j->size, again = false;
-
-		if (whole)
-			want = (size_t)j->size;
-		if (want == 0)
-			return 0;
-		TRY(read_tail(j->fd, j->size, want, &tail, err));
-		if (st->torn_bytes == 0) {
-			TRY(cut_torn_tail(j, buf_str(&tail), whole, &again, st, err));
-			buf_shrink(&tail, tail.n - (again ? 0 : (size_t)st->torn_bytes));
-		}
-		if (!again && find_newest(j, buf_str(&tail), whole, st))
-			return 0;
+	for (size_t want = TAIL_FIRST; j->file.size > 0; want *= 4) {
+		TRY(append_tail(&j->file, want, &tail, err));
+		if (find_newest(j, buf_str(&tail), (int64_t)tail.n == j->file.size, st))
+			break;
 	}
+	return 0;
 }
 
 int journal_open(int record_fd, struct journal **out, struct journal_state *state, struct err *err)
 {
-	int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 	auto_journal struct journal *j = mem_alloc(sizeof(*j));
-	struct stat st;
 
+	j->file = APPEND_NONE;
 	j->line = BUF_MAX(JOURNAL_LINE);
 	chain_first(j->prev);
-	j->fd = FAULTY(openat(record_fd, JOURNAL_NAME, flags, 0600));
-	if (j->fd < 0)
-		return err_sys(err, errno, "open %s", JOURNAL_NAME);
-	if (FAULTY(fstat(j->fd, &st)) < 0)
-		return err_sys(err, errno, "stat %s", JOURNAL_NAME);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_INVALID, "%s is not a regular file", JOURNAL_NAME);
-	if (st.st_size > JOURNAL_MAX)
-		return err_set(err, ERR_LIMIT, "%s is larger than %lld bytes", JOURNAL_NAME, (long long)JOURNAL_MAX);
-	j->size = st.st_size;
 	*state = (struct journal_state){ 0 };
+	TRY(append_open(record_fd, JOURNAL_NAME, JOURNAL_MAX, &j->file, &state->torn_bytes, err));
 	TRY(load_end(j, state, err));
 	state->lines = j->seq;
 	*out = take(&j);
@@ -138,8 +79,7 @@ void journal_close(struct journal *j)
 {
 	if (!j)
 		return;
-	if (j->fd >= 0)
-		close(j->fd);
+	append_close(&j->file);
 	buf_fini(&j->line);
 	free(j);
 }
@@ -167,52 +107,30 @@ static int compose(struct journal *j, const struct event_type *t, const json_t *
 	return durable ? 0 : buf_addz(b, ",\"volatile\":true}\n", err);
 }
 
-static int write_line(struct journal *j, struct err *err)
-{
-	if (j->size + (int64_t)j->line.n > JOURNAL_MAX)
-		return err_set(err, ERR_LIMIT, "%s would grow past %lld bytes", JOURNAL_NAME, (long long)JOURNAL_MAX);
-	int r = file_write_fd(j->fd, buf_str(&j->line), err);
-
-	if (r < 0) {
-		j->dead = FAULTY(ftruncate(j->fd, j->size)) < 0;
-		return err_wrap(err, "%s", JOURNAL_NAME);
-	}
-	j->size += (int64_t)j->line.n;
-	return 0;
-}
-
 int journal_append(struct journal *j, const struct event_type *t, const json_t *fields, struct err *err)
 {
 	char h[CHAIN_HEX + 1];
 
-	if (j->dead)
-		return err_set(err, ERR_CLOSED, "%s: an earlier write failed", JOURNAL_NAME);
 	if (compose(j, t, fields, err) < 0)
 		return err_wrap(err, "%s: the event %s", JOURNAL_NAME, t->type);
-	if (t->flags & EVENT_VOLATILE)
-		return write_line(j, err);
+	if (t->flags & EVENT_VOLATILE) { /* written soon, but nobody waits for it to be durable */
+		bool dirty = j->file.dirty;
+		int r = append_write(&j->file, buf_str(&j->line), err);
 
+		j->file.dirty = dirty;
+		return r;
+	}
 	chain_next(j->prev, buf_str(&j->line), h);
 	TRY(buf_addf(&j->line, err, ",\"h\":\"%s\"}\n", h));
-	TRY(write_line(j, err));
+	TRY(append_write(&j->file, buf_str(&j->line), err));
 	memcpy(j->prev, h, sizeof(h));
 	j->seq++;
-	j->dirty = true;
 	return 0;
 }
 
 int journal_sync(struct journal *j, struct err *err)
 {
-	if (j->dead)
-		return err_set(err, ERR_CLOSED, "%s: an earlier write failed", JOURNAL_NAME);
-	if (!j->dirty)
-		return 0;
-	if (FAULTY(fdatasync(j->fd)) < 0) {
-		j->dead = true; /* what the kernel dropped it will not report again */
-		return err_sys(err, errno, "fdatasync %s", JOURNAL_NAME);
-	}
-	j->dirty = false;
-	return 0;
+	return append_sync(&j->file, err);
 }
 
 /* ---- proving ---- */

@@ -70,7 +70,11 @@ int record_sync(const struct record_to *to, uint32_t token, struct err *err)
 int record_loaded_unpack(struct str bytes, struct arena *mem, struct record_loaded *out, struct err *err)
 {
 	struct unpack u = unpack_from(bytes);
-	struct record_loaded l = { .turn = unpack_u32(&u), .state = unpack_str(&u) };
+	struct record_loaded l = { 0 };
+
+	l.turn = unpack_u32(&u);
+	l.state = unpack_str(&u);
+	l.in_flight = unpack_str(&u);
 	uint32_t n = unpack_u32(&u);
 
 	if (u.bad || n > u.rest.n / 4)

@@ -5,6 +5,8 @@
  * Shape    record_event(&to, EVENT_TOOL_CALL, json). The agent opens {fd, WIRE_RECORD}, the monitor
  *          {fd, WIRE_NOTE}. Nothing is answered; the agent asks for durability with record_sync and
  *          gets WIRE_SYNCED with its token, or WIRE_LOST at any time.
+ *          JSON is compact, on one line: as json_add writes it. Messages are numbered without gaps from
+ *          0, or from what WIRE_LOADED held, or from what RECORD_RESTART kept.
  * Memory   Borrows what it is given. What does not fit a message travels as a sealed memfd.
  * Errors   As chan_send. -ERR_LIMIT past the maximum of that kind of record.
  * Source   docs/architecture.md, "The record".
@@ -35,10 +37,11 @@ int record_put(const struct record_to *to, enum record_what what, uint32_t arg, 
 size_t record_max(enum record_what what); /* bytes of json; 0 where none is allowed */
 int record_sync(const struct record_to *to, uint32_t token, struct err *err) CHECKED;
 
-/* WIRE_LOADED's memfd: u32 turn, str state, u32 n, n x str message. */
+/* WIRE_LOADED's memfd: u32 turn, str state, str in_flight, u32 n, n x str message. */
 struct record_loaded {
 	uint32_t turn;
 	struct str state;
+	struct str in_flight; /* the marker that was never removed: tools ran when the end came; or empty */
 	struct str *messages; /* JSON texts, into bytes */
 	size_t nmessages;
 };

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "session/store.h"
+
+#include "session/append.h"
+#include "session/journal.h"
+#include "session/manifest.h"
+#include "session/record.h"
+
+#include "base/time.h"
+#include "base/vec.h"
+#include "fmt/jscan.h"
+#include "fmt/pack.h"
+#include "sys/fault.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define FAULTY(call)    ((errno = fault_hit()) != 0 ? -1 : (call))
+#define MESSAGES_MAX    ((int64_t)2 << 30)
+#define TRANSCRIPTS_MAX ((int64_t)8 << 30) /* bytes of one leg */
+#define TRANSCRIPT_DIR  "transcripts"
+
+struct store {
+	int dir;
+	struct journal *journal;
+	struct append messages;
+	uint32_t count;           /* messages as the writer sees them */
+	uint32_t in_file;         /* as the lines in the file add up */
+	uint32_t back_turn;       /* the checkpoint that was loaded */
+	bool back;                /* say so before the next line */
+	int64_t transcript_bytes;
+	bool lost;
+};
+
+/* ---- what a sender may hand over ---- */
+
+static int check_line(struct str json, const char *what, struct err *err)
+{
+	for (size_t i = 0; i < json.n; i++)
+		if ((unsigned char)json.p[i] < 0x20)
+			return err_set(err, ERR_INVALID, "%s: byte %zu is a control character, JSON on one line is wanted",
+				what, i);
+	if (!utf8_valid(json))
+		return err_set(err, ERR_INVALID, "%s: it is not UTF-8", what);
+	if (jval_from(json).type != JSCAN_OBJECT)
+		return err_set(err, ERR_INVALID, "%s: it is not a JSON object", what);
+	return 0;
+}
+
+/* A write failed: from here on nothing is saved, and everybody hears it. */
+static int lose(struct store *s, int r)
+{
+	if (r < 0)
+		s->lost = true;
+	return r;
+}
+
+static int alive(const struct store *s, struct err *err)
+{
+	return s->lost ? err_set(err, ERR_CLOSED, "the record was lost earlier") : 0;
+}
+
+/* ---- events ---- */
+
+static int write_event(struct store *s, enum event_id id, json_t *fields, struct err *err)
+{
+	return lose(s, journal_append(s->journal, event_at(id), fields, err));
+}
+
+int store_event(struct store *s, unsigned sender, struct str type, struct str json, struct err *err)
+{
+	const struct event_type *t = event_find(type);
+	auto_json json_t *fields = NULL;
+
+	TRY(alive(s, err));
+	if (!t)
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not an event", STR_ARG(str_head(type, 64)));
+	if (!(t->flags & sender))
+		return err_set(err, ERR_INVALID, "%s is not this sender's to write", t->type);
+	if (json.n > EVENT_JSON_MAX)
+		return err_set(err, ERR_INVALID, "%s: longer than %d bytes", t->type, EVENT_JSON_MAX);
+	if (json_decode(json, JSON_EXACT, &fields, err) < 0)
+		return err_wrap(err, "%s", t->type);
+	TRY(event_check(t, fields, err));
+	return lose(s, journal_append(s->journal, t, fields, err));
+}
+
+/* ---- the conversation ---- */
+
+/* Lines go out together: a cut and what follows it must not be parted by a full disk. */
+static int write_lines(struct store *s, struct buf *lines, uint32_t count_after, struct err *err)
+{
+	TRY(lose(s, append_write(&s->messages, buf_str(lines), err)));
+	s->count = s->in_file = count_after;
+	s->back = false;
+	return 0;
+}
+
+static int begin_lines(const struct store *s, struct buf *lines, struct err *err)
+{
+	if (s->back)
+		TRY(buf_addf(lines, err, "{\"back\":%u}\n", s->back_turn));
+	return s->count < s->in_file ? buf_addf(lines, err, "{\"cut\":%u}\n", s->count) : 0;
+}
+
+int store_message(struct store *s, uint32_t index, struct str json, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_MESSAGE_MAX + 256);
+
+	TRY(alive(s, err));
+	if (index != s->count)
+		return err_set(err, ERR_INVALID, "message %u came when %u was next", index, s->count);
+	TRY(check_line(json, "message", err));
+	TRY(begin_lines(s, &b, err));
+	TRY(buf_addf(&b, err, "{\"i\":%u,\"message\":", index));
+	TRY(buf_add(&b, json, err));
+	TRY(buf_addz(&b, "}\n", err));
+	return write_lines(s, &b, index + 1, err);
+}
+
+int store_state(struct store *s, uint32_t turn, struct str json, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_STATE_MAX + 256);
+
+	TRY(alive(s, err));
+	TRY(check_line(json, "state", err));
+	TRY(begin_lines(s, &b, err));
+	TRY(buf_addf(&b, err, "{\"turn\":%u,\"state\":", turn));
+	TRY(buf_add(&b, json, err));
+	TRY(buf_addz(&b, "}\n", err));
+	return write_lines(s, &b, s->count, err);
+}
+
+int store_restart(struct store *s, uint32_t kept, struct err *err)
+{
+	TRY(alive(s, err));
+	if (kept > s->count)
+		return err_set(err, ERR_INVALID, "%u messages cannot be kept, there are %u", kept, s->count);
+	s->count = kept; /* the cut is written with what follows it */
+	return 0;
+}
+
+int store_in_flight(struct store *s, struct str json, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_SMALL_MAX + 256);
+
+	TRY(alive(s, err));
+	if (json.n > 0)
+		TRY(check_line(json, "in flight", err));
+	TRY(begin_lines(s, &b, err));
+	TRY(buf_addz(&b, "{\"in_flight\":", err));
+	TRY(buf_add(&b, json.n > 0 ? json : STR("null"), err));
+	TRY(buf_addz(&b, "}\n", err));
+	return write_lines(s, &b, s->count, err);
+}
+
+/* ---- other files ---- */
+
+static int write_new(int dir, const char *name, struct str bytes, struct err *err)
+{
+	autoclose int fd = FAULTY(openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+
+	if (fd < 0)
+		return err_sys(err, errno, "create %s", name);
+	int r = file_write_fd(fd, bytes, err);
+	if (r < 0) {
+		unlinkat(dir, name, 0);
+		return err_wrap(err, "%s", name);
+	}
+	return 0;
+}
+
+static int write_transcript(struct store *s, uint32_t seq, struct str bytes, struct err *err)
+{
+	char name[64];
+	autoclose int dir = -1;
+
+	if (s->transcript_bytes + (int64_t)bytes.n > TRANSCRIPTS_MAX)
+		return err_set(err, ERR_LIMIT, "transcripts would grow past %lld bytes", (long long)TRANSCRIPTS_MAX);
+	if (FAULTY(mkdirat(s->dir, TRANSCRIPT_DIR, 0700)) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "make directory %s", TRANSCRIPT_DIR);
+	TRY(dir_open(s->dir, TRANSCRIPT_DIR, &dir, err));
+	snprintf(name, sizeof(name), "%04u.json", seq);
+	TRY(write_new(dir, name, bytes, err));
+	s->transcript_bytes += (int64_t)bytes.n;
+	return 0;
+}
+
+int store_transcript(struct store *s, uint32_t seq, struct str role, struct str json, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_TRANSCRIPT_MAX + 1024);
+	struct str rest = str_skip(json, 1);
+	char ts[TIME_ISO_MAX];
+
+	TRY(alive(s, err));
+	TRY(check_line(json, "transcript", err));
+	if (role.n > 64)
+		return err_set(err, ERR_INVALID, "transcript: the role's name is longer than 64 bytes");
+	TRY(buf_addf(&b, err, "{\"ts\":\"%s\",\"seq\":%u", time_iso(time_now_us(), ts), seq));
+	TRY(json_add_member(&b, "seat", role, err));
+	TRY(str_eq(rest, STR("}")) ? 0 : buf_addc(&b, ',', err));
+	TRY(buf_add(&b, rest, err));
+	TRY(buf_addc(&b, '\n', err));
+	return lose(s, write_transcript(s, seq, buf_str(&b), err));
+}
+
+int store_manifest(struct store *s, struct str json, struct err *err)
+{
+	TRY(alive(s, err));
+	int r = manifest_merge(s->dir, json, err);
+
+	return r == -ERR_INVALID || r == -ERR_SYNTAX ? r : lose(s, r);
+}
+
+int store_file(struct store *s, struct str name, struct str bytes, struct err *err)
+{
+	auto_buf struct buf z = BUF_MAX(64);
+	const char *path;
+
+	TRY(alive(s, err));
+	if (!record_file_ok(name))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a file of the record", STR_ARG(str_head(name, 64)));
+	TRY(buf_add(&z, name, err));
+	TRY(buf_cstr(&z, &path, err));
+	return lose(s, file_replace(s->dir, path, bytes, 0600, err));
+}
+
+/* The conversation first: a journal that tells of a turn has the turn behind it. */
+int store_sync(struct store *s, struct err *err)
+{
+	TRY(alive(s, err));
+	TRY(lose(s, append_sync(&s->messages, err)));
+	return lose(s, journal_sync(s->journal, err));
+}
+
+/* ---- opening and loading ---- */
+
+struct list {
+	VEC(struct str);
+};
+
+/* The conversation as the lines add up, and its newest checkpoint. */
+struct replay {
+	struct list now;             /* JSON texts */
+	struct list aside;           /* the checkpoint's own, once a cut went below it */
+	uint32_t kept;               /* messages of the checkpoint; they begin `now` unless set aside */
+	struct str state, in_flight; /* of the checkpoint; the marker as the last line left it */
+	uint32_t turn;
+	bool found, is_aside;
+	bool hole;                   /* a message is missing: what comes after it is no conversation */
+};
+
+static void replay_fini(struct replay *r)
+{
+	vec_fini(&r->now);
+	vec_fini(&r->aside);
+}
+
+/* head, an object or null, '}' */
+static bool member_after(struct str line, struct str head, struct str *value)
+{
+	if (!str_starts(line, head) || !str_ends(line, STR("}")) || line.n < head.n + 3)
+		return false;
+	*value = str_head(str_skip(line, head.n), line.n - head.n - 1);
+	return str_eqz(*value, "null") || (value->p[0] == '{' && str_ends(*value, STR("}")));
+}
+
+static bool number_after(struct str line, struct str head, uint32_t *out, struct str *rest)
+{
+	size_t n = 0;
+	int64_t v;
+
+	if (!str_starts(line, head))
+		return false;
+	*rest = str_skip(line, head.n);
+	while (n < rest->n && rest->p[n] >= '0' && rest->p[n] <= '9')
+		n++;
+	if (str_to_i64(str_head(*rest, n), &v, ERR_DISCARD) < 0 || v > UINT32_MAX)
+		return false;
+	*out = (uint32_t)v;
+	*rest = str_skip(*rest, n);
+	return true;
+}
+
+static bool replay_cut(struct replay *r, uint32_t n)
+{
+	if (n > r->now.n)
+		return false;
+	if (r->found && !r->is_aside && n < r->kept) {
+		for (uint32_t i = 0; i < r->kept; i++)
+			*vec_new(&r->aside) = r->now.p[i];
+		r->is_aside = true;
+	}
+	r->now.n = n;
+	r->hole = false;
+	return true;
+}
+
+/* The writer loaded the checkpoint, the newest at that time, and goes on from it. */
+static bool replay_back(struct replay *r, uint32_t turn)
+{
+	if (!r->found || turn != r->turn)
+		return false;
+	r->now.n = r->is_aside ? 0 : r->kept;
+	for (uint32_t i = 0; r->is_aside && i < r->kept; i++)
+		*vec_new(&r->now) = r->aside.p[i];
+	r->is_aside = r->hole = false;
+	return true;
+}
+
+static void replay_state(struct replay *r, uint32_t turn, struct str state)
+{
+	if (r->hole)
+		return;
+	r->state = state;
+	r->turn = turn;
+	r->found = true;
+	r->kept = (uint32_t)r->now.n;
+	r->is_aside = false;
+	r->aside.n = 0;
+}
+
+/* False for a line that is none of ours: it is left out, and the journal says that something is damaged. */
+static bool replay_line(struct replay *r, struct str line)
+{
+	struct str rest, value;
+	uint32_t n;
+
+	if (number_after(line, STR("{\"i\":"), &n, &rest) && member_after(rest, STR(",\"message\":"), &value)) {
+		r->hole = r->hole || n != r->now.n;
+		if (!r->hole)
+			*vec_new(&r->now) = value;
+		return !r->hole;
+	}
+	if (number_after(line, STR("{\"cut\":"), &n, &rest) && str_eqz(rest, "}"))
+		return replay_cut(r, n);
+	if (number_after(line, STR("{\"back\":"), &n, &rest) && str_eqz(rest, "}"))
+		return replay_back(r, n);
+	if (member_after(line, STR("{\"in_flight\":"), &value)) {
+		r->in_flight = value;
+		return true;
+	}
+	if (!number_after(line, STR("{\"turn\":"), &n, &rest) || !member_after(rest, STR(",\"state\":"), &value))
+		return false;
+	replay_state(r, n, value);
+	return true;
+}
+
+static int64_t replay_all(struct replay *r, struct str text)
+{
+	int64_t bad = 0;
+
+	while (text.n > 0)
+		bad += !replay_line(r, str_trim_suffix(str_line(&text), STR("\n")));
+	return bad;
+}
+
+/* Up to the last checkpoint of that turn; the empty view when there is none. */
+static struct str until_turn(struct str text, uint32_t turn)
+{
+	const char *end = text.p;
+
+	for (struct str all = text; all.n > 0;) {
+		struct str line = str_line(&all), rest;
+		uint32_t n;
+
+		if (number_after(line, STR("{\"turn\":"), &n, &rest) && n == turn)
+			end = line.p + line.n;
+	}
+	return str_head(text, (size_t)(end - text.p));
+}
+
+static int pack_loaded(const struct replay *r, struct buf *out, struct err *err)
+{
+	struct str marker = str_eqz(r->in_flight, "null") ? STR("") : r->in_flight;
+
+	pack_u32(out, r->turn);
+	pack_str(out, r->state);
+	pack_str(out, marker);
+	pack_u32(out, r->kept);
+	for (uint32_t i = 0; i < r->kept; i++)
+		pack_str(out, r->is_aside ? r->aside.p[i] : r->now.p[i]);
+	return pack_ok(out, err);
+}
+
+int store_load(struct store *s, uint32_t turn, struct buf *out, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX((size_t)MESSAGES_MAX + 1);
+	CLEANUP(replay_fini) struct replay r = { 0 };
+	bool newest = turn == UINT32_MAX;
+
+	TRY(append_tail(&s->messages, (size_t)s->messages.size, &text, err));
+	replay_all(&r, newest ? buf_str(&text) : until_turn(buf_str(&text), turn));
+	if (newest) {
+		s->in_file = r.found ? r.kept : (uint32_t)r.now.n;
+		s->count = r.found ? r.kept : 0;
+		s->back = r.found;
+		s->back_turn = r.turn;
+	}
+	if (!r.found)
+		return 0;
+	TRY(pack_loaded(&r, out, err));
+	return 1;
+}
+
+static int tell(struct store *s, enum event_id id, json_t *taken, struct err *err)
+{
+	auto_json json_t *fields = taken;
+
+	BUG_IF(!fields);
+	return write_event(s, id, fields, err);
+}
+
+static int tell_torn(struct store *s, const char *file, int64_t bytes, struct err *err)
+{
+	if (bytes == 0)
+		return 0;
+	return tell(s, EVENT_RECORD_TORN, json_pack("{s:I, s:s}", "bytes", (json_int_t)bytes, "file", file), err);
+}
+
+static int tell_damaged(struct store *s, const char *file, int64_t lines, struct err *err)
+{
+	if (lines == 0)
+		return 0;
+	return tell(s, EVENT_RECORD_DAMAGED,
+		json_pack("{s:I, s:s+}", "lines", (json_int_t)lines, "detail", file, " has lines that cannot be read back"),
+		err);
+}
+
+/* How the conversation's lines add up, for a writer that goes on without loading. */
+static int count_messages(struct store *s, int64_t *bad, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX((size_t)MESSAGES_MAX + 1);
+	CLEANUP(replay_fini) struct replay r = { 0 };
+
+	if (s->messages.size == 0)
+		return 0;
+	TRY(append_tail(&s->messages, (size_t)s->messages.size, &text, err));
+	*bad = replay_all(&r, buf_str(&text));
+	s->in_file = s->count = (uint32_t)r.now.n;
+	return 0;
+}
+
+int store_open(int record_fd, struct store **out, struct err *err)
+{
+	auto_store struct store *s = mem_alloc(sizeof(*s));
+	struct journal_state st;
+	int64_t torn = 0, bad = 0;
+
+	s->dir = record_fd;
+	s->messages = APPEND_NONE;
+	TRY(journal_open(record_fd, &s->journal, &st, err));
+	TRY(append_open(record_fd, STORE_MESSAGES, MESSAGES_MAX, &s->messages, &torn, err));
+	TRY(count_messages(s, &bad, err));
+	TRY(tell_torn(s, JOURNAL_NAME, st.torn_bytes, err));
+	TRY(tell_torn(s, STORE_MESSAGES, torn, err));
+	TRY(tell_damaged(s, JOURNAL_NAME, st.damaged_lines, err));
+	TRY(tell_damaged(s, STORE_MESSAGES, bad, err));
+	/* The names of new files must be on disk before their content is called durable. */
+	if (FAULTY(fsync(record_fd)) < 0 && errno != EINVAL)
+		return err_sys(err, errno, "fsync the run's directory");
+	*out = take(&s);
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	journal_close(s->journal);
+	append_close(&s->messages);
+	free(s);
+}
+
+bool store_is_lost(const struct store *s)
+{
+	return s->lost;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "session/journal.h"
+#include "session/manifest.h"
+#include "session/record.h"
+#include "session/store.h"
+#include "sys/fault.h"
+#include "sys/file.h"
+#include "test/lib/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+static struct store *opened(const struct test_dir *d)
+{
+	struct store *s = NULL;
+	struct err err = { 0 };
+
+	CHECK_OK(store_open(d->fd, &s, &err));
+	return s;
+}
+
+static int message(struct store *s, uint32_t i, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(256);
+
+	CHECK(buf_addf(&b, ERR_DISCARD, "{\"role\":\"user\",\"n\":%u}", i) == 0);
+	return store_message(s, i, buf_str(&b), err);
+}
+
+/* "turn state: n n n" of what is loaded, or "none". */
+static struct str loaded(struct store *s, uint32_t turn, struct arena *mem)
+{
+	auto_buf struct buf b = BUF_MAX(1 << 20), text = BUF_MAX(1 << 16);
+	struct record_loaded l;
+	struct err err = { 0 };
+	int r = store_load(s, turn, &b, &err);
+
+	CHECK(r >= 0);
+	if (r == 0)
+		return STR("none");
+	CHECK_OK(record_loaded_unpack(buf_str(&b), mem, &l, &err));
+	CHECK_OK(buf_addf(&text, &err, "%u " STR_FMT " " STR_FMT ":", l.turn, STR_ARG(l.state), STR_ARG(l.in_flight)));
+	for (size_t i = 0; i < l.nmessages; i++) {
+		auto_json json_t *j = NULL;
+
+		CHECK_OK(json_decode(l.messages[i], JSON_EXACT, &j, &err));
+		CHECK_OK(buf_addf(&text, &err, " %lld", (long long)json_get_int(j, "n", -1)));
+	}
+	return str_dup(mem, buf_str(&text));
+}
+
+TEST(store_gives_back_the_conversation_of_any_checkpoint)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct err err = { 0 };
+
+	{
+		auto_store struct store *s = opened(&d);
+
+		CHECK_STR(loaded(s, UINT32_MAX, mem), STR("none"));
+		CHECK_OK(message(s, 0, &err));
+		CHECK_OK(message(s, 1, &err));
+		CHECK_OK(store_state(s, 1, STR("{\"a\":1}"), &err));
+		CHECK_OK(message(s, 2, &err));
+		CHECK_OK(store_state(s, 2, STR("{\"a\":2}"), &err));
+		CHECK_OK(store_restart(s, 1, &err)); /* a compaction keeps the first */
+		CHECK_OK(message(s, 1, &err));
+		CHECK_OK(message(s, 2, &err));
+		CHECK_OK(message(s, 3, &err)); /* and is killed before its checkpoint */
+		CHECK_OK(store_in_flight(s, STR("{\"iteration\":3,\"tools\":[\"grep\"]}"), &err));
+	}
+	auto_store struct store *s = opened(&d);
+	CHECK_STR(loaded(s, UINT32_MAX, mem), STR("2 {\"a\":2} {\"iteration\":3,\"tools\":[\"grep\"]}: 0 1 2"));
+	CHECK_OK(message(s, 3, &err)); /* goes on after the checkpoint, not after the killed turn */
+	CHECK_OK(store_in_flight(s, STR(""), &err));
+	CHECK_OK(store_state(s, 3, STR("{\"a\":3}"), &err));
+	CHECK_STR(loaded(s, UINT32_MAX, mem), STR("3 {\"a\":3} : 0 1 2 3"));
+	CHECK_STR(loaded(s, 1, mem), STR("1 {\"a\":1} : 0 1"));
+	CHECK_STR(loaded(s, 2, mem), STR("2 {\"a\":2} : 0 1 2"));
+	CHECK_STR(loaded(s, 9, mem), STR("none"));
+}
+
+TEST(store_falls_back_to_the_newest_whole_checkpoint_when_cut_at_any_byte)
+{
+	auto_dir struct test_dir d = test_dir_new(), e = test_dir_new();
+	auto_buf struct buf text = BUF_MAX(1 << 20);
+	auto_arena struct arena *mem = arena_new();
+	struct err err = { 0 };
+
+	{
+		auto_store struct store *s = opened(&d);
+
+		for (uint32_t i = 0; i < 4; i++) {
+			CHECK_OK(message(s, i, &err));
+			CHECK_OK(store_state(s, i + 1, STR("{}"), &err));
+		}
+	}
+	CHECK_OK(file_read(d.fd, STORE_MESSAGES, &text, &err));
+	for (size_t cut = 0; cut <= text.n; cut++) {
+		static const char *const want[] = { "none", "1 {} : 0", "2 {} : 0 1", "3 {} : 0 1 2", "4 {} : 0 1 2 3" };
+		struct str part = str_head(buf_str(&text), cut);
+		size_t whole = 0;
+
+		for (size_t at = 0; at + 1 < part.n; at++)
+			whole += str_starts(str_skip(part, at), STR("}}\n")) && part.p[at - 1] == '{';
+		test_write(&e, STORE_MESSAGES, part);
+		auto_store struct store *s = opened(&e);
+		CHECK_STR(loaded(s, UINT32_MAX, mem), str_from(want[whole]));
+		CHECK_OK(message(s, (uint32_t)whole, &err));
+		CHECK_OK(store_state(s, 77, STR("{}"), &err));
+		unlinkat(e.fd, JOURNAL_NAME, 0);
+	}
+}
+
+TEST(store_says_what_a_crash_left)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	auto_buf struct buf log = BUF_MAX(1 << 20);
+	struct err err = { 0 };
+
+	{
+		auto_store struct store *s = opened(&d);
+		CHECK_OK(message(s, 0, &err));
+	}
+	test_write(&d, STORE_MESSAGES, STR("{\"i\":0,\"message\":{}}\njunk\n{\"i\":1,\"mess"));
+	test_write(&d, JOURNAL_NAME, STR("{\"ts"));
+	{
+		auto_store struct store *s = opened(&d);
+	}
+	CHECK_OK(file_read(d.fd, JOURNAL_NAME, &log, &err));
+	struct str t = buf_str(&log);
+	CHECK(str_find(t, STR("\"type\":\"record.torn\",\"bytes\":4,\"file\":\"logs.jsonl\"")) < t.n);
+	CHECK(str_find(t, STR("\"type\":\"record.torn\",\"bytes\":12,\"file\":\"messages.jsonl\"")) < t.n);
+	CHECK(str_find(t, STR("\"type\":\"record.damaged\",\"lines\":1,\"detail\":\"messages.jsonl has lines")) < t.n);
+}
+
+TEST(store_refuses_what_breaks_a_rule_and_goes_on)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	auto_store struct store *s = opened(&d);
+	struct err err = { 0 };
+
+	CHECK_INT(store_message(s, 1, STR("{}"), &err), -ERR_INVALID);
+	CHECK_STR(str_from(err.msg), STR("message 1 came when 0 was next"));
+	CHECK_INT(store_message(s, 0, STR("{\"a\":\n1}"), &err), -ERR_INVALID);
+	CHECK_INT(store_message(s, 0, STR("[]"), &err), -ERR_INVALID);
+	CHECK_INT(store_message(s, 0, STR("{}}\n{\"turn\":1,\"state\":{}"), &err), -ERR_INVALID);
+	CHECK_INT(store_message(s, 0, STR("{\"a\":\"\xFF\"}"), &err), -ERR_INVALID);
+	CHECK_INT(store_restart(s, 1, &err), -ERR_INVALID);
+	CHECK_INT(store_file(s, STR("../x"), STR(""), &err), -ERR_INVALID);
+	CHECK_INT(store_file(s, STR("manifest.json"), STR(""), &err), -ERR_INVALID);
+	CHECK_INT(store_event(s, EVENT_AGENT, STR("approval.answer"),
+			  STR("{\"id\":\"approval-1\",\"approved\":true,\"source\":\"x\"}"), &err), -ERR_INVALID);
+	CHECK_STR(str_from(err.msg), STR("approval.answer is not this sender's to write"));
+	CHECK_INT(store_event(s, EVENT_AGENT, STR("no.such"), STR("{}"), &err), -ERR_INVALID);
+	CHECK_INT(store_manifest(s, STR("{\"mode\":{}}"), &err), -ERR_INVALID);
+	CHECK_INT(store_manifest(s, STR("{\"models\":{\"worker\":{\"modell\":\"x\"}}}"), &err), -ERR_INVALID);
+	CHECK_STR(str_from(err.msg), STR("manifest: \"models.worker.modell\" is not a member of it"));
+	CHECK(!store_is_lost(s));
+	CHECK_OK(message(s, 0, &err));
+	CHECK_OK(store_event(s, EVENT_AGENT, STR("loop.note"), STR("{\"text\":\"x\"}"), &err));
+}
+
+TEST(manifest_is_merged_member_by_member)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	auto_store struct store *s = opened(&d);
+	struct manifest m;
+	struct err err = { 0 };
+
+	CHECK_OK(store_manifest(s, STR("{\"mode\":\"run\",\"policy\":{\"isolation\":\"strict\"},\"forked_from_turn\":null}"), &err));
+	CHECK_OK(store_manifest(s, STR("{\"policy\":{\"network\":\"block\"},\"workflow\":{\"verify_command\":[\"make\",\"test\"]}}"), &err));
+	CHECK_OK(manifest_load(d.fd, mem, &m, &err));
+	CHECK_INT(m.version, 3);
+	CHECK_STR(m.mode, STR("run"));
+	CHECK_STR(m.isolation, STR("strict"));
+	CHECK_STR(m.network, STR("block"));
+	CHECK_INT(m.forked_from_turn, -1);
+	CHECK_INT(m.verify_command.n, 2);
+	CHECK_STR(m.verify_command.p[1], STR("test"));
+	CHECK_STR(m.base_sha, STR(""));
+	test_write(&d, "manifest.json", STR("{\"version\":4}"));
+	CHECK_INT(manifest_load(d.fd, mem, &m, &err), -ERR_INVALID);
+}
+
+/* P7: whichever call fails, what was synced before stays, and no half line is ever there. */
+TEST(store_keeps_what_was_synced_whichever_call_fails)
+{
+	static const int errnos[] = { ENOSPC, EIO };
+
+	for (size_t e = 0; e < COUNT(errnos); e++)
+		for (int nth = 1, fired = 1; fired; nth++) {
+			auto_dir struct test_dir d = test_dir_new();
+			auto_arena struct arena *mem = arena_new();
+			struct err err = { 0 };
+			struct store *s = opened(&d);
+			int r;
+
+			CHECK_OK(message(s, 0, &err));
+			CHECK_OK(store_state(s, 1, STR("{}"), &err));
+			CHECK_OK(store_event(s, EVENT_AGENT, STR("loop.note"), STR("{\"text\":\"kept\"}"), &err));
+			CHECK_OK(store_sync(s, &err));
+			fault_arm(nth, errnos[e]);
+			r = message(s, 1, &err);
+			if (r == 0)
+				r = store_transcript(s, 1, STR("worker"), STR("{\"status\":200}"), &err);
+			if (r == 0)
+				r = store_file(s, STR("plan.md"), STR("plan"), &err);
+			if (r == 0)
+				r = store_manifest(s, STR("{\"mode\":\"run\"}"), &err);
+			if (r == 0)
+				r = store_state(s, 2, STR("{}"), &err);
+			if (r == 0)
+				r = store_event(s, EVENT_AGENT, STR("loop.note"), STR("{\"text\":\"new\"}"), &err);
+			if (r == 0)
+				r = store_sync(s, &err);
+			fired = fault_disarm();
+			CHECK(fired || r == 0);
+			CHECK(store_is_lost(s) == (r < 0));
+			CHECK(r == 0 || message(s, 2, &err) < 0); /* nothing is written after a loss */
+			store_close(s);
+
+			autoclose int fd = -1;
+			struct journal_report rep;
+			CHECK_OK(file_open(d.fd, JOURNAL_NAME, true, &fd, &err));
+			CHECK_OK(journal_verify(fd, &rep, &err));
+			CHECK_INT(rep.bad_line, 0);
+			CHECK_INT(rep.torn_bytes, 0);
+			CHECK(rep.chained >= 1);
+			s = opened(&d);
+			struct str got = loaded(s, UINT32_MAX, mem);
+			CHECK(str_eqz(got, r < 0 ? "1 {} : 0" : "2 {} : 0 1") || str_eqz(got, "2 {} : 0 1"));
+			store_close(s);
+		}
+}
