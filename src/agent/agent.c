@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "agent/agent.h"
+#include "agent/run_priv.h"
+#include "base/time.h"
+#include "fmt/pack.h"
+#include "sandbox/confine.h"
+#include "sys/file.h"
+#include "sys/proc.h"
+
+#include <fcntl.h>
+
+#define PARAMS_MAX  (16 * 1024 * 1024)
+#define PROMPT_MAX  (1024 * 1024)
+#define AGENTS_LONG 40000 /* characters of AGENTS.md that the operator is told about */
+#define TASK_SHOWN  4000
+
+struct waiting {
+	struct arena *mem;
+	struct run_params params;
+	bool go;
+};
+
+static int on_go(void *self, struct chan_msg *m, struct err *err)
+{
+	struct waiting *w = self;
+	auto_buf struct buf bytes = BUF_MAX(PARAMS_MAX);
+	autoclose int fd = -1;
+
+	if (m->type != WIRE_GO)
+		return err_set(err, ERR_PROTOCOL, "%s before the run began", wire_name(m->type));
+	fd = chan_take_fd(m, 0);
+	TRY(memfd_read(fd, &bytes, err));
+	TRY(run_params_unpack(buf_str(&bytes), w->mem, &w->params, err));
+	w->go = true;
+	return 0;
+}
+
+static int wait_for_go(struct links *l, struct waiting *w, struct err *err)
+{
+	links_serve(l, PEER_MONITOR, on_go, w);
+	while (!w->go)
+		TRY(links_wait(l, PEER_MONITOR, -1, err));
+	return 0;
+}
+
+/* ---- the world of this process ---- */
+
+static int open_root(struct run *r, struct str path, bool writable, bool optional, struct err *err)
+{
+	struct tool_root *root = &r->roots[r->tools.nroots];
+	int rc;
+
+	if (r->tools.nroots == ROOTS_MAX)
+		return err_set(err, ERR_LIMIT, "more than %d granted paths", ROOTS_MAX - 1);
+	rc = dir_open(AT_FDCWD, str_dupz(r->mem, path), &root->dirfd, err);
+	if (rc < 0 && optional) /* a granted path that does not exist, or is a file: commands may have use for it */
+		return 0;
+	TRY(rc);
+	root->path = path;
+	root->writable = writable;
+	r->tools.nroots++;
+	return 0;
+}
+
+static int open_roots(struct run *r, struct err *err)
+{
+	TRY(open_root(r, r->p->workspace, true, false, err));
+	for (size_t i = 0; i < r->p->extra_read_paths.n; i++)
+		TRY(open_root(r, r->p->extra_read_paths.p[i], false, true, err));
+	for (size_t i = 0; i < r->p->extra_write_paths.n; i++)
+		TRY(open_root(r, r->p->extra_write_paths.p[i], true, true, err));
+	return 0;
+}
+
+static int confine_to_roots(const struct run *r, struct err *err)
+{
+	struct ll_rule rules[ROOTS_MAX];
+	int rc;
+
+	for (size_t i = 0; i < r->tools.nroots; i++)
+		rules[i] = (struct ll_rule){ .kind = LL_FD, .fd = r->roots[i].dirfd,
+			.access = r->roots[i].writable ? LL_RW : LL_RO };
+	rc = confine_self(SECCOMP_AGENT, rules, r->tools.nroots, err);
+	/* "none" was asked for by hand and said loudly; there, what the kernel lacks is lacked. */
+	if (rc == -ERR_UNSUPPORTED && str_eqz(r->p->isolation, "none"))
+		return 0;
+	return rc;
+}
+
+static int host_job(void *self, const struct job_request *req, struct arena *mem, struct job_result *out,
+	struct err *err)
+{
+	struct run *r = self;
+
+	return jobs_command(&r->commands, req, mem, out, err);
+}
+
+static int host_ask(void *self, const struct str *questions, const struct str_list *options, size_t n,
+	struct arena *mem, struct str_list *answers, bool *answered, struct err *err)
+{
+	struct run *r = self;
+
+	TRY(keep_barrier(r->keep, err));
+	return asks_put(&r->asks, questions, options, n, mem, answers, answered, err);
+}
+
+/* ---- what the run is made of ---- */
+
+static int set_model(struct run *r, struct err *err)
+{
+	const struct run_params *p = r->p;
+	struct caller *c = &r->caller;
+
+	c->spec.wire = str_eqz(p->api_format, "anthropic") ? API_ANTHROPIC : API_CHAT;
+	c->spec.deployment = str_eqz(p->deployment, "azure") ? DEPLOY_AZURE :
+		str_eqz(p->deployment, "vertex") ? DEPLOY_VERTEX : DEPLOY_DIRECT;
+	c->spec.model = p->model;
+	c->spec.openai_host = p->openai_direct != 0;
+	if (p->effort.n > 0 && !api_effort_from(p->effort, &c->spec.effort))
+		return err_set(err, ERR_INVALID, "effort \"" STR_FMT "\" is not known", STR_ARG(p->effort));
+	c->spec.temperature = p->temperature;
+	c->spec.max_tokens = loop_limits.max_tokens;
+	c->spec.prompt_caching = p->prompt_caching != 0;
+	c->spec.extra_body = p->extra_body;
+	c->facts = model_facts_get(p->model);
+	if (c->facts.max_output > 0 && c->facts.max_output < c->spec.max_tokens)
+		c->spec.max_tokens = c->facts.max_output;
+	if (p->price_in >= 0 && p->price_out >= 0) {
+		c->facts.price_known = true;
+		c->facts.in = (int64_t)(p->price_in * 1e6);
+		c->facts.out = (int64_t)(p->price_out * 1e6);
+		c->facts.cache_read = c->facts.in / 10;
+		c->facts.cache_write = c->facts.in * 5 / 4;
+		c->facts.tier_above = 0;
+	}
+	c->budget = (struct budget){ .max_input_tokens = p->max_input_tokens,
+		.max_output_tokens = p->max_output_tokens,
+		.max_microusd = p->max_usd < 0 ? -1 : (int64_t)(p->max_usd * 1e6) };
+	c->endpoint = (uint8_t)p->endpoint;
+	c->provider = p->provider;
+	return 0;
+}
+
+static void set_gate(struct run *r, const char **source)
+{
+	struct gate_found found = { .source = "none" };
+
+	*source = r->p->verify_infer ? "none" : "disabled";
+	if (str_eqz(r->p->run_commands, "no"))
+		return; /* nothing may run, so there is no gate either */
+	if (r->p->verify_command.n > 0) {
+		r->st.verify_command = r->p->verify_command;
+		r->st.verify_origin = STR("configured");
+		*source = "configured";
+		return;
+	}
+	if (!r->p->verify_infer)
+		return;
+	gate_infer(r->roots[0].dirfd, &r->p->tool_paths, r->mem, &found);
+	*source = found.source;
+	if (found.command.n == 0)
+		return;
+	r->st.verify_command = found.command;
+	r->st.verify_origin = STR("inferred");
+}
+
+static int set_tools(struct run *r, struct err *err)
+{
+	static struct str later[] = { { "?", 1 } };
+	struct tool_ctx shown;
+
+	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask };
+	r->tools.host = &r->host;
+	r->tools.roots = r->roots;
+	r->tools.hide_paths = &r->p->hide_paths;
+	r->tools.mode = MODE_RUN;
+	r->tools.commands_allowed = !str_eqz(r->p->run_commands, "no");
+	r->tools.verify_command = r->st.verify_command;
+	r->tools.verify_timeout_ms = r->p->verify_timeout_s * 1000;
+	r->tools.command_timeout_ms = r->p->command_timeout_s * 1000;
+	r->tools.mem = r->mem;
+	shown = r->tools;
+	/* A gate may be adopted later. The tool is there from the start, since a change of the list would make
+	 * the provider read the whole conversation anew. */
+	if (shown.verify_command.n == 0 && r->p->verify_infer)
+		shown.verify_command = (struct str_list){ later, 1 };
+	return tools_schema(&shown, &r->tools_json, err);
+}
+
+/* ---- the first records ---- */
+
+static int put_manifest(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE, models = NOTE, worker = NOTE, workflow = NOTE, policy = NOTE;
+	char now[TIME_ISO_MAX];
+
+	note_str(&worker, "provider", r->p->provider);
+	note_str(&worker, "model", r->p->model);
+	note_json(&models, "worker", note_text(&worker));
+	note_strs(&workflow, "verify_command", r->st.verify_command);
+	note_str(&workflow, "verify_origin", r->st.verify_origin);
+	note_str(&policy, "run_commands", r->p->run_commands);
+	note_str(&policy, "isolation", r->p->isolation);
+	note_str(&n, "agent6_version", r->p->version);
+	note_str(&n, "run_id", r->p->run_id);
+	note_str(&n, "mode", r->p->mode);
+	note_z(&n, "start_ts", time_iso(time_now_us(), now));
+	note_str(&n, "user_task", str_head(r->p->task, utf8_head(r->p->task, TASK_SHOWN)));
+	note_str(&n, "workspace", r->p->workspace);
+	note_str(&n, "base_sha", r->st.base_sha);
+	note_str(&n, "base_branch", r->st.base_branch);
+	note_z(&n, "git_control", "agent6");
+	note_json(&n, "models", note_text(&models));
+	note_json(&n, "workflow", note_text(&workflow));
+	note_json(&n, "policy", note_text(&policy));
+	return note_put(&n, r->keep, RECORD_MANIFEST, 0, "", err);
+}
+
+static int put_start(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_str(&n, "run_id", r->p->run_id);
+	note_str(&n, "user_task", str_head(r->p->task, utf8_head(r->p->task, TASK_SHOWN)));
+	note_str(&n, "mode", r->p->mode);
+	note_str(&n, "model", r->p->model);
+	note_str(&n, "provider", r->p->provider);
+	note_str(&n, "isolation", r->p->isolation);
+	return note_send(&n, r->keep, EVENT_RUN_START, err);
+}
+
+static int put_notice(struct run *r, const char *level, const char *text, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_z(&n, "level", level);
+	note_z(&n, "text", text);
+	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
+}
+
+static int put_notices(struct run *r, struct err *err)
+{
+	auto_buf struct buf notes = BUF_MAX(16 * 1024 * 1024);
+
+	if (!r->p->is_git)
+		TRY(put_notice(r, "warning", "this is not a git repository: edits are made, but no step is recorded and nothing "
+			"can be taken back", err));
+	else if (!r->p->commit_per_step)
+		TRY(put_notice(r, "info", "git.commit_per_step is off: edits stay in the work tree", err));
+	if (str_eqz(r->p->run_commands, "no") && r->p->verify_command.n > 0)
+		TRY(put_notice(r, "warning", "commands may not run, so there is no verify command in this run", err));
+	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &notes) && notes.n > AGENTS_LONG)
+		TRY(put_notice(r, "warning", "AGENTS.md is longer than 40000 characters; the model is sent all of it with each "
+			"request, up to 40 KB", err));
+	return 0;
+}
+
+static int put_inferred(struct run *r, const char *source, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	if (strcmp(source, "configured") == 0)
+		return 0;
+	note_strs(&n, "command", r->st.verify_command);
+	note_z(&n, "source", source);
+	return note_send(&n, r->keep, EVENT_VERIFY_INFERRED, err);
+}
+
+/* NUL separated; what is in it is never committed. */
+static int put_untracked(struct run *r, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_FILE_MAX);
+
+	if (!r->repo)
+		return 0;
+	for (size_t i = 0; i < r->untracked.n; i++) {
+		TRY(buf_add(&b, r->untracked.p[i], err));
+		TRY(buf_addc(&b, '\0', err));
+	}
+	return keep_put(r->keep, RECORD_FILE, 0, STR("untracked-at-start"), buf_str(&b), err);
+}
+
+static int open_conversation(struct run *r, struct err *err)
+{
+	auto_buf struct buf system = BUF_MAX(PROMPT_MAX), first = BUF_MAX(PROMPT_MAX);
+	auto_arena struct arena *mem = arena_new();
+	const struct prompt_facts facts = { .params = r->p, .verify_command = &r->st.verify_command, .repo = r->repo,
+		.root_fd = r->roots[0].dirfd,
+		.head = { .unborn = r->unborn, .sha = r->st.base_sha, .branch = r->st.base_branch } };
+
+	TRY(prompt_system(&facts, &system, err));
+	TRY(prompt_first(&facts, mem, &first, err));
+	r->conv = conversation_new();
+	TRY(conversation_set_prompt(r->conv, buf_str(&system), buf_str(&r->tools_json), err));
+	TRY(conversation_add_user(r->conv, buf_str(&first), err));
+	return keep_put(r->keep, RECORD_MESSAGE, 0, STR(""), conversation_get(r->conv, 0), err);
+}
+
+static int begin(struct run *r, struct err *err)
+{
+	const char *source;
+
+	TRY(set_model(r, err));
+	TRY(step_begin(r, err));
+	if (r->reason != REASON_NONE)
+		return 0;
+	set_gate(r, &source);
+	TRY(set_tools(r, err));
+	TRY(put_manifest(r, err));
+	TRY(put_start(r, err));
+	TRY(put_untracked(r, err));
+	TRY(put_notices(r, err));
+	TRY(put_inferred(r, source, err));
+	return open_conversation(r, err);
+}
+
+static void run_fini(struct run *r)
+{
+	repo_close(r->repo);
+	conversation_free(r->conv);
+	asks_fini(&r->asks);
+	jobs_fini(&r->commands);
+	jobs_fini(&r->git);
+	caller_fini(&r->caller);
+	buf_fini(&r->tools_json);
+	for (size_t i = 0; i < r->tools.nroots; i++)
+		base_close_fd(&r->roots[i].dirfd);
+}
+#define auto_run CLEANUP(run_fini)
+
+/* What keeps a run from beginning is a refusal: nothing was kept yet, and the person is told why. */
+static int begin_or_refuse(struct run *r, struct err *err)
+{
+	struct err why = { 0 };
+	int rc = begin(r, &why);
+
+	if (rc == 0)
+		return 0;
+	if (r->links->peer[PEER_MONITOR].gone)
+		return err_set(err, ERR_CLOSED, "%s", why.msg);
+	if (rc == -ERR_STOPPED)
+		run_stop_asked(r);
+	else
+		run_stop(r, r->keep->lost ? REASON_RECORD_LOST : REASON_REFUSED, str_from(why.msg));
+	return 0;
+}
+
+int agent_serve(struct links *l, bool confine, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_keep struct keep keep = { .loaded_fd = -1 };
+	auto_run struct run r = { .mem = mem, .links = l, .keep = &keep, .tools_json = BUF_MAX(PROMPT_MAX) };
+	struct waiting w = { .mem = mem };
+
+	TRY(wait_for_go(l, &w, err));
+	r.p = &w.params;
+	if (open_roots(&r, err) < 0 || (confine && confine_to_roots(&r, err) < 0)) {
+		run_stop(&r, REASON_REFUSED, str_from(err->msg));
+		return run_end(&r, err);
+	}
+	/* From here on bytes may be hostile. */
+	keep_init(&keep, l);
+	asks_init(&r.asks, l, w.params.attended != 0);
+	jobs_init(&r.commands, l, PEER_ZYGOTE);
+	jobs_init(&r.git, l, PEER_GIT);
+	caller_init(&r.caller, l, &keep);
+	r.st.original_task = w.params.task;
+	r.st.next_iteration = r.st.leg_start = 1;
+	r.last_work_ms = time_mono_ms();
+	TRY(begin_or_refuse(&r, err));
+	TRY(loop_turns(&r, err));
+	return run_end(&r, err);
+}
+
+int role_agent_main(void)
+{
+	static const int fds[PEER_COUNT] = { 3, 4, 5, 6, 7 };
+	auto_links struct links l = { 0 };
+	struct err err = { 0 };
+
+	if (proc_sanitize(AGENT_FDS, &err) < 0)
+		return 1;
+	links_init(&l, fds);
+	return agent_serve(&l, true, &err) < 0;
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "agent/call.h"
+#include "base/time.h"
+#include "fmt/pack.h"
+
+#include <sys/random.h>
+
+#define REQUEST_MAX ((size_t)128 * 1024 * 1024)
+#define RAW_MAX     ((size_t)16 * 1024 * 1024) /* of an answer, kept for the record */
+#define TEXT_MAX    60000                      /* of an answer's text, in its event */
+#define DELTA_MAX   (256 * 1024)
+#define SHORT_MAX   200                        /* of an error, in an event */
+
+struct call_live {
+	uint32_t id;
+	const char *role;
+	struct reply_stream *stream;
+	struct buf raw, text, thinking; /* text and thinking: what waits to be shown */
+	int status;
+	int64_t retry_after_ms;
+	bool over;
+	enum reply_over how;
+	struct buf detail;
+	uint64_t total;
+	int64_t started_ms;
+};
+
+static void live_fini(struct call_live *v)
+{
+	reply_free(v->stream);
+	buf_fini(&v->raw);
+	buf_fini(&v->text);
+	buf_fini(&v->thinking);
+	buf_fini(&v->detail);
+}
+#define auto_live CLEANUP(live_fini)
+
+static void on_text(void *self, struct str piece)
+{
+	/* Shown only: what does not fit is in the result anyway. */
+	(void)!buf_add(&((struct call_live *)self)->text, piece, ERR_DISCARD);
+}
+
+static void on_thinking(void *self, struct str piece)
+{
+	(void)!buf_add(&((struct call_live *)self)->thinking, piece, ERR_DISCARD);
+}
+
+static int show(struct caller *c, enum event_id id, struct buf *text, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	bool unsynced = c->keep->unsynced;
+
+	if (text->n == 0)
+		return 0;
+	note_z(&n, "role", c->live->role);
+	note_str(&n, "text", buf_str(text));
+	buf_clear(text);
+	TRY(note_send(&n, c->keep, id, err));
+	c->keep->unsynced = unsynced; /* a delta is nothing that a barrier must wait for */
+	return 0;
+}
+
+static int take_head(struct call_live *v, struct unpack *u)
+{
+	v->status = (int)unpack_u32(u);
+	v->retry_after_ms = unpack_i64(u);
+	unpack_u8(u);
+	if (unpack_done(u)) {
+		struct reply_head head = REPLY_HEAD(v->status);
+
+		head.retry_after_ms = v->retry_after_ms;
+		reply_head(v->stream, head);
+	}
+	return 0;
+}
+
+static int take_data(struct caller *c, struct unpack *u, struct err *err)
+{
+	struct call_live *v = c->live;
+	struct str bytes = unpack_str(u);
+
+	if (!unpack_done(u))
+		return 0;
+	v->total += bytes.n;
+	TRY(buf_add(&v->raw, str_head(bytes, v->raw.max - v->raw.n), err));
+	reply_feed(v->stream, bytes);
+	TRY(show(c, EVENT_ROLE_THINKING, &v->thinking, err));
+	return show(c, EVENT_ROLE_TEXT, &v->text, err);
+}
+
+static int take_end(struct call_live *v, struct unpack *u, struct err *err)
+{
+	uint8_t outcome = unpack_u8(u);
+
+	v->over = true;
+	v->how = outcome == NET_OK ? OVER_EOF : outcome == NET_TIMEOUT ? OVER_TIMEOUT : OVER_NETWORK;
+	return buf_add_utf8(&v->detail, unpack_str(u), err);
+}
+
+static int on_client(void *self, struct chan_msg *m, struct err *err)
+{
+	struct caller *c = self;
+	struct unpack u = unpack_from(m->body);
+	uint32_t id = unpack_u32(&u);
+
+	if (!c->live || id != c->live->id || c->live->over) /* the rest of a call that was given up */
+		return 0;
+	if (m->type == WIRE_HEAD)
+		TRY(take_head(c->live, &u));
+	else if (m->type == WIRE_DATA)
+		TRY(take_data(c, &u, err));
+	else
+		TRY(take_end(c->live, &u, err));
+	return unpack_done(&u) ? 0 : err_set(err, ERR_PROTOCOL, "%s with a wrong body", wire_name(m->type));
+}
+
+void caller_init(struct caller *c, struct links *l, struct keep *k)
+{
+	*c = (struct caller){ .links = l, .keep = k, .spec = MODEL_SPEC, .request = BUF_MAX(REQUEST_MAX),
+		.previous = BUF_MAX(REQUEST_MAX) };
+	links_serve(l, PEER_CLIENT, on_client, c);
+}
+
+void caller_fini(struct caller *c)
+{
+	usage_fini(&c->totals);
+	buf_fini(&c->request);
+	buf_fini(&c->previous);
+}
+
+static int send_request(struct caller *c, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(64);
+	autoclose int fd = -1;
+
+	TRY(memfd_seal("request", buf_str(&c->request), &fd, err));
+	pack_u32(&body, c->live->id);
+	pack_u8(&body, c->endpoint);
+	pack_u8(&body, ROUTE_CHAT);
+	TRY(pack_ok(&body, err));
+	return links_send(c->links, PEER_CLIENT, WIRE_REQ, buf_str(&body), &fd, 1, err);
+}
+
+static int cancel(struct caller *c, enum reply_over how, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(16);
+
+	c->live->over = true;
+	c->live->how = how;
+	pack_u32(&body, c->live->id);
+	TRY(pack_ok(&body, err));
+	return links_send(c->links, PEER_CLIENT, WIRE_CANCEL, buf_str(&body), NULL, 0, err);
+}
+
+/* Until the answer is whole, the client gives up, the operator wants out, or nothing of substance came
+ * for too long: a server may keep a connection alive with heartbeats for ever, which the client, that
+ * cannot read them, takes for life. */
+static int wait_for_answer(struct caller *c, struct err *err)
+{
+	struct call_live *v = c->live;
+	uint64_t beats = reply_beats(v->stream);
+	int64_t since = time_mono_ms();
+
+	while (!v->over) {
+		int64_t left = since + reply_idle_ms(v->stream) - time_mono_ms();
+
+		if (c->links->stop == STOP_NOW)
+			return cancel(c, OVER_STOPPED, err);
+		if (reply_is_done(v->stream))
+			return cancel(c, OVER_EOF, err);
+		if (left <= 0)
+			return cancel(c, OVER_TIMEOUT, err);
+		TRY(links_wait(c->links, PEER_CLIENT, left, err));
+		if (reply_beats(v->stream) != beats) {
+			beats = reply_beats(v->stream);
+			since = time_mono_ms();
+		}
+	}
+	return 0;
+}
+
+static size_t common_prefix(struct str a, struct str b)
+{
+	size_t n = 0;
+
+	while (n < a.n && n < b.n && a.p[n] == b.p[n])
+		n++;
+	while (n > 0 && n < b.n && ((unsigned char)b.p[n] & 0xc0) == 0x80) /* not inside a character */
+		n--;
+	return n;
+}
+
+/* A request repeats all before it, so the record keeps where it parts from the previous one and the
+ * rest; the first transcript of a leg has it all. */
+static int put_transcript(struct caller *c, const char *outcome, struct err *err)
+{
+	auto_note struct note n = NOTE, req = NOTE, res = NOTE;
+	struct call_live *v = c->live;
+	size_t same = common_prefix(buf_str(&c->previous), buf_str(&c->request));
+	struct buf swap = c->previous;
+
+	note_int(&req, "prefix", (int64_t)same);
+	note_str(&req, "text", str_skip(buf_str(&c->request), same));
+	note_int(&res, "status", v->status);
+	if (v->retry_after_ms >= 0)
+		note_int(&res, "retry_after_ms", v->retry_after_ms);
+	note_z(&res, "outcome", outcome);
+	note_int(&res, "bytes", (int64_t)v->total);
+	note_str(&res, "body", buf_str(&v->raw));
+	note_z(&n, "seat", v->role);
+	note_int(&n, "endpoint", c->endpoint);
+	note_str(&n, "model", c->spec.model);
+	note_json(&n, "request", note_text(&req));
+	note_json(&n, "response", note_text(&res));
+	n.bad = n.bad || req.bad || res.bad;
+	c->previous = c->request;
+	c->request = swap;
+	return note_put(&n, c->keep, RECORD_TRANSCRIPT, c->transcript++, v->role, err);
+}
+
+static void note_cap(struct note *n, const char *key, int64_t v)
+{
+	if (v >= 0)
+		note_int(n, key, v);
+}
+
+static int put_budget(struct caller *c, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	bool complete = true;
+	int64_t microusd = usage_microusd(&c->totals, &complete), calls = 0, read = 0, written = 0;
+
+	for (size_t i = 0; i < c->totals.n; i++) {
+		calls += c->totals.p[i].calls;
+		read += c->totals.p[i].cache_read;
+		written += c->totals.p[i].cache_write;
+	}
+	note_int(&n, "input_total", usage_input(&c->totals));
+	note_int(&n, "output_total", usage_output(&c->totals));
+	note_cap(&n, "input_cap", c->budget.max_input_tokens);
+	note_cap(&n, "output_cap", c->budget.max_output_tokens);
+	if (microusd >= 0 && usage_price_known(&c->totals))
+		note_num(&n, "usd_total", (double)microusd / 1e6);
+	note_bool(&n, "usd_partial", !complete);
+	if (c->budget.max_microusd >= 0)
+		note_num(&n, "usd_cap", (double)c->budget.max_microusd / 1e6);
+	note_int(&n, "cache_read_total", read);
+	note_int(&n, "cache_creation_total", written);
+	note_int(&n, "calls", calls);
+	return note_send(&n, c->keep, EVENT_BUDGET_UPDATE, err);
+}
+
+static int put_result(struct caller *c, const struct reply *r, const struct provider_fault *f, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_z(&n, "role", c->live->role);
+	note_bool(&n, "ok", !f);
+	if (f) {
+		note_str(&n, "error", str_head(str_from(f->message), utf8_head(str_from(f->message), SHORT_MAX)));
+	} else {
+		note_str(&n, "text", str_head(r->text, utf8_head(r->text, TEXT_MAX)));
+		note_z(&n, "stop_reason", reply_stop_name(r->stop));
+		note_int(&n, "reasoning_chars", (int64_t)r->thinking.n);
+	}
+	note_int(&n, "tokens_in", r->usage.input);
+	note_int(&n, "tokens_out", r->usage.output);
+	note_int(&n, "cache_read", r->usage.cache_read);
+	note_int(&n, "cache_creation", r->usage.cache_write);
+	note_num(&n, "duration_s", (double)(time_mono_ms() - c->live->started_ms) / 1000);
+	TRY(note_send(&n, c->keep, EVENT_ROLE_RESULT, err));
+	return put_budget(c, err);
+}
+
+static int put_call(struct caller *c, const char *role, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_z(&n, "role", role);
+	note_str(&n, "model", c->spec.model);
+	note_str(&n, "provider", c->provider);
+	return note_send(&n, c->keep, EVENT_ROLE_CALL, err);
+}
+
+static void fault_set(struct provider_fault *f, enum provider_fault_kind kind, const char *what)
+{
+	*f = (struct provider_fault){ .kind = kind, .retryable = true, .retry_after_ms = -1 };
+	snprintf(f->message, sizeof(f->message), "%s", what);
+}
+
+static bool has_ceiling(const struct budget *b)
+{
+	return b->max_input_tokens >= 0 || b->max_output_tokens >= 0 || b->max_microusd >= 0;
+}
+
+/* A turn that came whole may still be none that we can go on with. */
+static int judge(const struct caller *c, const struct reply *r, struct provider_fault *f)
+{
+	if (reply_is_empty(r)) {
+		fault_set(f, FAULT_EMPTY, "the answer promised a tool call and held none");
+		return -ERR_REMOTE;
+	}
+	if (has_ceiling(&c->budget) && reply_is_unmetered(r)) {
+		fault_set(f, FAULT_UNMETERED, "the answer came without the token counts that the budget needs");
+		snprintf(f->hint, sizeof(f->hint), "%s",
+			"set max_input_tokens, max_output_tokens and max_usd to -1 to run without a budget");
+		return -ERR_REMOTE;
+	}
+	return 0;
+}
+
+/* One attempt. 0: a turn; -ERR_REMOTE: a fault; *again: the server refused something that we now leave out. */
+static int attempt(struct caller *c, const char *role, struct conversation *conv, struct str tools,
+	struct arena *mem, struct reply *out, struct provider_fault *fault, bool *again, struct err *err)
+{
+	auto_live struct call_live v = { .id = ++c->last_id, .role = role, .raw = BUF_MAX(RAW_MAX),
+		.text = BUF_MAX(DELTA_MAX), .thinking = BUF_MAX(DELTA_MAX), .detail = BUF_MAX(16384),
+		.retry_after_ms = -1, .started_ms = time_mono_ms() };
+	const struct reply_watch watch = { on_text, on_thinking, &v };
+	const struct request_options opts = { 0 };
+	int r, done;
+
+	v.stream = reply_new(&c->spec, tools, &watch, mem);
+	buf_clear(&c->request);
+	TRY(request_encode(&c->spec, conv, &opts, &c->request, err));
+	TRY(put_call(c, role, err));
+	TRY(keep_barrier(c->keep, err));
+	c->live = &v;
+	r = send_request(c, err);
+	if (r == 0)
+		r = wait_for_answer(c, err);
+	if (r < 0) {
+		c->live = NULL;
+		return r;
+	}
+	done = reply_end(v.stream, v.how, buf_str(&v.detail), out, fault);
+	usage_add(&c->totals, c->spec.model, &c->facts, &out->usage);
+	if (done == 0)
+		done = judge(c, out, fault);
+	*again = done < 0 && model_adapt(&c->spec, v.status, buf_str(&v.raw));
+	r = put_result(c, out, done < 0 ? fault : NULL, err);
+	if (r == 0)
+		r = put_transcript(c, done < 0 ? provider_fault_name(fault->kind) : "ok", err);
+	c->live = NULL;
+	TRY(r);
+	return done < 0 ? err_set(err, ERR_REMOTE, "%s", fault->message) : 0;
+}
+
+static double jitter(void)
+{
+	uint32_t v = 0;
+
+	if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != (ssize_t)sizeof(v))
+		v = UINT32_MAX / 2;
+	return (double)v / 4294967296.0;
+}
+
+static int put_retry(struct caller *c, const struct provider_fault *f, int attempt_no, int64_t wait_ms, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "attempt", attempt_no);
+	if (f->kind == FAULT_EMPTY)
+		return note_send(&n, c->keep, EVENT_PROVIDER_EMPTY, err);
+	note_str(&n, "error", str_head(str_from(f->message), utf8_head(str_from(f->message), SHORT_MAX)));
+	note_int(&n, "wait_ms", wait_ms);
+	note_int(&n, "status_code", f->status);
+	return note_send(&n, c->keep, EVENT_PROVIDER_RETRY, err);
+}
+
+static int put_fatal(struct caller *c, const struct provider_fault *f, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "status_code", f->status);
+	note_z(&n, "error", f->message);
+	return note_send(&n, c->keep, EVENT_PROVIDER_FATAL, err);
+}
+
+/* Between two attempts no step is under way, so either kind of stop ends the wait. */
+static int wait_until(struct caller *c, int64_t until_ms, struct err *err)
+{
+	for (int64_t now; (now = time_mono_ms()) < until_ms;) {
+		if (c->links->stop)
+			return err_set(err, ERR_STOPPED, "the operator stopped the run");
+		TRY(links_pump(c->links, until_ms - now, err));
+	}
+	return 0;
+}
+
+int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools, struct arena *mem,
+	struct reply *out, struct provider_fault *fault, struct err *err)
+{
+	for (int n = 1;; n++) {
+		bool again = false;
+		int64_t wait_ms;
+		int r;
+
+		TRY(budget_check(&c->budget, &c->totals, err));
+		*out = (struct reply){ 0 };
+		r = attempt(c, role, conv, tools, mem, out, fault, &again, err);
+		if (r != -ERR_REMOTE)
+			return r;
+		if (fault->kind == FAULT_STOPPED)
+			return err_set(err, ERR_STOPPED, "the operator stopped the run");
+		if (again) {
+			n--; /* not a failure of the server: it taught us its dialect; each lesson comes once */
+			continue;
+		}
+		wait_ms = retry_delay_ms(fault, n, jitter());
+		if (wait_ms < 0 && fault->kind == FAULT_EMPTY)
+			return 0; /* the quiet turn is the loop's to handle */
+		if (wait_ms < 0) {
+			TRY(put_fatal(c, fault, err));
+			return err_set(err, ERR_REMOTE, "%s", fault->message);
+		}
+		TRY(put_retry(c, fault, n, wait_ms, err));
+		TRY(wait_until(c, time_mono_ms() + wait_ms, err));
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* call: one answer of the model, asked for again where that makes sense.
+ *
+ * Shape    caller_init once; caller_ask per turn. Each attempt is counted, put into the record (request,
+ *          status, answer; there are no headers on this side) and waited for.
+ * Memory   The reply lives in the arena of the call. Params, totals and links are borrowed.
+ * Errors   -ERR_REMOTE and a fault when no turn came; -ERR_LIMIT when the budget is spent; -ERR_STOPPED
+ *          when the operator wants out; -ERR_CLOSED when the record or the client is gone. In every one
+ *          of these cases nothing of the answer is in the conversation.
+ * Source   docs/providers.md, "Trying again".
+ */
+#ifndef AGENT_CALL_H
+#define AGENT_CALL_H
+
+#include "agent/keep.h"
+#include "provider/provider.h"
+
+struct call_live; /* the call in flight */
+
+struct caller {
+	struct links *links;
+	struct keep *keep;
+	struct model_spec spec;
+	struct model_facts facts;
+	struct budget budget;
+	struct usage_totals totals;
+	uint8_t endpoint;
+	struct str provider;    /* its configured name, for people */
+	uint32_t last_id;
+	uint32_t transcript;    /* number of the next one */
+	struct buf request;     /* the last request, so that the record keeps only what is new */
+	struct buf previous;
+	struct call_live *live; /* NULL between calls */
+};
+
+void caller_fini(struct caller *c);
+#define auto_caller CLEANUP(caller_fini)
+/* Sets up all but spec, facts, budget, endpoint and provider, which the owner fills in. */
+void caller_init(struct caller *c, struct links *l, struct keep *k);
+
+int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools, struct arena *mem,
+	struct reply *out, struct provider_fault *fault, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* end: how a run ends, as an exit status, as an event that a view can print, and to the monitor. */
+#include "agent/run_priv.h"
+#include "fmt/pack.h"
+
+static const struct {
+	const char *word;
+	bool completed;
+	int code; /* -1: by the gate */
+	bool checkpoint;
+} reasons[] = {
+#define X(value, word, completed, code, checkpoint) [value] = { word, completed, code, checkpoint },
+	RUN_REASONS(X)
+#undef X
+};
+_Static_assert(COUNT(reasons) == REASON_COUNT, "every reason has its row");
+
+static const char *const verdict_words[] = {
+	[VERDICT_NOT_APPLICABLE] = "not_applicable",
+	[VERDICT_PASSED] = "passed",
+	[VERDICT_FAILED] = "failed",
+	[VERDICT_UNVERIFIED] = "unverified",
+};
+
+#define EXIT_UNVERIFIED  4
+#define EXIT_UNCOMMITTED 5
+
+const char *run_reason_word(enum run_reason why)
+{
+	return reasons[why].word;
+}
+
+enum gate_verdict run_verdict(const struct run *r)
+{
+	if (r->st.verify_command.n == 0)
+		return VERDICT_NOT_APPLICABLE;
+	if (r->st.edited_since_verify || r->st.last_verify_ok == TRI_UNKNOWN)
+		/* A run that changed nothing has nothing to verify. */
+		return r->st.ever_changed || r->st.step_open ? VERDICT_UNVERIFIED : VERDICT_NOT_APPLICABLE;
+	return r->st.last_verify_ok == TRI_YES ? VERDICT_PASSED : VERDICT_FAILED;
+}
+
+static int exit_code(const struct run *r, enum gate_verdict v, const struct str_list *uncommitted)
+{
+	bool fine = v == VERDICT_PASSED || v == VERDICT_NOT_APPLICABLE;
+
+	if (reasons[r->reason].code >= 0)
+		return reasons[r->reason].code;
+	if (!fine)
+		return EXIT_UNVERIFIED;
+	/* A branch was promised and edits were made, but nothing is on it. */
+	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 && uncommitted->n > 0)
+		return EXIT_UNCOMMITTED;
+	return 0;
+}
+
+static int checkpoint(struct run *r, struct err *err)
+{
+	bool changed = false;
+
+	if (!r->st.step_open)
+		return 0;
+	if (reasons[r->reason].checkpoint)
+		TRY(step_commit(r, NULL, "checkpoint", err));
+	if (!r->st.step_open)
+		return 0;
+	if (r->repo)
+		TRY(step_is_changed(r, &changed, err));
+	else
+		changed = true;
+	r->st.step_open = changed;
+	return 0;
+}
+
+static int add_usage(const struct run *r, struct buf *out, struct err *err)
+{
+	TRY(buf_addc(out, '[', err));
+	for (size_t i = 0; i < r->caller.totals.n; i++) {
+		const struct usage_row *u = &r->caller.totals.p[i];
+		auto_note struct note n = NOTE;
+
+		note_z(&n, "model", u->model);
+		note_int(&n, "input", u->input);
+		note_int(&n, "output", u->output);
+		note_int(&n, "cache_read", u->cache_read);
+		note_int(&n, "cache_creation", u->cache_write);
+		note_int(&n, "calls", u->calls);
+		if (u->unpriced_calls == 0)
+			note_num(&n, "usd", (double)(u->reported_picousd + u->estimated_picousd) / 1e12);
+		if (i > 0)
+			TRY(buf_addc(out, ',', err));
+		TRY(buf_add(out, note_text(&n), err));
+	}
+	return buf_addc(out, ']', err);
+}
+
+static void note_cost(struct note *n, const struct run *r)
+{
+	bool complete = true;
+	int64_t microusd = usage_microusd(&r->caller.totals, &complete);
+
+	if (microusd >= 0 && usage_price_known(&r->caller.totals))
+		note_num(n, "usd", (double)microusd / 1e6);
+	note_bool(n, "usd_partial", !complete);
+}
+
+static void note_opt(struct note *n, const char *key, struct str s)
+{
+	if (s.n > 0)
+		note_str(n, key, s);
+}
+
+static void note_tri(struct note *n, const char *key, enum gate_verdict v)
+{
+	if (v == VERDICT_NOT_APPLICABLE)
+		note_null(n, key);
+	else
+		note_bool(n, key, v == VERDICT_PASSED);
+}
+
+static void note_chain(struct note *n, const struct run *r, struct arena *mem)
+{
+	note_int(n, "commits", r->st.commits);
+	if (r->st.commits > 0 && r->p->branch_per_run)
+		note_str(n, "branch", str_printf(mem, "agent6/" STR_FMT, STR_ARG(r->p->run_id)));
+	note_opt(n, "base_branch", r->st.base_branch);
+	note_opt(n, "base_sha", r->st.base_sha);
+	note_opt(n, "head_sha", r->st.head_sha);
+}
+
+static int put_end(struct run *r, enum gate_verdict v, int code, const struct str_list *files, struct arena *mem,
+	struct err *err)
+{
+	auto_note struct note n = NOTE;
+	auto_buf struct buf usage = BUF_MAX(1 << 20), text = BUF_MAX(1 << 20);
+
+	TRY(add_usage(r, &usage, err));
+	TRY(usage_summary(&r->caller.totals, &r->caller.budget, &text, err));
+	note_z(&n, "reason", reasons[r->reason].word);
+	note_int(&n, "iterations", r->iterations);
+	note_tri(&n, "all_passed", v);
+	note_int(&n, "exit_code", code);
+	note_z(&n, "verified", verdict_words[v]);
+	note_opt(&n, "message", r->message);
+	note_opt(&n, "summary", str_head(r->summary, utf8_head(r->summary, TOOL_RESULT_MAX)));
+	if (r->result_json.n > 0)
+		note_json(&n, "result", r->result_json);
+	if (v != VERDICT_PASSED)
+		note_opt(&n, "stale_gate", r->stale_gate);
+	note_strs(&n, "verify_command", r->st.verify_command);
+	if (r->st.baseline_ok != TRI_UNKNOWN)
+		note_z(&n, "baseline", r->st.baseline_ok == TRI_YES ? "green" : "red");
+	if (r->reason == REASON_LOOP_GUARD) {
+		note_str(&n, "tool", r->guard_tool);
+		note_int(&n, "streak", r->st.same_call_streak);
+	}
+	note_chain(&n, r, mem);
+	note_json(&n, "usage", buf_str(&usage));
+	note_str(&n, "usage_text", buf_str(&text));
+	note_cost(&n, r);
+	note_int(&n, "uncommitted", (int64_t)files->n);
+	note_strs(&n, "uncommitted_files", *files);
+	return note_send(&n, r->keep, EVENT_RUN_END, err);
+}
+
+static int send_done(struct run *r, int code, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(8192);
+	struct str message = str_head(r->message, utf8_head(r->message, 4096));
+
+	pack_u8(&body, (uint8_t)code);
+	pack_u8(&body, r->reason == REASON_REFUSED);
+	pack_str(&body, str_from(reasons[r->reason].word));
+	pack_str(&body, message);
+	TRY(pack_ok(&body, err));
+	return links_send(r->links, PEER_MONITOR, WIRE_DONE, buf_str(&body), NULL, 0, err);
+}
+
+/* Everything but the word to the monitor, which comes whatever becomes of this. */
+static int finish_record(struct run *r, int *code, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct str_list files;
+	enum gate_verdict v;
+
+	if (!r->links->peer[PEER_GIT].gone)
+		TRY(checkpoint(r, err));
+	v = run_verdict(r);
+	if (r->links->peer[PEER_GIT].gone)
+		files = (struct str_list){ 0 };
+	else if (r->st.step_open)
+		TRY(step_uncommitted(r, mem, &files, err));
+	else
+		files = (struct str_list){ 0 };
+	*code = exit_code(r, v, &files);
+	TRY(put_end(r, v, *code, &files, mem, err));
+	return keep_barrier(r->keep, err);
+}
+
+int run_end(struct run *r, struct err *err)
+{
+	struct err why = { 0 };
+	int code = reasons[r->reason].code >= 0 ? reasons[r->reason].code : 1;
+
+	BUG_IF(r->reason == REASON_NONE);
+	if (r->reason != REASON_REFUSED && !r->keep->lost && finish_record(r, &code, &why) < 0) {
+		/* The run is over all the same; what is left of it is what was saved before. */
+		code = 1;
+		r->message = str_printf(r->mem, "%s", why.msg);
+		if (r->keep->lost)
+			r->reason = REASON_RECORD_LOST;
+	}
+	return send_done(r, code, err);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* links: the agent's five channels, served by one pump.
+ *
+ * Shape    links_init with the descriptors; whoever waits for an answer calls links_pump until its own
+ *          state says it came. Meanwhile stops, steers and losses are noted here at once.
+ * Memory   Owns the descriptors and the queue of steers. A handler's message dies when it returns.
+ * Errors   -ERR_CLOSED when the monitor is gone, -ERR_PROTOCOL when any peer broke the rules of its
+ *          channel. Another peer that is gone is marked; who waits for it says so (link_gone).
+ * Units    Milliseconds; a timeout below 0 waits without end.
+ * Source   docs/architecture.md, "Channels".
+ */
+#ifndef AGENT_LINKS_H
+#define AGENT_LINKS_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "fmt/wire.h"
+#include "sys/chan.h"
+
+/* In the order of the descriptors 3 to 7. */
+enum peer { PEER_MONITOR, PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_RECORDER, PEER_COUNT };
+
+#define AGENT_FDS 5
+#define STEERS_MAX 32
+
+typedef int peer_fn(void *self, struct chan_msg *m, struct err *err);
+typedef int pipe_fn(void *self, struct err *err);
+
+struct links {
+	struct {
+		int fd;
+		bool gone;
+		peer_fn *on_msg; /* NULL: nothing is expected from it */
+		void *self;
+	} peer[PEER_COUNT];
+	struct {
+		int fd; /* -1: unused */
+		pipe_fn *on_ready;
+		void *self;
+	} pipe[2];
+	struct chan_msg *msg; /* owned; one at a time */
+	enum wire_stop stop;  /* 0: go on */
+	bool aborted;         /* it was the steer "abort" that stops us */
+	struct {
+		VEC(struct buf);
+	} steers;             /* oldest first */
+};
+
+void links_init(struct links *l, const int fds[PEER_COUNT]);
+void links_fini(struct links *l);
+#define auto_links CLEANUP(links_fini)
+
+void links_serve(struct links *l, enum peer p, peer_fn *fn, void *self);
+int links_send(struct links *l, enum peer p, uint16_t type, struct str body, const int *fds, size_t nfds,
+	struct err *err) CHECKED;
+/* Waits for something, then serves all that is there: at most one message of each peer. 0: time is up. */
+int links_pump(struct links *l, int64_t timeout_ms, struct err *err) CHECKED;
+int links_wait(struct links *l, enum peer p, int64_t timeout_ms, struct err *err) CHECKED; /* pump; fails when p is gone */
+bool links_take_steer(struct links *l, struct buf *out); /* false: none waits; out gets its bytes */
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* loop: turn after turn, until something says why it ends. */
+#include "agent/run_priv.h"
+
+#define NOTICES_JOINED (256 * 1024)
+
+uint64_t run_hash(struct str a, struct str b)
+{
+	const struct str parts[] = { a, b };
+	uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
+
+	for (size_t k = 0; k < COUNT(parts); k++) {
+		for (size_t i = 0; i < parts[k].n; i++)
+			h = (h ^ (unsigned char)parts[k].p[i]) * 0x100000001b3ULL;
+		h = (h ^ 0xff) * 0x100000001b3ULL;
+	}
+	return h;
+}
+
+void run_stop(struct run *r, enum run_reason why, struct str message)
+{
+	if (r->reason != REASON_NONE)
+		return;
+	r->reason = why;
+	r->message = str_dup(r->mem, message);
+}
+
+void run_stop_asked(struct run *r)
+{
+	bool now = r->links->stop == STOP_NOW && !r->links->aborted;
+
+	run_stop(r, now ? REASON_INTERRUPTED : REASON_STEER_ABORT, STR("stopped by the operator"));
+}
+
+/* ---- what is kept of a turn ---- */
+
+static int put_heartbeat(struct run *r, const struct turn *t, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "iteration", t->iteration);
+	note_int(&n, "input_tokens", usage_input(&r->caller.totals));
+	note_int(&n, "output_tokens", usage_output(&r->caller.totals));
+	return note_send(&n, r->keep, EVENT_LOOP_BUDGET, err);
+}
+
+static int put_state(struct run *r, const struct turn *t, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_STATE_MAX);
+
+	r->st.next_iteration = t->iteration;
+	r->st.transcript = r->caller.transcript;
+	TRY(loop_state_write(&r->st, &b, err));
+	return keep_put(r->keep, RECORD_STATE, (uint32_t)t->iteration, STR(""), buf_str(&b), err);
+}
+
+static int put_last_message(struct run *r, struct err *err)
+{
+	size_t i = conversation_count(r->conv) - 1;
+
+	return keep_put(r->keep, RECORD_MESSAGE, (uint32_t)i, STR(""), conversation_get(r->conv, i), err);
+}
+
+/* ---- steering ---- */
+
+static int put_steer(struct run *r, struct str text, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "chars", (int64_t)text.n);
+	note_str(&n, "text", text);
+	return note_send(&n, r->keep, EVENT_STEER_INJECTED, err);
+}
+
+/* What the person said meanwhile goes to the model with the results. */
+static int take_steers(struct run *r, struct turn *t, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
+
+	TRY(links_pump(r->links, 0, err));
+	while (links_take_steer(r->links, &b)) {
+		struct str text = str_trim(buf_str(&b));
+
+		if (text.n == 0)
+			continue;
+		turn_notice(t, str_printf(t->mem, "The person who started this run says:\n" STR_FMT, STR_ARG(text)));
+		TRY(put_steer(r, text, err));
+	}
+	return 0;
+}
+
+/* ---- one turn ---- */
+
+/* The last line of what the model said, to call the step by. */
+static struct str last_line(struct str text)
+{
+	struct str last = STR("");
+
+	while (text.n > 0) {
+		struct str line = str_trim(str_line(&text));
+
+		if (line.n > 0)
+			last = line;
+	}
+	return last;
+}
+
+static int ask_model(struct run *r, struct turn *t, struct err *err)
+{
+	struct provider_fault fault = { 0 };
+	int rc = caller_ask(&r->caller, "worker", r->conv, buf_str(&r->tools_json), t->mem, &t->reply, &fault, err);
+
+	if (rc == -ERR_STOPPED) {
+		run_stop_asked(r);
+		return 0;
+	}
+	if (rc == -ERR_LIMIT) {
+		run_stop(r, budget_check(&r->caller.budget, &r->caller.totals, ERR_DISCARD) < 0 ? REASON_BUDGET :
+			REASON_PROVIDER, str_from(err->msg));
+		return 0;
+	}
+	if (rc == -ERR_REMOTE || (rc == -ERR_CLOSED && r->links->peer[PEER_CLIENT].gone)) {
+		run_stop(r, REASON_PROVIDER, fault.hint[0] ? str_printf(t->mem, "%s (%s)", err->msg, fault.hint) :
+			str_from(err->msg));
+		return 0;
+	}
+	return rc;
+}
+
+/* A run without a gate looks again for one after each step: the task may have been to write the tests. */
+static int adopt_gate(struct run *r, struct turn *t, struct err *err)
+{
+	auto_note struct note n = NOTE, m = NOTE, w = NOTE;
+	struct gate_found found;
+
+	if (r->st.verify_command.n > 0 || !r->p->verify_infer || str_eqz(r->p->run_commands, "no"))
+		return 0;
+	gate_infer(r->roots[0].dirfd, &r->p->tool_paths, r->mem, &found);
+	if (found.command.n == 0)
+		return 0;
+	r->st.verify_command = r->tools.verify_command = found.command;
+	r->st.verify_origin = STR("adopted");
+	r->st.last_verify_ok = TRI_UNKNOWN;
+	r->st.edited_since_verify = 1;
+	turn_notice(t, STR("The repository has a verify command now, and from here on it decides: call run_verify_command "
+		"before you finish. Steps are recorded when it is green."));
+	note_strs(&n, "command", found.command);
+	note_z(&n, "source", found.source);
+	note_int(&n, "adopted_at", t->iteration);
+	TRY(note_send(&n, r->keep, EVENT_VERIFY_INFERRED, err));
+	note_strs(&w, "verify_command", found.command);
+	note_z(&w, "verify_origin", "adopted");
+	note_json(&m, "workflow", note_text(&w));
+	return note_put(&m, r->keep, RECORD_MANIFEST, 0, "", err);
+}
+
+static int record_step(struct run *r, struct turn *t, struct err *err)
+{
+	int64_t commits = r->st.commits;
+
+	if (t->green)
+		return step_commit(r, t, "verify passed", err);
+	if (r->st.verify_command.n > 0 || !t->changed)
+		return 0;
+	TRY(step_commit(r, t, "edits", err));
+	return r->st.commits > commits ? adopt_gate(r, t, err) : 0;
+}
+
+static int join_notices(const struct turn *t, struct buf *out, struct err *err)
+{
+	for (size_t i = 0; i < t->nnotices; i++) {
+		TRY(buf_addz(out, i > 0 ? "\n\n" : "", err));
+		TRY(buf_add(out, t->notices[i], err));
+	}
+	return 0;
+}
+
+/* Results first, then what the harness and the person have to say, in one message. */
+static int answer_model(struct run *r, struct turn *t, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(NOTICES_JOINED);
+
+	if (t->reply.ncalls > 0) {
+		TRY(conversation_add_results(r->conv, t->results, t->reply.ncalls, t->notices, t->nnotices, err));
+		return put_last_message(r, err);
+	}
+	if (t->nnotices == 0)
+		return 0;
+	TRY(join_notices(t, &text, err));
+	TRY(conversation_add_user(r->conv, buf_str(&text), err));
+	return put_last_message(r, err);
+}
+
+static int one_turn(struct run *r, struct turn *t, struct err *err)
+{
+	TRY(put_heartbeat(r, t, err));
+	TRY(put_state(r, t, err));
+	TRY(ask_model(r, t, err));
+	if (r->reason != REASON_NONE)
+		return 0; /* nothing of a turn that did not come whole is kept */
+	r->iterations = t->iteration;
+	t->prose = last_line(t->reply.text);
+	t->was_good = watch_is_good(r);
+	if (t->reply.message.n > 0) {
+		TRY(conversation_add(r->conv, t->reply.message, err));
+		TRY(put_last_message(r, err));
+	}
+	if (t->reply.ncalls > 0) {
+		TRY(turn_dispatch(r, t, err));
+		TRY(record_step(r, t, err));
+		TRY(watch_turn(r, t, err));
+		TRY(watch_finish(r, t, err));
+	} else {
+		TRY(watch_quiet(r, t, err));
+	}
+	if (r->reason == REASON_NONE || r->reason == REASON_SILENT_FINISH)
+		TRY(take_steers(r, t, err));
+	if (r->reason == REASON_SILENT_FINISH && t->nnotices > 0) /* the person is not done yet */
+		r->reason = REASON_NONE;
+	TRY(answer_model(r, t, err));
+	if (r->links->stop != 0)
+		run_stop_asked(r);
+	return 0;
+}
+
+/* A failure of ours, as the reason of the run's end. */
+static void stop_by_error(struct run *r, const struct err *err)
+{
+	if (r->keep->lost)
+		run_stop(r, REASON_RECORD_LOST, str_from(err->msg));
+	else if (r->links->peer[PEER_CLIENT].gone)
+		run_stop(r, REASON_PROVIDER, str_from(err->msg));
+	else
+		run_stop(r, REASON_CRASHED, str_from(err->msg));
+}
+
+int loop_turns(struct run *r, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct err why = { 0 };
+
+	for (int64_t i = r->st.next_iteration; r->reason == REASON_NONE; i++) {
+		struct turn t = { .mem = mem, .iteration = i };
+
+		if (r->p->max_iterations >= 0 && i - r->st.leg_start >= r->p->max_iterations) {
+			run_stop(r, REASON_MAX_ITERATIONS, str_printf(r->mem, "%lld turns are the limit",
+				(long long)r->p->max_iterations));
+			break;
+		}
+		arena_reset(mem);
+		r->tools.mem = mem;
+		t.notices = arena_array(mem, loop_limits.notices, sizeof(*t.notices));
+		if (one_turn(r, &t, &why) == 0)
+			continue;
+		if (r->links->peer[PEER_MONITOR].gone)
+			return err_set(err, ERR_CLOSED, "%s", why.msg);
+		stop_by_error(r, &why);
+	}
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* prompt: what the model is told before it begins.
+ *
+ * Shape    prompt_system gives the rules, the same for the whole run; prompt_first the opening message:
+ *          the task, and what a newcomer to this repository would look at first.
+ * Memory   Appends to out.
+ * Units    With the tools' schema both stay below PROMPT_FIRST_MAX bytes in a small repository: every
+ *          byte is paid for on every turn. test_prompt.c holds them to it.
+ */
+#ifndef AGENT_PROMPT_H
+#define AGENT_PROMPT_H
+
+#include "agent/params.h"
+#include "git/repo.h"
+
+#define PROMPT_FIRST_MAX 12288
+
+struct prompt_facts {
+	const struct run_params *params;
+	const struct str_list *verify_command; /* empty: gateless */
+	struct repo *repo;                     /* NULL: not a repository */
+	int root_fd;
+	struct repo_head head;
+};
+
+int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED;
+int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *out, struct err *err) CHECKED;
+
+#endif

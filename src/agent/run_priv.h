@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* run_priv: one run of the agent, shared by the files that drive it. */
+#ifndef AGENT_RUN_PRIV_H
+#define AGENT_RUN_PRIV_H
+
+#include "agent/asks.h"
+#include "agent/call.h"
+#include "agent/gate.h"
+#include "agent/jobs.h"
+#include "agent/keep.h"
+#include "agent/params.h"
+#include "agent/prompt.h"
+#include "agent/state.h"
+#include "git/repo.h"
+
+#define ROOTS_MAX 64
+
+/* Why a run ends: the word of the record, whether it is a deliberate end, the exit status (-1: by the
+ * state of the gate), and whether what is not on the chain yet goes there as a checkpoint. */
+#define RUN_REASONS(X)                                                                                       \
+	X(REASON_NONE, "", false, 1, false)                                                                  \
+	X(REASON_FINISH, "finish_run", true, -1, true)                                                       \
+	X(REASON_SILENT_FINISH, "silent_finish", true, -1, true)                                             \
+	X(REASON_SETTLED, "settled", true, -1, true)                                                         \
+	X(REASON_VERIFY_SETTLED, "verify_settled", true, -1, true)                                           \
+	X(REASON_RED_AT_BASE, "gate_red_at_base", true, -1, true)                                            \
+	X(REASON_GATE_STALE, "gate_stale", true, -1, true)                                                   \
+	X(REASON_WENT_QUIET, "went_quiet", false, 1, true)                                                   \
+	X(REASON_BUDGET, "budget_exhausted", false, 3, true)                                                 \
+	X(REASON_PROVIDER, "provider_error", false, 1, true)                                                 \
+	X(REASON_NO_PROGRESS, "no_progress", false, 1, true)                                                 \
+	X(REASON_TOOL_ERROR, "tool_error_stuck", false, 1, true)                                             \
+	X(REASON_UNEXECUTABLE, "verify_command_unexecutable", false, 1, true)                                \
+	X(REASON_LOOP_GUARD, "loop_guard_killed", false, 1, true)                                            \
+	X(REASON_MAX_ITERATIONS, "max_iterations", false, 1, true)                                           \
+	X(REASON_STEER_ABORT, "steer_abort", false, 130, false)                                              \
+	X(REASON_INTERRUPTED, "interrupted", false, 130, false)                                              \
+	X(REASON_RECORD_LOST, "record_lost", false, 1, false)                                                \
+	X(REASON_CRASHED, "crashed", false, 1, false)                                                        \
+	X(REASON_REFUSED, "refused", false, 2, false) /* before anything was kept */
+
+enum run_reason {
+#define X(value, word, completed, code, checkpoint) value,
+	RUN_REASONS(X)
+#undef X
+	REASON_COUNT
+};
+
+struct run {
+	const struct run_params *p;  /* in mem */
+	struct arena *mem;           /* owned; the run's life */
+	struct links *links;         /* borrowed, as the next three */
+	struct keep *keep;
+	struct asks asks;
+	struct jobs commands, git;
+	struct caller caller;
+	struct tool_host host;
+	struct tool_root roots[ROOTS_MAX];
+	struct tool_ctx tools;
+	struct buf tools_json;
+	struct git_host git_host;
+	struct repo *repo;           /* owned; NULL: steps are not recorded */
+	struct conversation *conv;   /* owned */
+	struct loop_state st;        /* strings in mem */
+	struct str_list untracked;   /* at the start: never committed */
+	bool unborn;
+	int64_t last_work_ms;        /* of an edit or a verify, for the stagnation notice */
+
+	/* how it ends */
+	enum run_reason reason;
+	struct str message;          /* for a person, in mem */
+	struct str summary, result_json, stale_gate; /* of finish_run */
+	struct str guard_tool;       /* of loop_guard_killed */
+	int64_t iterations;
+};
+
+/* One turn: what the model asked for and what came of it. Everything lives in mem. */
+struct turn {
+	struct arena *mem;
+	int64_t iteration;
+	struct reply reply;
+	struct call_result *results;
+	struct str *notices;
+	size_t nnotices;
+	bool changed;       /* an edit, or a command that may have changed files */
+	bool worked;        /* an edit or a run of the gate */
+	bool green;         /* the gate passed, and nothing changed since */
+	bool was_good;      /* when the turn began, the tree was found good and nothing was left to record */
+	bool did_not_run;   /* the gate's runner is broken */
+	bool baseline;      /* the gate was observed on the untouched tree for the first time */
+	bool finish;
+	struct str prose;   /* its last line of text, for the step's subject */
+};
+
+/* step.c: the repository */
+int step_begin(struct run *r, struct err *err) CHECKED;  /* looks at the tree; REASON_REFUSED when it may not start */
+int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err) CHECKED;
+int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
+int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, struct err *err) CHECKED;
+
+/* turn.c */
+int turn_dispatch(struct run *r, struct turn *t, struct err *err) CHECKED;
+void turn_notice(struct turn *t, struct str text); /* kept until the results go back; empty ones and too many are dropped */
+
+/* watch.c: streaks, gates and patience */
+bool watch_is_good(const struct run *r); /* the gate is green on this very tree; gateless: every change is a step */
+int watch_turn(struct run *r, struct turn *t, struct err *err) CHECKED;   /* after the calls: notices and stops */
+int watch_quiet(struct run *r, struct turn *t, struct err *err) CHECKED;  /* a turn without calls */
+int watch_finish(struct run *r, struct turn *t, struct err *err) CHECKED; /* finish_run was called */
+void watch_call(struct run *r, const struct reply_call *c);               /* before it runs */
+void watch_result(struct run *r, struct turn *t, struct str tool, struct str text, const struct tool_outcome *oc);
+
+/* loop.c */
+int loop_turns(struct run *r, struct err *err) CHECKED; /* until r->reason says why it ends */
+void run_stop_asked(struct run *r); /* the operator wants out: the reason that says how */
+void run_stop(struct run *r, enum run_reason why, struct str message); /* the first reason stays */
+uint64_t run_hash(struct str a, struct str b);
+
+/* end.c */
+enum gate_verdict { VERDICT_NOT_APPLICABLE, VERDICT_PASSED, VERDICT_FAILED, VERDICT_UNVERIFIED };
+enum gate_verdict run_verdict(const struct run *r);
+const char *run_reason_word(enum run_reason why);
+int run_end(struct run *r, struct err *err) CHECKED; /* checkpoint, run.end, WIRE_DONE */
+
+#endif

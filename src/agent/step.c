@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* step: what a run may start on, and what it leaves on its chain. */
+#include "agent/run_priv.h"
+#include "fmt/pack.h"
+
+#define PROSE_MAX   72
+#define PATHS_NAMED 10
+#define GIT_KEEP    (8 * 1024 * 1024)
+
+/* git_host over the channel to the git zygote. A step that was begun is brought to its end even when the
+ * operator wants out now: it takes moments, and half a step is nothing. */
+static int git_run(void *self, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
+	struct git_result *out, struct err *err)
+{
+	struct run *r = self;
+	auto_buf struct buf body = BUF_MAX(CHAN_BODY_MAX);
+	struct job_ask ask = { .type = WIRE_GIT, .in = in, .keep_head = GIT_KEEP, .finish = true };
+	struct job_result job;
+
+	pack_u32(&body, jobs_next(&r->git));
+	pack_u8(&body, (uint8_t)op);
+	pack_strs(&body, args, n);
+	if (pack_ok(&body, ERR_DISCARD) < 0)
+		return err_set(err, ERR_LIMIT, "the arguments of git %s are longer than 64 KiB", gitop_name(op));
+	ask.body = buf_str(&body);
+	TRY(jobs_ask(&r->git, &ask, mem, &job, err));
+	if (job.out_total > job.out.n)
+		return err_set(err, ERR_LIMIT, "git %s printed more than %d bytes", gitop_name(op), GIT_KEEP);
+	if (job.why != JOB_EXITED && job.why != JOB_SIGNALED)
+		return err_set(err, ERR_DENIED, "git %s: " STR_FMT, gitop_name(op),
+			STR_ARG(job.note.n > 0 ? job.note : STR("it could not be run")));
+	*out = (struct git_result){ .code = job.code, .out = job.out, .errs = job.errs };
+	return 0;
+}
+
+static struct str_list dup_list(struct arena *mem, const struct str_list *l)
+{
+	struct str_list out = { arena_array(mem, l->n, sizeof(*out.p)), l->n };
+
+	for (size_t i = 0; i < l->n; i++)
+		out.p[i] = str_dup(mem, l->p[i]);
+	return out;
+}
+
+static int refuse(struct run *r, struct str message)
+{
+	run_stop(r, REASON_REFUSED, message);
+	return 0;
+}
+
+static int name_paths(struct buf *b, const struct str_list *paths, struct err *err)
+{
+	for (size_t i = 0; i < paths->n && i < PATHS_NAMED; i++) {
+		TRY(buf_addz(b, i > 0 ? ", " : "", err));
+		TRY(buf_add_utf8(b, paths->p[i], err));
+	}
+	return paths->n > PATHS_NAMED ? buf_addf(b, err, " and %zu more", paths->n - PATHS_NAMED) : 0;
+}
+
+/* Uncommitted changes of the person: taken along only when they say so. */
+static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct err *err)
+{
+	struct str choices[] = { STR("include them in the first step"), STR("cancel") };
+	struct str_list options = { choices, COUNT(choices) }, answers;
+	auto_buf struct buf b = BUF_MAX(65536);
+	auto_arena struct arena *mem = arena_new();
+	struct str question;
+	bool answered;
+
+	TRY(buf_addf(&b, err, "%zu file%s changed and not committed: ", dirty->n, dirty->n == 1 ? " is" : "s are"));
+	TRY(name_paths(&b, dirty, err));
+	if (!r->p->attended)
+		return refuse(r, str_printf(r->mem, STR_FMT "; commit or stash them, or set git.require_clean_worktree = false",
+			STR_ARG(buf_str(&b))));
+	question = str_printf(mem, STR_FMT ". What now?", STR_ARG(buf_str(&b)));
+	TRY(asks_put(&r->asks, &question, &options, 1, mem, &answers, &answered, err));
+	if (answered && (str_eq(answers.p[0], choices[0]) || str_eqz(answers.p[0], "include")))
+		return 0;
+	return refuse(r, STR("cancelled: there are uncommitted changes"));
+}
+
+/* Without a name git cannot make a commit; found out now, not after the first green step. */
+static int check_identity(struct run *r)
+{
+	const struct run_params *p = r->p;
+
+	if (!p->commit_per_step || (p->git_name.n > 0 && p->git_email.n > 0))
+		return 0;
+	return refuse(r, str_printf(r->mem, "git has no %s for the commits of this run: set %s%s%s in agent6's "
+		"configuration, or %s%s%s with git config --global",
+		p->git_name.n > 0 ? "email" : p->git_email.n > 0 ? "name" : "name and no email",
+		p->git_name.n > 0 ? "" : "git.commit.name", p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
+		p->git_email.n > 0 ? "" : "git.commit.email",
+		p->git_name.n > 0 ? "" : "user.name", p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
+		p->git_email.n > 0 ? "" : "user.email"));
+}
+
+int step_begin(struct run *r, struct err *err)
+{
+	struct repo_status st;
+
+	if (!r->p->is_git)
+		return 0;
+	TRY(check_identity(r));
+	if (r->reason != REASON_NONE)
+		return 0;
+	r->git_host = (struct git_host){ .self = r, .run = git_run };
+	TRY(repo_open(&r->git_host, r->roots[0].dirfd, r->p->run_id, &r->repo, err));
+	TRY(repo_status(r->repo, r->mem, &st, err));
+	if (st.unmerged)
+		return refuse(r, STR("a merge, rebase or cherry-pick stopped at a conflict here; finish or abort it first"));
+	r->unborn = st.head.unborn;
+	r->untracked = dup_list(r->mem, &st.untracked);
+	r->st.base_sha = str_dup(r->mem, st.head.sha);
+	r->st.base_branch = str_dup(r->mem, st.head.branch);
+	if (st.dirty.n > 0) {
+		r->st.step_open = 1;
+		if (r->p->require_clean_worktree)
+			return ask_about_dirty(r, &st.dirty, err);
+	}
+	return 0;
+}
+
+static bool records_steps(const struct run *r)
+{
+	return r->repo && r->p->commit_per_step;
+}
+
+static struct repo_step step_of(const struct run *r, struct str message)
+{
+	return (struct repo_step){ .base = r->st.base_sha, .skip = &r->untracked, .message = message,
+		.branch = r->p->branch_per_run != 0 };
+}
+
+int step_is_changed(struct run *r, bool *changed, struct err *err)
+{
+	struct repo_step step = step_of(r, STR(""));
+	int rc;
+
+	*changed = true; /* where git cannot tell, we do not claim that all is as it was */
+	if (!r->repo)
+		return 0;
+	rc = repo_is_changed(r->repo, &step, err);
+	if (rc == -ERR_CLOSED)
+		return rc;
+	*changed = rc != 0;
+	return 0;
+}
+
+static int write_message(const struct run *r, const struct turn *t, const char *fallback, struct buf *out,
+	struct err *err)
+{
+	struct str prose = t ? t->prose : STR("");
+	struct str trailer = r->p->commit_trailer;
+	size_t at = str_find(trailer, STR("{model}"));
+
+	if (!t)
+		TRY(buf_addf(out, err, "%s (iter %lld)", fallback, (long long)r->iterations));
+	else
+		TRY(buf_addf(out, err, "agent6 iter %lld: ", (long long)t->iteration));
+	if (t && prose.n == 0)
+		TRY(buf_addz(out, fallback, err));
+	if (t)
+		TRY(buf_add_utf8(out, str_head(prose, utf8_head(prose, PROSE_MAX)), err));
+	TRY(buf_addc(out, '\n', err));
+	if (trailer.n == 0)
+		return 0;
+	TRY(buf_addc(out, '\n', err));
+	TRY(buf_add_utf8(out, str_head(trailer, at), err));
+	if (at < trailer.n) {
+		TRY(buf_add_utf8(out, r->p->model, err));
+		TRY(buf_add_utf8(out, str_skip(trailer, at + 7), err));
+	}
+	return buf_addc(out, '\n', err);
+}
+
+static int put_commit(struct run *r, const struct repo_stepped *s, struct str message, struct arena *mem,
+	struct err *err)
+{
+	auto_note struct note n = NOTE, d = NOTE;
+	struct str rest = message, patch = STR("");
+	struct str from = s->parent.n > 0 ? s->parent : r->st.base_sha;
+
+	note_int(&n, "iteration", r->iterations);
+	note_str(&n, "sha", s->sha);
+	note_str(&n, "subject", str_trim(str_line(&rest)));
+	TRY(note_send(&n, r->keep, EVENT_AUTO_COMMIT, err));
+	if (repo_diff(r->repo, from, s->sha, NULL, mem, &patch, ERR_DISCARD) < 0)
+		return 0; /* a view can ask git itself */
+	note_str(&d, "sha", s->sha);
+	note_str(&d, "patch", str_head(patch, utf8_head(patch, loop_limits.patch_bytes)));
+	return note_send(&d, r->keep, EVENT_DIFF_UPDATED, err);
+}
+
+static int put_commit_failed(struct run *r, struct str message, const struct err *why, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	struct str rest = message;
+
+	note_int(&n, "iteration", r->iterations);
+	note_z(&n, "error", why->msg);
+	note_str(&n, "commit_subject", str_trim(str_line(&rest)));
+	return note_send(&n, r->keep, EVENT_AUTO_COMMIT_FAILED, err);
+}
+
+static int put_left_out(struct run *r, const struct str_list *left, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	auto_buf struct buf b = BUF_MAX(1 << 20);
+
+	if (left->n == 0)
+		return 0;
+	TRY(buf_addz(&b, "left out of the step: ", err));
+	TRY(name_paths(&b, left, err));
+	note_z(&n, "level", "warning");
+	note_str(&n, "text", buf_str(&b));
+	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
+}
+
+static int put_branch(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	auto_arena struct arena *mem = arena_new();
+
+	if (!r->p->branch_per_run)
+		return 0;
+	note_str(&n, "run_branch", str_printf(mem, "agent6/" STR_FMT, STR_ARG(r->p->run_id)));
+	return note_put(&n, r->keep, RECORD_MANIFEST, 0, "", err);
+}
+
+int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf message = BUF_MAX(65536);
+	struct repo_stepped done = { 0 };
+	struct err why = { 0 };
+	struct repo_step step;
+
+	if (!records_steps(r))
+		return 0;
+	TRY(write_message(r, t, fallback, &message, err));
+	TRY(keep_barrier(r->keep, err));
+	step = step_of(r, buf_str(&message));
+	if (repo_commit_step(r->repo, &step, mem, &done, &why) < 0) {
+		if (r->links->peer[PEER_GIT].gone)
+			return err_set(err, ERR_CLOSED, "%s", why.msg);
+		return put_commit_failed(r, buf_str(&message), &why, err); /* the work is in the tree; the run goes on */
+	}
+	r->st.step_open = 0;
+	TRY(put_left_out(r, &done.left_out, err));
+	if (!done.committed)
+		return 0;
+	r->st.head_sha = str_dup(r->mem, done.sha);
+	r->st.ever_changed = 1;
+	if (r->st.verify_command.n == 0)
+		r->st.gateless_ever_committed = 1;
+	if (r->st.commits++ == 0)
+		TRY(put_branch(r, err));
+	return put_commit(r, &done, buf_str(&message), mem, err);
+}
+
+static bool was_untracked(const struct run *r, struct str name)
+{
+	for (size_t i = 0; i < r->untracked.n; i++)
+		if (str_eq(r->untracked.p[i], name))
+			return true;
+	return false;
+}
+
+/* Files that differ from the person's commit and are in no step, when there is anything of that kind. */
+int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, struct err *err)
+{
+	struct repo_status st;
+	bool changed;
+
+	*files = (struct str_list){ 0 };
+	TRY(step_is_changed(r, &changed, err));
+	if (!r->repo || !changed || repo_status(r->repo, mem, &st, ERR_DISCARD) < 0)
+		return 0;
+	files->p = arena_array(mem, loop_limits.files_named, sizeof(*files->p));
+	for (size_t i = 0; i < st.dirty.n && files->n < loop_limits.files_named; i++)
+		files->p[files->n++] = st.dirty.p[i];
+	for (size_t i = 0; i < st.untracked.n && files->n < loop_limits.files_named; i++)
+		if (!was_untracked(r, st.untracked.p[i]))
+			files->p[files->n++] = st.untracked.p[i];
+	return 0;
+}

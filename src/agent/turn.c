@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* turn: the tool calls of one turn, in order, each with exactly one result. */
+#include "agent/run_priv.h"
+#include "base/time.h"
+#include "fmt/json.h"
+
+#define PREVIEW_STR  2000 /* of one string argument, in the event */
+#define PREVIEW_ANY  4000 /* of any other */
+#define CUT_OFF_ARGS 20000
+
+void turn_notice(struct turn *t, struct str text)
+{
+	if (text.n > 0 && t->nnotices < loop_limits.notices)
+		t->notices[t->nnotices++] = text;
+}
+
+/* ---- what the record shows of a call ---- */
+
+static int preview_value(struct note *n, const char *key, const json_t *v, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(TOOL_RESULT_MAX * 20);
+	struct str s = json_view(v);
+
+	if (json_is_string(v) && s.n > PREVIEW_STR) {
+		TRY(buf_add_clipped(&text, s, PREVIEW_STR / 2, PREVIEW_STR / 2, err));
+		note_str(n, key, buf_str(&text));
+		return 0;
+	}
+	if (json_add(&text, v, ERR_DISCARD) < 0 || (!json_is_string(v) && text.n > PREVIEW_ANY)) {
+		note_z(n, key, "(long)");
+		return 0;
+	}
+	note_json(n, key, buf_str(&text));
+	return 0;
+}
+
+static int preview_args(struct note *n, struct str args, struct err *err)
+{
+	auto_json json_t *j = NULL;
+	auto_note struct note obj = NOTE;
+	const char *key;
+	json_t *value;
+
+	if (json_decode(args, JSON_REPAIR, &j, ERR_DISCARD) == 0 && json_is_object(j))
+		json_object_foreach(j, key, value)
+			TRY(preview_value(&obj, key, value, err));
+	note_json(n, "args", note_text(&obj));
+	return 0;
+}
+
+static int put_call(struct run *r, const struct reply_call *c, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_str(&n, "name", c->name);
+	TRY(preview_args(&n, c->args, err));
+	note_str(&n, "call_id", c->id);
+	return note_send(&n, r->keep, EVENT_TOOL_CALL, err);
+}
+
+static void note_tail(struct note *n, const char *key, struct str s)
+{
+	s = str_tail(s, loop_limits.tail_bytes);
+	if (s.n > 0)
+		note_str(n, key, s);
+}
+
+static int put_result(struct run *r, const struct reply_call *c, const struct tool_outcome *oc, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_str(&n, "name", c->name);
+	note_bool(&n, "ok", oc->ok);
+	note_str(&n, "summary", oc->summary.n > 0 ? oc->summary : oc->ok ? STR("ok") : STR("failed"));
+	note_str(&n, "call_id", c->id);
+	note_tail(&n, "stdout_tail", oc->out_tail);
+	note_tail(&n, "stderr_tail", oc->errs_tail);
+	note_tail(&n, "head_tail", oc->head);
+	if (oc->lines_total > 0)
+		note_int(&n, "lines_total", oc->lines_total);
+	if (oc->job.why != 0) {
+		note_num(&n, "duration_s", (double)oc->job.wall_ms / 1000);
+		note_int(&n, "exit_code", oc->job.code);
+	}
+	return note_send(&n, r->keep, EVENT_TOOL_RESULT, err);
+}
+
+static int put_verify_start(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_strs(&n, "cmd", r->st.verify_command);
+	note_num(&n, "timeout_s", (double)r->tools.verify_timeout_ms / 1000);
+	return note_send(&n, r->keep, EVENT_VERIFY_START, err);
+}
+
+static int put_verify_end(struct run *r, const struct job_result *job, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_strs(&n, "cmd", r->st.verify_command);
+	note_int(&n, "exit_code", job->code);
+	note_num(&n, "duration_s", (double)job->wall_ms / 1000);
+	note_num(&n, "timeout_s", (double)r->tools.verify_timeout_ms / 1000);
+	note_tail(&n, "stdout_tail", job->out);
+	note_tail(&n, "stderr_tail", job->errs);
+	return note_send(&n, r->keep, EVENT_VERIFY_END, err);
+}
+
+/* What a call that was not run gets instead of a result. */
+static int add_error(struct buf *out, struct str text, struct err *err)
+{
+	buf_clear(out);
+	TRY(buf_addz(out, "{\"error\":", err));
+	TRY(json_add_quoted(out, text, err));
+	return buf_addc(out, '}', err);
+}
+
+/* ---- what an outcome means for the run ---- */
+
+static int baseline(struct run *r, struct turn *t, bool ok, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	bool changed = r->st.ever_changed != 0 || r->st.commits > 0;
+
+	if (r->st.baseline_ok != TRI_UNKNOWN || r->st.verify_ever_passed || changed)
+		return 0;
+	TRY(step_is_changed(r, &changed, err));
+	if (changed)
+		return 0;
+	r->st.baseline_ok = ok ? TRI_YES : TRI_NO;
+	t->baseline = true;
+	note_bool(&n, "ok", ok);
+	note_int(&n, "iteration", t->iteration);
+	return note_send(&n, r->keep, EVENT_BASELINE, err);
+}
+
+static int account_verify(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err)
+{
+	uint64_t sig;
+
+	t->worked = true;
+	if (!oc->verify_ok && gate_did_not_run(&oc->job)) {
+		t->did_not_run = true; /* no observation of the code at all */
+		return 0;
+	}
+	if (oc->job.why == JOB_EXITED)
+		TRY(baseline(r, t, oc->verify_ok, err));
+	r->st.last_verify_ok = oc->verify_ok ? TRI_YES : TRI_NO;
+	r->st.edited_since_verify = 0;
+	t->green = oc->verify_ok;
+	if (oc->verify_ok) {
+		r->st.verify_ever_passed = 1;
+		r->st.verify_streak = 0;
+		return 0;
+	}
+	sig = gate_signature(&oc->job);
+	r->st.verify_streak = (int64_t)sig == r->st.verify_signature ? r->st.verify_streak + 1 : 1;
+	r->st.verify_signature = (int64_t)sig;
+	return 0;
+}
+
+static void mark_changed(struct run *r, struct turn *t)
+{
+	t->changed = true;
+	t->green = false;
+	r->st.edited_since_verify = 1;
+	r->st.ever_changed = 1;
+	r->st.step_open = 1;
+}
+
+/* Whether a command changed the tree only git can say; it is asked where the answer matters: without a
+ * gate (each change is a step), and when the gate is green. */
+static int account_command(struct run *r, struct turn *t, struct err *err)
+{
+	bool gateless = r->st.verify_command.n == 0;
+	bool green = r->st.last_verify_ok == TRI_YES && !r->st.edited_since_verify;
+	bool changed;
+
+	if (!gateless && !green) {
+		r->st.step_open = 1;
+		return 0;
+	}
+	TRY(step_is_changed(r, &changed, err));
+	if (changed)
+		mark_changed(r, t);
+	return 0;
+}
+
+static int account(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err)
+{
+	r->st.tool_calls++;
+	r->st.ok_tool_calls += oc->ok;
+	if (oc->edited) {
+		mark_changed(r, t);
+		t->worked = true;
+	}
+	if (oc->ran_command && !oc->verified)
+		TRY(account_command(r, t, err));
+	if (oc->verified)
+		TRY(account_verify(r, t, oc, err));
+	if (t->worked)
+		r->last_work_ms = time_mono_ms();
+	if (oc->finish) {
+		t->finish = true;
+		r->summary = str_dup(r->mem, oc->summary_text);
+		r->result_json = str_dup(r->mem, oc->result_json);
+		r->stale_gate = str_dup(r->mem, oc->stale_gate);
+	}
+	return 0;
+}
+
+/* ---- one call ---- */
+
+static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, struct buf *out,
+	struct tool_outcome *oc, struct err *err)
+{
+	const struct tool *tool = tool_find(c->name);
+	bool effect = tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH;
+	bool gate = tool && tool->effect == EFFECT_VERIFY;
+	int rc;
+
+	if (effect && t->green) /* the tree that the gate saw becomes the step, not what comes after it */
+		TRY(step_commit(r, t, "verify passed", err));
+	if (effect)
+		TRY(keep_barrier(r->keep, err));
+	if (gate)
+		TRY(put_verify_start(r, err));
+	rc = tool_call(&r->tools, c->name, c->args, out, oc, err);
+	if (rc == -ERR_STOPPED) {
+		run_stop_asked(r);
+		return add_error(out, STR("interrupted: the operator stopped the run"), err);
+	}
+	if (rc == -ERR_UNSUPPORTED) {
+		run_stop(r, REASON_UNEXECUTABLE, str_from(err->msg));
+		TRY(add_error(out, str_from(err->msg), err));
+	} else if (rc < 0) {
+		return rc;
+	}
+	if (gate)
+		TRY(put_verify_end(r, &oc->job, err));
+	return account(r, t, oc, err);
+}
+
+/* A call whose arguments are no object says so in words that help a model to do better. */
+static int refuse_args(const struct reply_call *c, struct buf *out, struct err *err)
+{
+	if (c->raw_args.n > CUT_OFF_ARGS)
+		return add_error(out, STR("the arguments were cut off while they were written; send a much smaller call, "
+			"in several steps"), err);
+	return add_error(out, STR("the arguments were not valid JSON; send the call again with one JSON object"), err);
+}
+
+/* The same answer to the same call tells a model nothing twice; it only fills its context. */
+static int shorten_repeat(struct run *r, struct buf *out, struct err *err)
+{
+	int64_t hash = (int64_t)run_hash(buf_str(out), STR("result"));
+	bool same = r->st.same_call_streak > 1 && hash == r->st.same_result && out->n > loop_limits.stub_min;
+
+	r->st.same_result = hash;
+	if (!same)
+		return 0;
+	buf_clear(out);
+	return buf_addz(out, "{\"same_as_before\":true,\"note\":\"the result is the same as that of the identical call "
+		"before\"}", err);
+}
+
+static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
+{
+	const struct reply_call *c = &t->reply.calls[i];
+	auto_buf struct buf out = BUF_MAX(2 * TOOL_RESULT_MAX);
+	struct tool_outcome oc = { 0 };
+
+	watch_call(r, c);
+	TRY(put_call(r, c, err));
+	if (r->links->stop == STOP_NOW)
+		run_stop_asked(r);
+	if (r->reason != REASON_NONE)
+		TRY(add_error(&out, STR("not run: the run is ending"), err));
+	else if (r->st.same_call_streak > loop_limits.same_call_stop)
+		TRY(add_error(&out, STR("not run: the same call again"), err));
+	else if (c->args_error)
+		TRY(refuse_args(c, &out, err));
+	else
+		TRY(run_tool(r, t, c, &out, &oc, err));
+	watch_result(r, t, c->name, buf_str(&out), &oc);
+	TRY(put_result(r, c, &oc, err));
+	TRY(shorten_repeat(r, &out, err));
+	t->results[i] = (struct call_result){ .call_id = c->id, .text = str_dup(t->mem, buf_str(&out)),
+		.is_error = !oc.ok };
+	return 0;
+}
+
+static int put_in_flight(struct run *r, const struct turn *t, bool *put, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	struct str_list names = { arena_array(t->mem, t->reply.ncalls, sizeof(struct str)), t->reply.ncalls };
+
+	*put = false;
+	for (size_t i = 0; i < names.n; i++) {
+		const struct tool *tool = tool_find(t->reply.calls[i].name);
+
+		names.p[i] = t->reply.calls[i].name;
+		*put = *put || (tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH);
+	}
+	if (!*put) /* nothing that could be half done */
+		return 0;
+	note_int(&n, "iteration", t->iteration);
+	note_strs(&n, "tools", names);
+	return note_put(&n, r->keep, RECORD_IN_FLIGHT, 0, "", err);
+}
+
+int turn_dispatch(struct run *r, struct turn *t, struct err *err)
+{
+	bool in_flight;
+
+	t->results = arena_array(t->mem, t->reply.ncalls, sizeof(*t->results));
+	TRY(put_in_flight(r, t, &in_flight, err));
+	for (size_t i = 0; i < t->reply.ncalls; i++)
+		TRY(one_call(r, t, i, err));
+	return in_flight ? keep_put(r->keep, RECORD_IN_FLIGHT, 0, STR(""), STR(""), err) : 0;
+}
