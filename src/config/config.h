@@ -17,7 +17,7 @@
 #include "fmt/toml.h"
 
 /* Indices into the choices of the keys; the words are the same. */
-enum config_profile { PROFILE_AUTO, PROFILE_STRICT, PROFILE_HARDENED, PROFILE_NONE };
+enum config_profile { CONFIG_PROFILE_AUTO, CONFIG_PROFILE_STRICT, CONFIG_PROFILE_HARDENED, CONFIG_PROFILE_NONE };
 enum config_agent_network { AGENT_NETWORK_PROVIDERS, AGENT_NETWORK_LOCAL, AGENT_NETWORK_OPEN };
 enum config_tool_network { TOOL_NETWORK_BLOCK, TOOL_NETWORK_ONLY_EXPLICIT_STATES, TOOL_NETWORK_ALLOW };
 enum config_run_commands { RUN_COMMANDS_ASK, RUN_COMMANDS_YES, RUN_COMMANDS_NO };
