@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sys/term.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define TAB_STOP 8
+
+/* Code points that are valid and yet change what a reader sees around them. */
+static const struct { int32_t first, last; } hostile[] = {
+	{ 0x061C, 0x061C },   /* Arabic letter mark */
+	{ 0x180E, 0x180E },   /* Mongolian vowel separator */
+	{ 0x200E, 0x200F },   /* left-to-right and right-to-left marks */
+	{ 0x2028, 0x202E },   /* line and paragraph separators, embeddings and overrides */
+	{ 0x2060, 0x206F },   /* invisible operators, isolates, deprecated controls */
+	{ 0xFEFF, 0xFEFF },   /* byte order mark inside a text */
+	{ 0xFFF9, 0xFFFB },   /* interlinear annotation */
+	{ 0xE0000, 0xE0FFF }, /* tags: text nobody sees */
+};
+
+static bool is_hostile(int32_t c)
+{
+	if (c < 0x20 || (c >= 0x7F && c <= 0x9F))
+		return true;
+	for (size_t i = 0; i < COUNT(hostile); i++)
+		if (c >= hostile[i].first && c <= hostile[i].last)
+			return true;
+	return false;
+}
+
+static int add_visible(struct buf *out, int32_t c, struct err *err)
+{
+	switch (c) {
+	case '\n':
+		return buf_addz(out, "\\n", err);
+	case '\r':
+		return buf_addz(out, "\\r", err);
+	case '\t':
+		return buf_addz(out, "\\t", err);
+	default:
+		return buf_addf(out, err, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+	}
+}
+
+static int add_tab(struct buf *out, size_t line_start, struct err *err)
+{
+	int at = term_width(str_skip(buf_str(out), line_start));
+
+	do
+		TRY(buf_addc(out, ' ', err));
+	while (++at % TAB_STOP != 0);
+	return 0;
+}
+
+static int clean(struct str in, enum term_keep keep, struct buf *out, struct err *err)
+{
+	size_t line_start = out->n, plain = 0;
+
+	for (size_t i = 0; i < in.n;) {
+		size_t at = i;
+		int32_t c = utf8_next(in, &i);
+
+		if (c >= 0 && !is_hostile(c))
+			continue;
+		/* What stood before it is copied in one piece. */
+		TRY(buf_add(out, str_of(in.p + plain, at - plain), err));
+		plain = i;
+		if (c < 0) {
+			TRY(buf_addf(out, err, "\\x%02x", (unsigned char)in.p[at]));
+		} else if (keep == TERM_TEXT && c == '\n') {
+			TRY(buf_addc(out, '\n', err));
+			line_start = out->n;
+		} else if (keep == TERM_TEXT && c == '\t') {
+			TRY(add_tab(out, line_start, err));
+		} else if (!(keep == TERM_TEXT && c == '\r' && i < in.n && in.p[i] == '\n')) {
+			TRY(add_visible(out, c, err));
+		}
+	}
+	return buf_add(out, str_skip(in, plain), err);
+}
+
+int term_clean(struct str in, enum term_keep keep, struct buf *out, struct err *err)
+{
+	size_t before = out->n;
+	int r = clean(in, keep, out, err);
+
+	if (r < 0)
+		buf_shrink(out, before);
+	return r;
+}
+
+int term_columns(int fd)
+{
+	struct winsize ws = { 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0 ? ws.ws_col : 80;
+}
+
+bool term_is_tty(int fd)
+{
+	return isatty(fd) == 1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* term: text that is safe on a terminal, and how many columns it takes.
+ *
+ * Shape    term_clean every byte that came from outside before it is written; term_width and term_fit
+ *          measure cleaned text.
+ * Memory   Appends to the caller's buf.
+ * Errors   -ERR_LIMIT when the buf is full; it is unchanged then.
+ * Source   ECMA-48 (C0, C1), Unicode 14.0: UAX #9 (bidirectional controls), UAX #11 (width), UTS #51
+ *          (emoji sequences). A width is what common terminals do, not what a font draws.
+ */
+#ifndef SYS_TERM_H
+#define SYS_TERM_H
+
+#include "base/buf.h"
+
+enum term_keep {
+	TERM_LINE, /* one line: newlines and tabs are shown as \n and \t too */
+	TERM_TEXT, /* newlines stay, CR LF is a newline, a tab becomes spaces to the next multiple of 8 */
+};
+
+/* Control characters, escape sequences, bidirectional and invisible format controls and bytes that are
+ * not UTF-8 come out as visible text: \x1b, \u202e, \xff. What is left cannot move a cursor. */
+int term_clean(struct str in, enum term_keep keep, struct buf *out, struct err *err) CHECKED;
+
+int term_width(struct str s); /* columns; controls count nothing */
+/* Bytes of the longest prefix that fits in cols columns and parts no character; its width, when asked. */
+size_t term_fit(struct str s, int cols, int *width);
+
+/* Columns of the terminal behind fd; 80 when it is none or does not say. */
+int term_columns(int fd);
+bool term_is_tty(int fd);
+
+#endif
