@@ -61,7 +61,8 @@ bool conversation_has_open_calls(const struct conversation *c); /* the last mess
 
 /* Makes the history valid for every wire: calls without a result get an "interrupted" one, results
  * without a call and empty messages go, the first message is the user's. Returns how many messages
- * differ from before, counting new ones at the end. *first_changed: the first index that differs. */
+ * differ from before, counting new and dropped ones. *first_changed: the first index that differs. After
+ * a failure (a message past all bounds) only conversation_free is legal. */
 int conversation_repair(struct conversation *c, size_t *first_changed, struct err *err) CHECKED;
 
 /* The first n messages alone; what follows is forgotten (fork, undo). */

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "provider/conversation_priv.h"
+
+#include "fmt/json.h"
+
+#include <string.h>
+
+#define FOREIGN STR("x_") /* block types that no wire invented: reasoning_details and the like */
+
+struct conversation *conversation_new(void)
+{
+	struct conversation *c = mem_alloc(sizeof(*c));
+
+	c->system = c->tools = c->wire_tools = c->made_for = BUF_MAX(CONVERSATION_TEXT_MAX);
+	return c;
+}
+
+void message_fini(struct message *m)
+{
+	buf_fini(&m->text);
+	buf_fini(&m->wire);
+}
+
+void conversation_free(struct conversation *c)
+{
+	if (!c)
+		return;
+	conversation_truncate(c, 0);
+	vec_fini(c);
+	buf_fini(&c->system);
+	buf_fini(&c->tools);
+	buf_fini(&c->wire_tools);
+	buf_fini(&c->made_for);
+	free(c);
+}
+
+int conversation_set_prompt(struct conversation *c, struct str system, struct str tools, struct err *err)
+{
+	auto_buf struct buf clean = BUF_MAX(CONVERSATION_TEXT_MAX);
+	struct jval list = jval_from(tools), tool;
+	size_t n = 0;
+
+	for (size_t pos = 0; jval_next(list, &pos, NULL, &tool); n++)
+		if (jval_get(tool, "name").type != JSCAN_STRING || jval_get(tool, "input_schema").type != JSCAN_OBJECT)
+			return err_set(err, ERR_INVALID, "tool %zu has no name or no input_schema", n + 1);
+	if (tools.n > 0 && list.type != JSCAN_ARRAY)
+		return err_set(err, ERR_INVALID, "the tools are not a JSON array");
+	if (n > 0)
+		TRY(jval_add(&clean, list, NUL_REPLACE, err));
+	buf_clear(&c->made_for); /* all wire texts are made again */
+	buf_clear(&c->system);
+	TRY(buf_add_utf8(&c->system, system, err));
+	buf_clear(&c->tools);
+	return buf_add(&c->tools, buf_str(&clean), err);
+}
+
+/* An id or a name that Anthropic would refuse; other servers are less strict. */
+static bool is_plain_id(struct jval v)
+{
+	for (size_t i = 1; i + 1 < v.text.n; i++) {
+		char c = v.text.p[i], low = (char)(c | 0x20);
+
+		if (!((c >= '0' && c <= '9') || (low >= 'a' && low <= 'z') || c == '_' || c == '-'))
+			return false;
+	}
+	return v.type == JSCAN_STRING && v.text.n > 2;
+}
+
+static int check_call(struct message *m, struct jval block, struct err *err)
+{
+	struct jval id = jval_get(block, "id"), name = jval_get(block, "name");
+
+	if (id.type != JSCAN_STRING || name.type != JSCAN_STRING || jval_get(block, "input").type != JSCAN_OBJECT)
+		return err_set(err, ERR_INVALID, "a tool_use block needs id, name and an input object");
+	m->has_calls = true;
+	if (!is_plain_id(id) || jval_get(block, "extra_content").type != JSCAN_NONE)
+		m->is_mixed = true;
+	return 0;
+}
+
+static int note_block(struct message *m, struct jval block, struct err *err)
+{
+	struct jval type = jval_get(block, "type");
+	bool thinking = jval_is(type, "thinking");
+
+	if (type.type != JSCAN_STRING)
+		return err_set(err, ERR_INVALID, "a block of a message has no type");
+	if (m->is_user) {
+		struct jval id = jval_get(block, "tool_use_id");
+
+		if (jval_is(type, "tool_result") && id.type != JSCAN_STRING)
+			return err_set(err, ERR_INVALID, "a tool_result block needs a tool_use_id");
+		m->is_mixed = m->is_mixed || (jval_is(type, "tool_result") && !is_plain_id(id));
+		return 0;
+	}
+	if (jval_is(type, "tool_use"))
+		TRY(check_call(m, block, err));
+	if (thinking || jval_is(type, "redacted_thinking"))
+		m->has_thinking = true;
+	if ((thinking && jval_get(block, "signature").type != JSCAN_STRING) ||
+		str_starts(str_skip(type.text, 1), FOREIGN))
+		m->is_mixed = true;
+	return 0;
+}
+
+static bool is_blank_text(struct jval block)
+{
+	struct jval text = jval_get(block, "text");
+
+	return jval_is(jval_get(block, "type"), "text") && (text.type != JSCAN_STRING || text.text.n == 2);
+}
+
+/* Copies the blocks of one pass: results are in front of everything else in a user's message. */
+static int add_blocks(struct message *m, struct jval content, bool results, size_t *n, struct err *err)
+{
+	struct jval block;
+
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		bool is_result = m->is_user && jval_is(jval_get(block, "type"), "tool_result");
+
+		if (is_result != results || is_blank_text(block))
+			continue;
+		TRY(note_block(m, block, err));
+		if ((*n)++ > 0)
+			TRY(buf_addc(&m->text, ',', err));
+		TRY(jval_add(&m->text, block, NUL_REPLACE, err));
+	}
+	return 0;
+}
+
+static int make(struct message *m, struct jval v, struct err *err)
+{
+	struct jval content = jval_get(v, "content"), from = jval_get(v, "from");
+	size_t n = 0;
+
+	m->is_user = jval_is(jval_get(v, "role"), "user");
+	if (!m->is_user && !jval_is(jval_get(v, "role"), "assistant"))
+		return err_set(err, ERR_INVALID, "a message is not an object with the role user or assistant");
+	TRY(buf_addf(&m->text, err, "{\"role\":\"%s\",", m->is_user ? "user" : "assistant"));
+	if (!m->is_user && from.type == JSCAN_STRING) {
+		size_t at;
+
+		TRY(buf_add(&m->text, STR("\"from\":"), err));
+		at = m->text.n;
+		TRY(jval_add(&m->text, from, NUL_REPLACE, err));
+		m->from.n = m->text.n - at;
+		TRY(buf_addc(&m->text, ',', err));
+	}
+	m->content = m->text.n;
+	TRY(buf_add(&m->text, STR("\"content\":["), err));
+	if (content.type == JSCAN_STRING && content.text.n > 2) {
+		TRY(buf_add(&m->text, STR("{\"type\":\"text\",\"text\":"), err));
+		TRY(jval_add(&m->text, content, NUL_REPLACE, err));
+		TRY(buf_addc(&m->text, '}', err));
+		n = 1;
+	}
+	TRY(add_blocks(m, content, true, &n, err));
+	TRY(add_blocks(m, content, false, &n, err));
+	if (n == 0)
+		return err_set(err, ERR_INVALID, "a message without content");
+	return buf_add(&m->text, STR("]}"), err);
+}
+
+int message_make(struct message *m, struct str text, struct err *err)
+{
+	int r;
+
+	*m = (struct message){ .text = BUF_MAX(CONVERSATION_TEXT_MAX), .wire = BUF_MAX(2 * CONVERSATION_TEXT_MAX) };
+	r = make(m, jval_from(text), err);
+	if (r < 0)
+		message_fini(m);
+	else if (m->from.n > 0) /* `from` stands right before the content */
+		m->from.p = m->text.p + m->content - 1 - m->from.n;
+	return r;
+}
+
+struct jval message_content(const struct message *m)
+{
+	return jval_get(jval_from(buf_str(&m->text)), "content");
+}
+
+int conversation_add(struct conversation *c, struct str text, struct err *err)
+{
+	struct message m;
+
+	TRY(message_make(&m, text, err));
+	*(struct message *)vec_new(c) = m;
+	c->bytes += m.text.n;
+	return 0;
+}
+
+/* {"type":"text","text":...} */
+static int add_text(struct buf *out, struct str text, struct err *err)
+{
+	auto_buf struct buf clean = BUF_MAX(CONVERSATION_TEXT_MAX);
+
+	TRY(buf_add_utf8(&clean, text, err));
+	TRY(buf_add(out, STR("{\"type\":\"text\",\"text\":"), err));
+	TRY(json_add_quoted(out, buf_str(&clean), err));
+	return buf_addc(out, '}', err);
+}
+
+int conversation_add_user(struct conversation *c, struct str text, struct err *err)
+{
+	return conversation_add_results(c, NULL, 0, &text, 1, err);
+}
+
+static int add_result(struct buf *out, const struct call_result *o, struct err *err)
+{
+	auto_buf struct buf clean = BUF_MAX(CONVERSATION_TEXT_MAX);
+
+	TRY(buf_add_utf8(&clean, o->is_error && o->text.n == 0 ? STR("error") : o->text, err));
+	TRY(buf_add(out, STR("{\"type\":\"tool_result\",\"tool_use_id\":"), err));
+	TRY(json_add_quoted(out, o->call_id, err));
+	TRY(buf_add(out, STR(",\"content\":"), err));
+	TRY(json_add_quoted(out, buf_str(&clean), err));
+	return buf_addz(out, o->is_error ? ",\"is_error\":true}" : "}", err);
+}
+
+int message_add_interrupted(struct buf *out, struct str call_id, struct err *err)
+{
+	struct call_result o = { .call_id = call_id, .is_error = true,
+		.text = STR("interrupted: this call did not finish, its effects are unknown") };
+
+	if (out->n > 0 && out->p[out->n - 1] == '}')
+		TRY(buf_addc(out, ',', err));
+	return add_result(out, &o, err);
+}
+
+int conversation_add_results(struct conversation *c, const struct call_result *results, size_t nresults,
+	const struct str *notices, size_t nnotices, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(CONVERSATION_TEXT_MAX);
+	size_t n = 0;
+
+	TRY(buf_add(&text, STR("{\"role\":\"user\",\"content\":["), err));
+	for (size_t i = 0; i < nresults; i++) {
+		if (n++ > 0)
+			TRY(buf_addc(&text, ',', err));
+		TRY(add_result(&text, &results[i], err));
+	}
+	for (size_t i = 0; i < nnotices; i++) {
+		if (notices[i].n == 0)
+			continue;
+		if (n++ > 0)
+			TRY(buf_addc(&text, ',', err));
+		TRY(add_text(&text, notices[i], err));
+	}
+	TRY(buf_add(&text, STR("]}"), err));
+	return conversation_add(c, buf_str(&text), err);
+}
+
+size_t conversation_count(const struct conversation *c)
+{
+	return c->n;
+}
+
+struct str conversation_get(const struct conversation *c, size_t i)
+{
+	BUG_IF(i >= c->n);
+	return buf_str(&c->p[i].text);
+}
+
+size_t conversation_bytes(const struct conversation *c)
+{
+	return c->bytes;
+}
+
+bool conversation_is_user(const struct conversation *c, size_t i)
+{
+	BUG_IF(i >= c->n);
+	return c->p[i].is_user;
+}
+
+bool conversation_has_open_calls(const struct conversation *c)
+{
+	return c->n > 0 && c->p[c->n - 1].has_calls;
+}
+
+void conversation_truncate(struct conversation *c, size_t n)
+{
+	while (c->n > n) {
+		struct message *m = &c->p[--c->n];
+
+		c->bytes -= m->text.n;
+		message_fini(m);
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* conversation_priv: the messages as the encoders see them. */
+#ifndef PROVIDER_CONVERSATION_PRIV_H
+#define PROVIDER_CONVERSATION_PRIV_H
+
+#include "base/vec.h"
+#include "fmt/jscan.h"
+#include "provider/conversation.h"
+
+#define CONVERSATION_TEXT_MAX ((size_t)512 * 1024 * 1024) /* one message; a reply is bounded before it gets here */
+
+struct message {
+	struct buf text;     /* canonical, ends with "}]}" */
+	struct buf wire;     /* the same for the wire of the last request, when it cannot be cut from text */
+	bool is_user, has_calls, has_thinking;
+	bool is_mixed;       /* holds what Anthropic's wire may not see as it stands */
+	bool wire_made;
+	size_t content;      /* offset of "content": in text */
+	struct str from;     /* in text, JSON escapes and all; empty for the user */
+};
+
+struct conversation {
+	VEC(struct message);
+	size_t bytes;
+	struct buf system;
+	struct buf tools;      /* canonical array, or empty */
+	struct buf wire_tools; /* for the wire of the last request */
+	struct buf made_for;   /* what the wire texts depend on; when it changes they are made again */
+};
+
+/* Reads one message text into m, rewritten canonically. */
+int message_make(struct message *m, struct str text, struct err *err) CHECKED;
+void message_fini(struct message *m);
+
+/* Blocks of a message, in order. */
+struct jval message_content(const struct message *m);
+/* {"type":"tool_result",...} for a call that never ended, after a comma when `out` holds a block. */
+int message_add_interrupted(struct buf *out, struct str call_id, struct err *err) CHECKED;
+
+#endif

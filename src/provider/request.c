@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "provider/request.h"
+#include "provider/request_priv.h"
+
+#include "fmt/json.h"
+
+#include <inttypes.h>
+
+static const struct request_wire *const wires[API_COUNT] = {
+	[API_ANTHROPIC] = &request_anthropic,
+	[API_CHAT] = &request_chat,
+};
+
+bool request_key_is_reserved(enum api_wire wire, struct str key)
+{
+	for (const char *const *k = wires[wire]->reserved; *k; k++)
+		if (str_eqz(key, *k))
+			return true;
+	return false;
+}
+
+int body_key(struct body *b, const char *key, bool *ours, struct err *err)
+{
+	*ours = jval_get(b->extra, key).type == JSCAN_NONE || request_key_is_reserved(b->spec->wire, str_from(key));
+	if (!*ours)
+		return 0;
+	return buf_addf(b->out, err, "%s\"%s\":", b->out->p[b->out->n - 1] == '{' ? "" : ",", key);
+}
+
+int body_raw(struct body *b, const char *key, const char *json, struct err *err)
+{
+	bool ours;
+
+	TRY(body_key(b, key, &ours, err));
+	return ours ? buf_addz(b->out, json, err) : 0;
+}
+
+int body_text(struct body *b, const char *key, struct str value, struct err *err)
+{
+	bool ours;
+
+	TRY(body_key(b, key, &ours, err));
+	return ours ? json_add_quoted(b->out, value, err) : 0;
+}
+
+int body_int(struct body *b, const char *key, int64_t value, struct err *err)
+{
+	bool ours;
+
+	TRY(body_key(b, key, &ours, err));
+	return ours ? buf_addf(b->out, err, "%" PRId64, value) : 0;
+}
+
+int body_num(struct body *b, const char *key, double value, struct err *err)
+{
+	bool ours;
+
+	TRY(body_key(b, key, &ours, err));
+	return ours ? buf_addf(b->out, err, "%.6g", value) : 0;
+}
+
+int body_extra(struct body *b, struct err *err)
+{
+	struct jval key, value;
+
+	for (size_t pos = 0; jval_next(b->extra, &pos, &key, &value);) {
+		auto_buf struct buf name = BUF_MAX(key.text.n);
+
+		TRY(jval_add_text(&name, key, NUL_REPLACE, err));
+		jtext_repair(&name, 0);
+		if (request_key_is_reserved(b->spec->wire, buf_str(&name)))
+			continue;
+		TRY(buf_addc(b->out, ',', err));
+		TRY(json_add_quoted(b->out, buf_str(&name), err));
+		TRY(buf_addc(b->out, ':', err));
+		TRY(jval_add(b->out, value, NUL_REPLACE, err));
+	}
+	return 0;
+}
+
+bool message_is_own(const struct body *b, const struct message *m)
+{
+	auto_buf struct buf origin = BUF_MAX(b->spec->model.n * 6 + 64);
+
+	return buf_addf(&origin, ERR_DISCARD, "%s:" STR_FMT, api_wire_name(b->spec->wire), STR_ARG(b->spec->model)) == 0 &&
+		m->from.n > 2 && str_eq(str_head(str_skip(m->from, 1), m->from.n - 2), buf_str(&origin));
+}
+
+/* The wire texts depend on the wire, the model and what it refused. While those stay, each is made once. */
+static int renew_texts(struct body *b, struct err *err)
+{
+	struct conversation *c = b->c;
+	auto_buf struct buf key = BUF_MAX(b->spec->model.n + 64);
+
+	TRY(buf_addf(&key, err, "%d %d %d " STR_FMT, (int)b->spec->wire, b->rule.replay_reasoning,
+		(b->spec->adapted & ADAPT_NO_THINKING_REPLAY) != 0, STR_ARG(b->spec->model)));
+	if (!str_eq(buf_str(&key), buf_str(&c->made_for))) {
+		for (size_t i = 0; i < c->n; i++) {
+			buf_fini(&c->p[i].wire);
+			c->p[i].wire_made = false;
+		}
+		buf_clear(&c->wire_tools);
+		if (c->tools.n > 0)
+			TRY(wires[b->spec->wire]->make_tools(c, &c->wire_tools, err));
+		buf_clear(&c->made_for);
+		TRY(buf_add(&c->made_for, buf_str(&key), err));
+	}
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->p[i].wire_made) {
+			TRY(wires[b->spec->wire]->make_message(b, &c->p[i], &c->p[i].wire, err));
+			c->p[i].wire_made = true;
+		}
+	return 0;
+}
+
+int request_encode(const struct model_spec *spec, struct conversation *c, const struct request_options *opts,
+	struct buf *out, struct err *err)
+{
+	struct body b = { .out = out, .spec = spec, .rule = model_rule_get(spec), .c = c,
+		.no_tools = opts && opts->no_tools, .extra = jval_from(spec->extra_body) };
+
+	if (spec->extra_body.n > 0 && b.extra.type != JSCAN_OBJECT)
+		return err_set(err, ERR_INVALID, "extra_body is not a JSON object");
+	if (conversation_count(c) == 0)
+		return err_set(err, ERR_INVALID, "a request needs a message");
+	if (conversation_has_open_calls(c))
+		return err_set(err, ERR_INVALID, "the last calls have no results yet");
+	TRY(renew_texts(&b, err));
+	TRY(buf_addc(out, '{', err));
+	TRY(wires[spec->wire]->settings(&b, err));
+	TRY(body_extra(&b, err));
+	TRY(wires[spec->wire]->prompt(&b, err));
+	return buf_addc(out, '}', err);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "provider/request_priv.h"
+
+#include "fmt/json.h"
+
+#include <string.h>
+
+#define LARGE_ANSWER 32768
+
+static const char *const reserved[] = { "messages", "model", "stream", "stream_options", "tools", "tool_choice",
+	"response_format", "n", NULL };
+
+/* An effort that nobody set is not sent: a strict server refuses members it does not know. */
+static int add_effort(struct body *b, struct err *err)
+{
+	enum api_effort e = b->spec->effort > b->rule.most ? b->rule.most : b->spec->effort;
+	bool direct = b->rule.max_completion, ours;
+
+	if ((b->spec->adapted & ADAPT_EFFORT_NONE) || (b->rule.quiet_with_tools && b->c->tools.n > 0))
+		return b->spec->adapted & ADAPT_NO_EFFORT ? 0 : body_raw(b, "reasoning_effort", "\"none\"", err);
+	if (!b->rule.reasons || e == EFFORT_UNSET || (b->spec->adapted & ADAPT_NO_EFFORT))
+		return 0;
+	if (direct)
+		return e == EFFORT_OFF ? 0 : body_text(b, "reasoning_effort", str_from(api_effort_name(e)), err);
+	if (e == EFFORT_OFF)
+		return body_raw(b, "reasoning", "{\"enabled\":false}", err);
+	TRY(body_key(b, "reasoning", &ours, err));
+	return ours ? buf_addf(b->out, err, "{\"effort\":\"%s\"}", api_effort_name(e)) : 0;
+}
+
+static int settings(struct body *b, struct err *err)
+{
+	const struct model_spec *spec = b->spec;
+	bool completion = b->rule.max_completion || (spec->adapted & ADAPT_MAX_COMPLETION);
+	int64_t max_tokens = spec->max_tokens, most = model_facts_get(spec->model).max_output;
+
+	if (b->rule.large_answers && max_tokens < LARGE_ANSWER)
+		max_tokens = LARGE_ANSWER;
+	if (most > 0 && max_tokens > most)
+		max_tokens = most;
+	if (spec->deployment != DEPLOY_AZURE)
+		TRY(body_text(b, "model", spec->model, err));
+	TRY(body_raw(b, "stream", "true", err));
+	if (!(spec->adapted & ADAPT_NO_STREAM_OPTIONS))
+		TRY(body_raw(b, "stream_options", "{\"include_usage\":true}", err));
+	TRY(body_int(b, completion ? "max_completion_tokens" : "max_tokens", max_tokens, err));
+	if (spec->temperature >= 0 && !b->rule.no_temperature && !(spec->adapted & ADAPT_NO_TEMPERATURE))
+		TRY(body_num(b, "temperature", spec->temperature, err));
+	TRY(add_effort(b, err));
+	if (b->no_tools && b->c->tools.n > 0)
+		TRY(body_raw(b, "tool_choice", "\"none\"", err));
+	return 0;
+}
+
+static int make_tools(const struct conversation *c, struct buf *out, struct err *err)
+{
+	struct jval tool, description;
+
+	TRY(buf_addc(out, '[', err));
+	for (size_t pos = 0; jval_next(jval_from(buf_str(&c->tools)), &pos, NULL, &tool);) {
+		description = jval_get(tool, "description");
+		TRY(buf_addz(out, out->n > 1 ? "," : "", err));
+		TRY(buf_add(out, STR("{\"type\":\"function\",\"function\":{\"name\":"), err));
+		TRY(buf_add(out, jval_get(tool, "name").text, err));
+		if (description.type == JSCAN_STRING) {
+			TRY(buf_add(out, STR(",\"description\":"), err));
+			TRY(buf_add(out, description.text, err));
+		}
+		TRY(buf_add(out, STR(",\"parameters\":"), err));
+		TRY(buf_add(out, jval_get(tool, "input_schema").text, err));
+		TRY(buf_add(out, STR("}}"), err));
+	}
+	return buf_addc(out, ']', err);
+}
+
+/* Texts of all blocks of one type, joined; sep between two of them. */
+static int join(struct jval content, const char *type, const char *member, const char *sep, struct buf *out,
+	struct err *err)
+{
+	struct jval block;
+
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		struct jval text = jval_get(block, member);
+
+		if (!jval_is(jval_get(block, "type"), type) || text.type != JSCAN_STRING || text.text.n == 2)
+			continue;
+		if (out->n > 0)
+			TRY(buf_addz(out, sep, err));
+		TRY(jval_add_text(out, text, NUL_REPLACE, err));
+	}
+	return 0;
+}
+
+static int add_joined(struct buf *out, struct jval content, const char *type, const char *member, const char *sep,
+	struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(CONVERSATION_TEXT_MAX);
+
+	TRY(join(content, type, member, sep, &text, err));
+	return json_add_quoted(out, buf_str(&text), err);
+}
+
+static bool has(struct jval content, const char *type)
+{
+	struct jval block;
+
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);)
+		if (jval_is(jval_get(block, "type"), type))
+			return true;
+	return false;
+}
+
+static int add_calls(struct buf *out, struct jval content, bool own, struct err *err)
+{
+	struct jval block, extra;
+
+	TRY(buf_add(out, STR(",\"tool_calls\":["), err));
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		if (!jval_is(jval_get(block, "type"), "tool_use"))
+			continue;
+		extra = jval_get(block, "extra_content");
+		TRY(buf_addz(out, out->p[out->n - 1] == '[' ? "{\"id\":" : ",{\"id\":", err));
+		TRY(buf_add(out, jval_get(block, "id").text, err));
+		TRY(buf_add(out, STR(",\"type\":\"function\",\"function\":{\"name\":"), err));
+		TRY(buf_add(out, jval_get(block, "name").text, err));
+		TRY(buf_add(out, STR(",\"arguments\":"), err));
+		TRY(json_add_quoted(out, jval_get(block, "input").text, err));
+		TRY(buf_addc(out, '}', err));
+		if (own && extra.type == JSCAN_OBJECT) {
+			TRY(buf_add(out, STR(",\"extra_content\":"), err));
+			TRY(buf_add(out, extra.text, err));
+		}
+		TRY(buf_addc(out, '}', err));
+	}
+	return buf_addc(out, ']', err);
+}
+
+/* Thoughts go back only to the model they came from, and only where its server wants them. */
+static int add_thoughts(const struct body *b, struct buf *out, struct jval content, struct err *err)
+{
+	struct jval block;
+
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);)
+		if (jval_is(jval_get(block, "type"), "x_reasoning_details")) {
+			TRY(buf_add(out, STR(",\"reasoning_details\":"), err));
+			return buf_add(out, jval_get(block, "details").text, err);
+		}
+	if (!b->rule.replay_reasoning || !has(content, "thinking"))
+		return 0;
+	TRY(buf_add(out, STR(",\"reasoning_content\":"), err));
+	return add_joined(out, content, "thinking", "thinking", "", err);
+}
+
+static int make_assistant(const struct body *b, const struct message *m, struct buf *out, struct err *err)
+{
+	struct jval content = message_content(m);
+	bool text = has(content, "text"), own = message_is_own(b, m);
+
+	if (!text && !m->has_calls)
+		return buf_add(out, LEFT_OUT, err); /* thoughts alone */
+	TRY(buf_add(out, STR("{\"role\":\"assistant\",\"content\":"), err));
+	if (text)
+		TRY(add_joined(out, content, "text", "text", "", err));
+	else
+		TRY(buf_add(out, STR("null"), err));
+	if (own)
+		TRY(add_thoughts(b, out, content, err));
+	if (m->has_calls)
+		TRY(add_calls(out, content, own, err));
+	return buf_addc(out, '}', err);
+}
+
+/* A string as it is; of a list its texts. */
+static int add_result_text(struct buf *out, struct jval content, struct err *err)
+{
+	if (content.type == JSCAN_ARRAY)
+		return add_joined(out, content, "text", "text", "\n", err);
+	return content.type == JSCAN_STRING ? buf_add(out, content.text, err) : buf_add(out, STR("\"\""), err);
+}
+
+/* Each result is a message of its own, before the user's words. */
+static int make_user(const struct message *m, struct buf *out, struct err *err)
+{
+	struct jval content = message_content(m), block;
+
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		if (!jval_is(jval_get(block, "type"), "tool_result"))
+			continue;
+		TRY(buf_addz(out, out->n > 0 ? "," : "", err));
+		TRY(buf_add(out, STR("{\"role\":\"tool\",\"tool_call_id\":"), err));
+		TRY(buf_add(out, jval_get(block, "tool_use_id").text, err));
+		TRY(buf_add(out, STR(",\"content\":"), err));
+		TRY(add_result_text(out, jval_get(block, "content"), err));
+		TRY(buf_addc(out, '}', err));
+	}
+	if (!has(content, "text"))
+		return out->n > 0 ? 0 : buf_add(out, LEFT_OUT, err);
+	TRY(buf_addz(out, out->n > 0 ? "," : "", err));
+	TRY(buf_add(out, STR("{\"role\":\"user\",\"content\":"), err));
+	TRY(add_joined(out, content, "text", "text", "\n\n", err));
+	return buf_addc(out, '}', err);
+}
+
+static int make_message(const struct body *b, const struct message *m, struct buf *out, struct err *err)
+{
+	return m->is_user ? make_user(m, out, err) : make_assistant(b, m, out, err);
+}
+
+static int prompt(struct body *b, struct err *err)
+{
+	const struct conversation *c = b->c;
+
+	if (c->wire_tools.n > 0) {
+		TRY(buf_add(b->out, STR(",\"tools\":"), err));
+		TRY(buf_add(b->out, buf_str(&c->wire_tools), err));
+	}
+	TRY(buf_add(b->out, STR(",\"messages\":["), err));
+	if (c->system.n > 0) {
+		TRY(buf_add(b->out, STR("{\"role\":\"system\",\"content\":"), err));
+		TRY(json_add_quoted(b->out, buf_str(&c->system), err));
+		TRY(buf_addc(b->out, '}', err));
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		if (str_eq(buf_str(&c->p[i].wire), LEFT_OUT))
+			continue;
+		if (b->out->p[b->out->n - 1] != '[')
+			TRY(buf_addc(b->out, ',', err));
+		TRY(buf_add(b->out, buf_str(&c->p[i].wire), err));
+	}
+	return buf_addc(b->out, ']', err);
+}
+
+const struct request_wire request_chat = {
+	.reserved = reserved,
+	.settings = settings,
+	.make_tools = make_tools,
+	.make_message = make_message,
+	.prompt = prompt,
+};

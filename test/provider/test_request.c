@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "fmt/json.h"
+#include "provider/provider.h"
+#include "test/lib/test.h"
+
+#include <string.h>
+
+#define TOOLS STR("[{\"name\":\"a\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}}," \
+	"{\"name\":\"b\",\"description\":\"e\",\"input_schema\":{\"type\":\"object\"}}]")
+#define MARK "\"cache_control\":{\"type\":\"ephemeral\"}"
+
+static struct model_spec spec_of(enum api_wire wire, const char *model)
+{
+	struct model_spec s = MODEL_SPEC;
+
+	s.wire = wire;
+	s.model = str_from(model);
+	s.temperature = -1;
+	return s;
+}
+
+static const char assistant_turn[] =
+	"{\"role\":\"assistant\",\"from\":\"anthropic:claude-opus-5\",\"content\":["
+	"{\"type\":\"thinking\",\"thinking\":\" odd  \\u4e2d \",\"signature\":\"c2ln\"},"
+	"{\"type\":\"redacted_thinking\",\"data\":\"eA==\"},"
+	"{\"type\":\"text\",\"text\":\"Look.\"},"
+	"{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"a\",\"input\":{\"n\":9007199254740993}}]}";
+
+static void add_turn(struct conversation *c)
+{
+	struct call_result result = { STR("t1"), STR("42"), false };
+	struct str notice = STR("note");
+	struct err err = { 0 };
+
+	CHECK_OK(conversation_add(c, str_from(assistant_turn), &err));
+	CHECK_OK(conversation_add_results(c, &result, 1, &notice, 1, &err));
+}
+
+static struct conversation *start(void)
+{
+	struct conversation *c = conversation_new();
+	struct err err = { 0 };
+
+	CHECK_OK(conversation_set_prompt(c, STR("sys"), TOOLS, &err));
+	CHECK_OK(conversation_add_user(c, STR("TASK"), &err));
+	return c;
+}
+
+static void encode(const struct model_spec *spec, struct conversation *c, struct buf *out)
+{
+	auto_json json_t *tree = NULL;
+	struct err err = { 0 };
+
+	buf_clear(out);
+	CHECK_OK(request_encode(spec, c, NULL, out, &err));
+	CHECK_OK(json_decode(buf_str(out), JSON_EXACT, &tree, &err)); /* every body is strict JSON */
+}
+
+TEST(request_anthropic_is_what_the_protocol_says)
+{
+	auto_conversation struct conversation *c = start();
+	struct model_spec spec = spec_of(API_ANTHROPIC, "claude-opus-5");
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+
+	add_turn(c);
+	encode(&spec, c, &got);
+	CHECK_STR(buf_str(&got), STR("{\"model\":\"claude-opus-5\",\"max_tokens\":16384,\"stream\":true,"
+		"\"tools\":[{\"name\":\"a\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}},"
+		"{\"name\":\"b\",\"description\":\"e\",\"input_schema\":{\"type\":\"object\"}," MARK "}],"
+		"\"system\":[{\"type\":\"text\",\"text\":\"sys\"," MARK "}],"
+		"\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"TASK\"," MARK "}]},"
+		"{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\" odd  \\u4e2d \",\"signature\":"
+		"\"c2ln\"},{\"type\":\"redacted_thinking\",\"data\":\"eA==\"},{\"type\":\"text\",\"text\":\"Look.\"},"
+		"{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"a\",\"input\":{\"n\":9007199254740993}}]},"
+		"{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"42\"},"
+		"{\"type\":\"text\",\"text\":\"note\"," MARK "}]}]}"));
+}
+
+TEST(request_chat_is_what_the_protocol_says)
+{
+	auto_conversation struct conversation *c = start();
+	struct model_spec spec = spec_of(API_CHAT, "m");
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+
+	add_turn(c);
+	encode(&spec, c, &got);
+	CHECK_STR(buf_str(&got), STR("{\"model\":\"m\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+		"\"max_tokens\":16384,\"tools\":["
+		"{\"type\":\"function\",\"function\":{\"name\":\"a\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"}}},"
+		"{\"type\":\"function\",\"function\":{\"name\":\"b\",\"description\":\"e\",\"parameters\":{\"type\":\"object\"}}}],"
+		"\"messages\":[{\"role\":\"system\",\"content\":\"sys\"},{\"role\":\"user\",\"content\":\"TASK\"},"
+		"{\"role\":\"assistant\",\"content\":\"Look.\",\"tool_calls\":[{\"id\":\"t1\",\"type\":\"function\","
+		"\"function\":{\"name\":\"a\",\"arguments\":\"{\\\"n\\\":9007199254740993}\"}}]},"
+		"{\"role\":\"tool\",\"tool_call_id\":\"t1\",\"content\":\"42\"},{\"role\":\"user\",\"content\":\"note\"}]}"));
+}
+
+/* Without its marks, that is: they move, and Anthropic does not count them. */
+static void drop_marks(struct buf *b)
+{
+	static const struct str mark = STR("," MARK);
+
+	for (size_t at; (at = str_find(buf_str(b), mark)) < b->n;)
+		CHECK(buf_splice(b, at, mark.n, STR(""), ERR_DISCARD) == 0);
+}
+
+TEST(request_prefix_stays_byte_for_byte_from_turn_to_turn)
+{
+	for (int wire = 0; wire < API_COUNT; wire++) {
+		auto_conversation struct conversation *c = start();
+		struct model_spec spec = spec_of((enum api_wire)wire, "claude-opus-5");
+		auto_buf struct buf got = BUF_MAX(1 << 20), before = BUF_MAX(1 << 20);
+
+		encode(&spec, c, &before);
+		for (int turn = 0; turn < 20; turn++) {
+			add_turn(c);
+			encode(&spec, c, &got);
+			drop_marks(&got);
+			drop_marks(&before);
+			CHECK(str_starts(buf_str(&got), str_head(buf_str(&before), before.n - 2)));
+			buf_clear(&before);
+			CHECK(buf_add(&before, buf_str(&got), ERR_DISCARD) == 0);
+		}
+	}
+}
+
+TEST(request_carries_at_most_four_marks_and_none_when_caching_is_off)
+{
+	auto_conversation struct conversation *c = start();
+	struct model_spec spec = spec_of(API_ANTHROPIC, "claude-opus-5");
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+
+	for (int turn = 0; turn < 3; turn++) {
+		struct str rest;
+		size_t marks = 0;
+
+		encode(&spec, c, &got);
+		rest = buf_str(&got);
+		for (size_t at; (at = str_find(rest, STR(MARK))) < rest.n; marks++)
+			rest = str_skip(rest, at + 1);
+		CHECK_INT(marks, turn == 0 ? 3 : 4);
+		add_turn(c);
+	}
+	spec.prompt_caching = false;
+	encode(&spec, c, &got);
+	CHECK(str_find(buf_str(&got), STR("cache_control")) == got.n);
+}
+
+/* Each row: what the body must hold and must not hold. */
+static const struct {
+	const char *why, *model;
+	enum api_wire wire;
+	bool openai_host;
+	enum api_effort effort;
+	double temperature;
+	unsigned adapted;
+	const char *extra, *holds, *lacks;
+} settings[] = {
+	{ "temperature goes where it may", "claude-sonnet-4-5", API_ANTHROPIC, false, EFFORT_OFF, 0, 0, "",
+		"\"temperature\":0,", "thinking" },
+	{ "newer models refuse it", "claude-opus-5", API_ANTHROPIC, false, EFFORT_OFF, 0, 0, "", "\"model\"", "temperature" },
+	{ "a refusal is remembered", "m", API_CHAT, false, EFFORT_UNSET, 0.5, ADAPT_NO_TEMPERATURE, "", "\"model\"",
+		"temperature" },
+	{ "budget thinking", "claude-sonnet-4-5", API_ANTHROPIC, false, EFFORT_MEDIUM, 0, 0, "",
+		"\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":8192}", "temperature" },
+	{ "budget thinking leaves room to answer", "claude-sonnet-4-5", API_ANTHROPIC, false, EFFORT_HIGH, 0, 0, "",
+		"\"max_tokens\":24576", "output_config" },
+	{ "adaptive thinking", "claude-sonnet-4-6", API_ANTHROPIC, false, EFFORT_MAX, 0, 0, "",
+		"\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"high\"}", "display" },
+	{ "adaptive thinking that is shown", "claude-opus-5-5", API_ANTHROPIC, false, EFFORT_XHIGH, 0, 0, "",
+		"\"thinking\":{\"type\":\"adaptive\",\"display\":\"summarized\"},\"output_config\":{\"effort\":\"xhigh\"}",
+		"budget" },
+	{ "thinking that was refused", "claude-opus-5-5", API_ANTHROPIC, false, EFFORT_HIGH, -1, ADAPT_NO_THINKING, "",
+		"\"model\"", "\"adaptive\"" },
+	{ "OpenAI's reasoning models", "gpt-5.2", API_CHAT, true, EFFORT_HIGH, 0, 0, "",
+		"\"max_completion_tokens\":32768,\"reasoning_effort\":\"high\"", "\"max_tokens\"" },
+	{ "the same name elsewhere", "gpt-5.2", API_CHAT, false, EFFORT_HIGH, 0, 0, "", "\"max_tokens\":16384,\"temperature\":0",
+		"reasoning" },
+	{ "tools only without reasoning", "gpt-5.6-sol", API_CHAT, true, EFFORT_HIGH, 0, 0, "",
+		"\"reasoning_effort\":\"none\"", "\"high\"" },
+	{ "a router takes an object", "z-ai/glm-5.1", API_CHAT, false, EFFORT_LOW, -1, 0, "", "\"reasoning\":{\"effort\":\"low\"}",
+		"reasoning_effort" },
+	{ "off is said to a router", "qwq", API_CHAT, false, EFFORT_OFF, -1, 0, "", "\"reasoning\":{\"enabled\":false}", "effort" },
+	{ "an effort nobody set is not sent", "qwq", API_CHAT, false, EFFORT_UNSET, -1, 0, "", "\"max_tokens\":32768",
+		"reasoning" },
+	{ "stream_options that were refused", "m", API_CHAT, false, EFFORT_UNSET, -1, ADAPT_NO_STREAM_OPTIONS, "", "\"model\"",
+		"stream_options" },
+	{ "max_tokens that was refused", "m", API_CHAT, false, EFFORT_UNSET, -1, ADAPT_MAX_COMPLETION, "",
+		"\"max_completion_tokens\":16384", "\"max_tokens\"" },
+	{ "the operator adds a member", "m", API_CHAT, false, EFFORT_UNSET, -1, 0, "{\"seed\":7}", "\"seed\":7", "\"max\"" },
+	{ "the operator replaces ours", "m", API_CHAT, false, EFFORT_UNSET, 0, 0, "{\"temperature\":0.9}",
+		"\"temperature\":0.9", "\"temperature\":0," },
+	{ "but not the reserved ones", "m", API_CHAT, false, EFFORT_UNSET, -1, 0, "{\"model\":\"x\",\"mes\\u0073ages\":[],\"tools\":[]}",
+		"\"model\":\"m\"", "\"x\"" },
+	{ "nor those of the other wire", "m", API_ANTHROPIC, false, EFFORT_UNSET, -1, 0, "{\"system\":\"x\",\"stream\":false}",
+		"\"stream\":true", "false" },
+};
+
+TEST(request_settings_follow_model_and_operator)
+{
+	for (size_t i = 0; i < COUNT(settings); i++) {
+		auto_conversation struct conversation *c = start();
+		struct model_spec spec = spec_of(settings[i].wire, settings[i].model);
+		auto_buf struct buf got = BUF_MAX(1 << 16);
+
+		spec.openai_host = settings[i].openai_host;
+		spec.effort = settings[i].effort;
+		spec.temperature = settings[i].temperature;
+		spec.adapted = settings[i].adapted;
+		spec.extra_body = str_from(settings[i].extra);
+		encode(&spec, c, &got);
+		if (!strstr(got.p, settings[i].holds) || strstr(got.p, settings[i].lacks))
+			print_error("%s: %s\n", settings[i].why, got.p);
+		CHECK(strstr(got.p, settings[i].holds) != NULL);
+		CHECK(strstr(got.p, settings[i].lacks) == NULL);
+	}
+}
+
+TEST(request_refuses_what_no_server_takes)
+{
+	auto_conversation struct conversation *c = conversation_new();
+	struct model_spec spec = spec_of(API_ANTHROPIC, "m");
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+	struct err err = { 0 };
+
+	CHECK_INT(request_encode(&spec, c, NULL, &got, &err), -ERR_INVALID);
+	CHECK_OK(conversation_add_user(c, STR("x"), &err));
+	spec.extra_body = STR("[1]");
+	CHECK_INT(request_encode(&spec, c, NULL, &got, &err), -ERR_INVALID);
+	spec.extra_body = STR("");
+	CHECK_OK(conversation_add(c, str_from(assistant_turn), &err));
+	CHECK_INT(request_encode(&spec, c, NULL, &got, &err), -ERR_INVALID);
+	CHECK_INT(got.n, 0);
+}
+
+TEST(request_leaves_the_thoughts_of_another_model_out)
+{
+	static const struct {
+		enum api_wire wire;
+		const char *model;
+		unsigned adapted;
+		bool thoughts;
+	} rows[] = {
+		{ API_ANTHROPIC, "claude-opus-5", 0, true },
+		{ API_ANTHROPIC, "claude-opus-5-5", 0, false },
+		{ API_ANTHROPIC, "claude-opus-5", ADAPT_NO_THINKING_REPLAY, false },
+		{ API_CHAT, "claude-opus-5", 0, false },
+		{ API_ANTHROPIC, "claude-opus-5", 0, true }, /* and back: the texts are made anew */
+	};
+	auto_conversation struct conversation *c = start();
+
+	add_turn(c);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct model_spec spec = spec_of(rows[i].wire, rows[i].model);
+		auto_buf struct buf got = BUF_MAX(1 << 16);
+
+		spec.adapted = rows[i].adapted;
+		encode(&spec, c, &got);
+		CHECK_INT(strstr(got.p, "c2ln") != NULL, rows[i].thoughts);
+		CHECK_INT(strstr(got.p, "redacted") != NULL, rows[i].thoughts);
+		CHECK(strstr(got.p, "9007199254740993") && !strstr(got.p, "\"from\""));
+	}
+}
+
+TEST(request_sends_what_a_chat_server_wants_back_to_it_alone)
+{
+	auto_conversation struct conversation *c = start();
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+	struct call_result result = { STR("functions.a:0"), STR(""), true };
+	struct model_spec own = spec_of(API_CHAT, "kimi-k3"), other = spec_of(API_CHAT, "m"),
+		claude = spec_of(API_ANTHROPIC, "claude-opus-5");
+	struct err err = { 0 };
+
+	CHECK_OK(conversation_add(c, STR("{\"role\":\"assistant\",\"from\":\"openai:kimi-k3\",\"content\":["
+		"{\"type\":\"x_reasoning_details\",\"details\":[{\"a\":1}]},{\"type\":\"thinking\",\"thinking\":\"hm\"},"
+		"{\"type\":\"tool_use\",\"id\":\"functions.a:0\",\"name\":\"a\",\"input\":{},\"extra_content\":{\"g\":2}}]}"), &err));
+	CHECK_OK(conversation_add_results(c, &result, 1, NULL, 0, &err));
+	encode(&own, c, &got);
+	CHECK(strstr(got.p, "\"content\":null,\"reasoning_details\":[{\"a\":1}]"));
+	CHECK(strstr(got.p, "\"extra_content\":{\"g\":2}") && strstr(got.p, "\"id\":\"functions.a:0\""));
+	encode(&other, c, &got);
+	CHECK(!strstr(got.p, "reasoning") && !strstr(got.p, "extra_content"));
+	encode(&claude, c, &got);
+	CHECK(!strstr(got.p, "x_reasoning") && !strstr(got.p, "hm") && !strstr(got.p, "extra_content"));
+	CHECK(strstr(got.p, "\"id\":\"functions_a_0\"") && strstr(got.p, "\"tool_use_id\":\"functions_a_0\""));
+	CHECK(strstr(got.p, "\"content\":\"error\",\"is_error\":true")); /* an empty error is refused */
+}
+
+TEST(request_without_tools_for_a_summary_names_them_but_forbids_them)
+{
+	static const char *const want[API_COUNT] = { "\"tool_choice\":{\"type\":\"none\"}", "\"tool_choice\":\"none\"" };
+
+	for (int wire = 0; wire < API_COUNT; wire++) {
+		auto_conversation struct conversation *c = start();
+		struct model_spec spec = spec_of((enum api_wire)wire, "m");
+		auto_buf struct buf got = BUF_MAX(1 << 16);
+		struct err err = { 0 };
+
+		CHECK_OK(request_encode(&spec, c, &(struct request_options){ .no_tools = true }, &got, &err));
+		CHECK(strstr(got.p, want[wire]) && strstr(got.p, "\"tools\":["));
+	}
+}
