@@ -24,7 +24,7 @@ enum tool_mode { MODE_RUN = 1 << 0, MODE_PLAN = 1 << 1, MODE_ASK = 1 << 2, MODE_
 enum tool_effect {
 	EFFECT_NONE,    /* reads */
 	EFFECT_EDIT,    /* changes files of the workspace */
-	EFFECT_VERIFY,  /* runs the gate: as COMMAND, and withheld when there is none */
+	EFFECT_VERIFY,  /* runs the gate: as COMMAND, and withheld where there is none */
 	EFFECT_COMMAND, /* runs a program in a jail; withheld when sandbox.run_commands is "no" */
 	EFFECT_FINISH,  /* asks to end the run; the loop decides */
 };

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "tool/change.h"
+
+#include "base/time.h"
+#include "base/vec.h"
+#include "sys/fault.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#define ATTR_NAMES_MAX  (64 * 1024)
+#define ATTR_VALUE_MAX (64 * 1024)
+#define TMP_NAME_MAX         64
+
+/* One place where a test may make the next call fail. */
+#define FAULTY(call) ((errno = fault_hit()) != 0 ? -1 : (call))
+
+enum done { DONE_NOTHING, DONE_TMP, DONE_CREATED, DONE_SWAPPED, DONE_MOVED_AWAY, DONE_IN_PLACE };
+
+/* What has happened to one change, so that it can be taken back. */
+struct work {
+	const struct change *c;
+	int dirfd;
+	const char *leaf;
+	char tmp[TMP_NAME_MAX]; /* holds the new content before the swap, the old one after it */
+	enum done done;
+	struct buf old;    /* in place only: what to put back */
+};
+
+struct made {
+	int dirfd;
+	char *name;
+};
+
+struct job {
+	struct work *work;
+	size_t n;
+	struct {
+		VEC(struct made);
+	} made; /* directories, outermost first */
+};
+
+static void job_fini(struct job *j)
+{
+	for (size_t i = 0; i < j->n; i++) {
+		base_close_fd(&j->work[i].dirfd);
+		buf_fini(&j->work[i].old);
+	}
+	for (size_t i = 0; i < j->made.n; i++) {
+		base_close_fd(&j->made.p[i].dirfd);
+		free(j->made.p[i].name);
+	}
+	vec_fini(&j->made);
+	free(j->work);
+}
+
+int change_read(struct tool_path *p, size_t max, struct buf *out, struct err *err)
+{
+	autoclose int fd = -1;
+
+	out->max = max;
+	TRY(path_open_file(p, &fd, err));
+	if (fstat(fd, &p->st) < 0)
+		return err_sys(err, errno, "stat " STR_FMT, STR_ARG(p->shown));
+	if (file_read_fd(fd, out, err) < 0)
+		return err_wrap(err, STR_FMT, STR_ARG(p->shown));
+	return 0;
+}
+
+/* ------------------------------------------------------------------ preparing */
+
+static int failed(const struct work *w, int sys, const char *what, struct err *err)
+{
+	return err_sys(err, sys, "%s " STR_FMT, what, STR_ARG(w->c->path.shown));
+}
+
+/* The parents of rel, one at a time beneath the root, each remembered when it is ours. */
+static int make_parents(struct job *j, const struct change *c, struct err *err)
+{
+	autofree char *rel = mem_strdup(c->path.rel.p);
+	autoclose int at = -1;
+	const char *name = rel;
+
+	for (char *slash = strchr(rel, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int from = at < 0 ? c->path.root->dirfd : at;
+
+		*slash = '\0';
+		if (FAULTY(mkdirat(from, name, 0777)) == 0) { /* the umask decides, as for mkdir */
+			struct made *m = vec_new(&j->made);
+
+			*m = (struct made){ fcntl(from, F_DUPFD_CLOEXEC, 0), mem_strdup(name) };
+		} else if (errno != EEXIST) {
+			return err_sys(err, errno, "make the directory %s", rel);
+		}
+		int next = file_openat2(from, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0,
+			RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+		if (next < 0)
+			return err_sys(err, errno, "open the directory %s", rel);
+		base_close_fd(&at);
+		at = next;
+		*slash = '/';
+		name = slash + 1;
+	}
+	return 0;
+}
+
+/* Best effort: attributes of the security name space are the kernel's to set. */
+static void copy_xattrs(int from, int to)
+{
+	autofree char *names = mem_alloc(ATTR_NAMES_MAX), *value = mem_alloc(ATTR_VALUE_MAX);
+	ssize_t all = flistxattr(from, names, ATTR_NAMES_MAX);
+
+	for (ssize_t i = 0; i < all; i += (ssize_t)strlen(names + i) + 1) {
+		ssize_t n = fgetxattr(from, names + i, value, ATTR_VALUE_MAX);
+
+		if (n >= 0 && fsetxattr(to, names + i, value, (size_t)n, 0) < 0)
+			continue;
+	}
+}
+
+static int fill_tmp(struct work *w, struct err *err)
+{
+	const struct change *c = w->c;
+	const struct tool_path *like = c->kind == CHANGE_REWRITE ? &c->path : c->like;
+	mode_t mode = c->mode > 0 ? c->mode : c->kind == CHANGE_REWRITE ? c->path.st.st_mode & 07777 : 0;
+	autoclose int from = -1;
+	autoclose int fd = FAULTY(openat(w->dirfd, w->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+
+	if (fd < 0)
+		return failed(w, errno, "create a temporary file beside", err);
+	w->done = DONE_TMP;
+	if (file_write_fd(fd, c->bytes, err) < 0)
+		return err_wrap(err, STR_FMT, STR_ARG(c->path.shown));
+	if (like && path_open_file(like, &from, ERR_DISCARD) == 0)
+		copy_xattrs(from, fd);
+	/* Owner before mode: chown clears the set-id bits. */
+	if (c->kind == CHANGE_REWRITE && (c->path.st.st_uid != geteuid() || c->path.st.st_gid != getegid()) &&
+		FAULTY(fchown(fd, c->path.st.st_uid, c->path.st.st_gid)) < 0)
+		return failed(w, errno, "keep the owner of", err);
+	if (mode != 0 && FAULTY(fchmod(fd, mode)) < 0)
+		return failed(w, errno, "set the mode of", err);
+	return 0;
+}
+
+static int unchanged(const struct work *w, int dirfd, const char *name, struct err *err)
+{
+	const struct stat *was = &w->c->path.st;
+	struct stat now;
+
+	if (FAULTY(fstatat(dirfd, name, &now, AT_SYMLINK_NOFOLLOW)) < 0)
+		return failed(w, errno, "stat", err);
+	if (now.st_dev != was->st_dev || now.st_ino != was->st_ino || now.st_size != was->st_size ||
+		now.st_mtim.tv_sec != was->st_mtim.tv_sec || now.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
+		return err_set(err, ERR_CONFLICT, STR_FMT " changed while it was being edited", STR_ARG(w->c->path.shown));
+	return 0;
+}
+
+/* A second name must keep seeing the same file; a foreign owner cannot be given a new one; and a
+ * directory that takes no new file still lets its files be written. */
+static bool needs_in_place(const struct work *w)
+{
+	const struct stat *st = &w->c->path.st;
+
+	if (w->c->kind != CHANGE_REWRITE)
+		return false;
+	return st->st_nlink > 1 || (geteuid() != 0 && st->st_uid != geteuid()) ||
+		faccessat(w->dirfd, ".", W_OK, AT_EACCESS) < 0;
+}
+
+static int prepare_in_place(struct work *w, struct err *err)
+{
+	struct tool_path p = w->c->path;
+
+	w->old = BUF_MAX(0);
+	if (change_read(&p, SIZE_MAX / 2, &w->old, err) < 0)
+		return err_wrap(err, "read");
+	return 0;
+}
+
+static int prepare(struct job *j, size_t i, struct err *err)
+{
+	struct work *w = &j->work[i];
+	const struct change *c = w->c;
+
+	if (c->kind == CHANGE_CREATE)
+		TRY(make_parents(j, c, err));
+	TRY(path_open_parent(&c->path, &w->dirfd, &w->leaf, err));
+	snprintf(w->tmp, sizeof(w->tmp), ".agent6-%d-%llx-%zu.tmp", (int)getpid(),
+		(unsigned long long)time_now_us(), i);
+	if (c->kind != CHANGE_CREATE) {
+		if (!S_ISREG(c->path.st.st_mode))
+			return err_set(err, ERR_INVALID, STR_FMT " is not a regular file", STR_ARG(c->path.shown));
+		if (c->kind == CHANGE_REWRITE && (c->path.st.st_mode & 0222) == 0)
+			return err_set(err, ERR_PERM, STR_FMT " is read-only (mode %04o)", STR_ARG(c->path.shown),
+				(unsigned)(c->path.st.st_mode & 07777));
+	}
+	if (c->kind == CHANGE_DELETE)
+		return 0;
+	return needs_in_place(w) ? prepare_in_place(w, err) : fill_tmp(w, err);
+}
+
+/* ------------------------------------------------------------------ committing */
+
+static int write_in_place(struct work *w, struct str bytes, struct err *err)
+{
+	autoclose int fd = FAULTY(openat(w->dirfd, w->leaf, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return failed(w, errno, "open", err);
+	if (!S_ISREG(st.st_mode) || st.st_ino != w->c->path.st.st_ino)
+		return err_set(err, ERR_CONFLICT, STR_FMT " changed while it was being edited", STR_ARG(w->c->path.shown));
+	w->done = DONE_IN_PLACE;
+	TRY(file_write_fd(fd, bytes, err));
+	if (FAULTY(ftruncate(fd, (off_t)bytes.n)) < 0)
+		return failed(w, errno, "truncate", err);
+	if (w->c->mode != 0 && fchmod(fd, w->c->mode) < 0)
+		return failed(w, errno, "set the mode of", err);
+	return 0;
+}
+
+static int commit_create(struct work *w, struct err *err)
+{
+	/* A link and not a rename: it refuses an existing name on every file system. */
+	if (FAULTY(linkat(w->dirfd, w->tmp, w->dirfd, w->leaf, 0)) < 0) {
+		if (errno == EEXIST)
+			return err_set(err, ERR_EXIST, STR_FMT " exists already", STR_ARG(w->c->path.shown));
+		if (errno != EPERM && errno != EOPNOTSUPP && errno != EMLINK)
+			return failed(w, errno, "create", err);
+		/* No hard links here (vfat, some network file systems). */
+		if (FAULTY(renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_NOREPLACE)) < 0)
+			return failed(w, errno, "create", err);
+	}
+	w->done = DONE_CREATED;
+	return 0;
+}
+
+static int commit_delete(struct work *w, struct err *err)
+{
+	TRY(unchanged(w, w->dirfd, w->leaf, err));
+	if (FAULTY(renameat2(w->dirfd, w->leaf, w->dirfd, w->tmp, RENAME_NOREPLACE)) < 0)
+		return failed(w, errno, "delete", err);
+	w->done = DONE_MOVED_AWAY;
+	return 0;
+}
+
+static int commit_rewrite(struct work *w, struct err *err)
+{
+	TRY(unchanged(w, w->dirfd, w->leaf, err));
+	if (w->done != DONE_TMP)
+		return write_in_place(w, w->c->bytes, err);
+	if (FAULTY(renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_EXCHANGE)) < 0) {
+		if (errno != EINVAL && errno != ENOSYS)
+			return failed(w, errno, "replace", err);
+		return write_in_place(w, w->c->bytes, err); /* no exchange here: the file itself is written */
+	}
+	w->done = DONE_SWAPPED;
+	return 0;
+}
+
+static int commit(struct work *w, struct err *err)
+{
+	switch (w->c->kind) {
+	case CHANGE_CREATE:
+		return commit_create(w, err);
+	case CHANGE_DELETE:
+		return commit_delete(w, err);
+	default:
+		return commit_rewrite(w, err);
+	}
+}
+
+/* Nothing here may fail the caller again: each step is the reverse of one that worked. */
+static void take_back(struct work *w)
+{
+	switch (w->done) {
+	case DONE_CREATED:
+		unlinkat(w->dirfd, w->leaf, 0);
+		unlinkat(w->dirfd, w->tmp, 0);
+		break;
+	case DONE_SWAPPED:
+		renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_EXCHANGE);
+		unlinkat(w->dirfd, w->tmp, 0);
+		break;
+	case DONE_MOVED_AWAY:
+		renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_NOREPLACE);
+		break;
+	case DONE_IN_PLACE:
+		if (write_in_place(w, buf_str(&w->old), ERR_DISCARD) < 0)
+			break; /* the failure already on its way is the one to tell */
+		break;
+	case DONE_TMP:
+		unlinkat(w->dirfd, w->tmp, 0);
+		break;
+	case DONE_NOTHING:
+		break;
+	}
+}
+
+static void take_all_back(struct job *j)
+{
+	for (size_t i = j->n; i-- > 0;)
+		take_back(&j->work[i]);
+	for (size_t i = j->made.n; i-- > 0;)
+		unlinkat(j->made.p[i].dirfd, j->made.p[i].name, AT_REMOVEDIR);
+}
+
+int changes_apply(const struct change *list, size_t n, struct err *err)
+{
+	CLEANUP(job_fini) struct job j = { .work = mem_alloc(n * sizeof(struct work) + 1), .n = n };
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		j.work[i] = (struct work){ .c = &list[i], .dirfd = -1 };
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = prepare(&j, i, err);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = commit(&j.work[i], err);
+	if (r < 0) {
+		take_all_back(&j);
+		return r;
+	}
+	/* The old contents, or the second name of what was created. */
+	for (size_t i = 0; i < n; i++)
+		if (j.work[i].done != DONE_IN_PLACE)
+			unlinkat(j.work[i].dirfd, j.work[i].tmp, 0);
+	return 0;
+}

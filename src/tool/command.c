@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* run_command and run_verify_command: one jailed program each, one shape of result. */
+#include "fmt/json.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+#include <string.h>
+
+#define KEEP_HEAD   8000
+#define KEEP_TAIL   12000
+#define STREAM_MAX  26000 /* encoded bytes of one stream; both fit a result */
+#define TAIL_RECORD 2000
+#define ARGV_MAX    512
+
+struct command_args {
+	struct str_list argv;
+};
+
+static const struct field command_fields[] = {
+	{ "argv", &field_strs, offsetof(struct command_args, argv), .flags = FIELD_REQUIRED | FIELD_NONEMPTY,
+		.max = ARGV_MAX, .help = "program and arguments; no shell" },
+};
+
+static bool is_plain_word(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./=:,@%+", s.p[i]) ||
+			s.p[i] == '\0')
+			return false;
+	return s.n > 0;
+}
+
+/* As a person could paste it into a shell. */
+static int add_shell_words(struct buf *out, const struct str_list *argv, struct err *err)
+{
+	for (size_t i = 0; i < argv->n; i++) {
+		struct str rest = argv->p[i];
+
+		TRY(buf_addz(out, i > 0 ? " " : "", err));
+		if (is_plain_word(rest)) {
+			TRY(buf_add(out, rest, err));
+			continue;
+		}
+		TRY(buf_addc(out, '\'', err));
+		while (rest.n > 0) {
+			size_t quote = str_find(rest, STR("'"));
+
+			TRY(buf_add(out, str_head(rest, quote), err));
+			TRY(buf_addz(out, quote < rest.n ? "'\\''" : "", err));
+			rest = str_skip(rest, quote + (quote < rest.n));
+		}
+		TRY(buf_addc(out, '\'', err));
+	}
+	return 0;
+}
+
+static struct str clean_tail(struct arena *mem, struct str raw)
+{
+	auto_buf struct buf text = BUF_MAX(3 * TAIL_RECORD + 16);
+	struct str tail = str_tail(raw, TAIL_RECORD);
+
+	while (tail.n > 0 && tail.n < raw.n && ((unsigned char)tail.p[0] & 0xc0) == 0x80)
+		tail = str_skip(tail, 1);
+	BUG_IF(buf_add_utf8(&text, tail, ERR_DISCARD) < 0);
+	return str_dup(mem, str_tail(buf_str(&text), text.n));
+}
+
+static struct str describe(struct arena *mem, const struct job_result *r, int64_t timeout_ms)
+{
+	double s = (double)r->wall_ms / 1000.0;
+
+	if (r->why == JOB_TIMEOUT)
+		return str_printf(mem, "exit=124 (timed out at %llds) in %.1fs", (long long)(timeout_ms / 1000), s);
+	return str_printf(mem, "exit=%d in %.1fs", r->code, s);
+}
+
+static int put(const struct job_result *r, struct str command, int64_t timeout_ms, struct buf *out, struct err *err)
+{
+	bool unrunnable = r->why == JOB_UNRUNNABLE;
+
+	TRY(buf_addf(out, err, "{\"returncode\":%d", r->code));
+	TRY(result_add_stream(out, "stdout", r->out, KEEP_HEAD, r->out_total, STREAM_MAX, err));
+	if (unrunnable && r->errs.n == 0)
+		TRY(json_add_member(out, "stderr", r->note, err));
+	else
+		TRY(result_add_stream(out, "stderr", r->errs, KEEP_HEAD, r->errs_total, STREAM_MAX, err));
+	TRY(buf_addf(out, err, ",\"duration_s\":%.1f,\"exec_failed\":%s", (double)r->wall_ms / 1000.0,
+		unrunnable ? "true" : "false"));
+	if (command.n > 0)
+		TRY(json_add_member(out, "command", command, err));
+	if (r->why == JOB_TIMEOUT)
+		TRY(buf_addf(out, err, ",\"timed_out\":true,\"timeout_s\":%lld", (long long)(timeout_ms / 1000)));
+	if (r->why == JOB_STOPPED)
+		TRY(buf_addz(out, ",\"stopped\":true", err));
+	return buf_addc(out, '}', err);
+}
+
+static struct str note_of(const struct job_result *r)
+{
+	return r->note.n > 0 ? r->note : STR("no reason was given");
+}
+
+/* Ends that left no program's output behind. */
+static int no_result(const char *name, const struct job_result *r, struct tool_outcome *oc, struct err *err)
+{
+	switch (r->why) {
+	case JOB_DENIED:
+		oc->refused = true;
+		return err_set(err, ERR_DENIED, "%s was denied: " STR_FMT, name, STR_ARG(note_of(r)));
+	case JOB_REFUSED:
+		oc->refused = true;
+		return err_set(err, ERR_INVALID, "%s was refused: " STR_FMT, name, STR_ARG(note_of(r)));
+	case JOB_LOST:
+		return err_set(err, ERR_SYS, "%s failed: " STR_FMT, name, STR_ARG(note_of(r)));
+	default:
+		return 0;
+	}
+}
+
+static int start(struct tool_ctx *ctx, enum job_class class, const struct str_list *argv, int64_t timeout_ms,
+	struct tool_outcome *oc, struct err *err)
+{
+	struct job_request req = { .class = class, .argv = argv->p, .argc = argv->n, .timeout_ms = timeout_ms,
+		.keep_head = KEEP_HEAD, .keep_tail = KEEP_TAIL };
+
+	for (size_t i = 0; i < argv->n; i++)
+		if (argv->p[i].n > 0 && memchr(argv->p[i].p, '\0', argv->p[i].n))
+			return err_set(err, ERR_INVALID, "invalid arguments: argv[%zu]: holds a NUL byte", i);
+	TRY(ctx->host->job(ctx->host->self, &req, ctx->mem, &oc->job, err));
+	oc->out_tail = clean_tail(ctx->mem, oc->job.out);
+	oc->errs_tail = clean_tail(ctx->mem, oc->job.errs);
+	oc->summary = describe(ctx->mem, &oc->job, timeout_ms);
+	return 0;
+}
+
+static int run_command(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc,
+	struct err *err)
+{
+	const struct command_args *a = args;
+
+	if (a->argv.p[0].n == 0)
+		return err_set(err, ERR_INVALID, "invalid arguments: argv[0]: the program's name is empty");
+	TRY(start(ctx, JOB_COMMAND, &a->argv, ctx->command_timeout_ms, oc, err));
+	TRY(no_result("run_command", &oc->job, oc, err));
+	oc->ran_command = oc->job.why != JOB_UNRUNNABLE;
+	return put(&oc->job, STR(""), ctx->command_timeout_ms, out, err);
+}
+
+static int run_verify(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc,
+	struct err *err)
+{
+	auto_buf struct buf command = BUF_MAX(1024 * 1024);
+
+	(void)args;
+	TRY(add_shell_words(&command, &ctx->verify_command, err));
+	TRY(start(ctx, JOB_VERIFY, &ctx->verify_command, ctx->verify_timeout_ms, oc, err));
+	TRY(no_result("run_verify_command", &oc->job, oc, err));
+	if (oc->job.why == JOB_UNRUNNABLE) {
+		err_set(err, ERR_UNSUPPORTED, "the verify command %.200s cannot be executed: " STR_FMT, buf_str(&command).p,
+			STR_ARG(note_of(&oc->job)));
+		err_hint(err, "check workflow.verify_command");
+		return -ERR_UNSUPPORTED;
+	}
+	oc->ran_command = true;
+	oc->verified = oc->job.why == JOB_EXITED || oc->job.why == JOB_SIGNALED || oc->job.why == JOB_TIMEOUT;
+	oc->verify_ok = oc->job.why == JOB_EXITED && oc->job.code == 0;
+	return put(&oc->job, str_head(buf_str(&command), utf8_head(buf_str(&command), 1000)), ctx->verify_timeout_ms, out,
+		err);
+}
+
+const struct tool tool_run_command = {
+	.name = "run_command", .help = "Run a program in the workspace, in a jail where .git is read-only.",
+	.fields = command_fields, .nfields = COUNT(command_fields), .size = sizeof(struct command_args),
+	.modes = MODE_RUN | MODE_PLAN | MODE_ASK, .effect = EFFECT_COMMAND, .run = run_command,
+};
+
+const struct tool tool_run_verify_command = {
+	.name = "run_verify_command", .help = "Run the configured verify command, which decides what counts as done.",
+	.modes = MODE_RUN | MODE_PLAN | MODE_ASK, .effect = EFFECT_VERIFY, .run = run_verify,
+};

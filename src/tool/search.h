@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* search: grep over a tree, as the index worker does it.
+ *
+ * Shape    The agent encodes a request; the worker decodes it and writes JSON lines: rows
+ *          {"path","line","text"} sorted by path and line, then {"done":true,"count","truncated"}, or
+ *          {"error"} instead of everything.
+ * Memory   Decoded requests live in mem.
+ * Errors   search_run fails only when its answer cannot be written; what the model got wrong is {"error"}.
+ * Units    Rows, their text, the time and the memory are bounded; "truncated" tells.
+ * Source   docs/tools.md, "grep"; gitignore(5); pcre2api(3).
+ */
+#ifndef TOOL_SEARCH_H
+#define TOOL_SEARCH_H
+
+#include "fmt/field.h"
+
+#define SEARCH_PATTERN_MAX 4096
+#define SEARCH_REQUEST_MAX (256 * 1024)
+#define SEARCH_ROWS_MAX    200
+#define SEARCH_TEXT_MAX    300 /* bytes of a matching line, around the match */
+#define SEARCH_TIME_MS     30000
+
+struct search_request {
+	struct str pattern, glob;
+	bool case_insensitive;
+	struct str root;        /* absolute; empty: where the worker stands, the workspace */
+	struct str path;        /* relative to root, without links */
+	struct str_list hidden; /* relative to root: not entered, not read */
+};
+
+int search_encode(const struct search_request *r, struct buf *out, struct err *err) CHECKED;
+int search_decode(struct str text, struct arena *mem, struct search_request *out, struct err *err) CHECKED;
+/* rootfd is the directory that `path` is relative to. */
+int search_run(const struct search_request *r, int rootfd, int outfd, struct err *err) CHECKED;
+
+#endif

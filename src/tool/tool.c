@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "tool/tool.h"
+
+#include "fmt/json.h"
+#include "tool/result.h"
+#include "tool/table.h"
+
+#include <string.h>
+
+#define RAW_RESULT_MAX   ((size_t)8 * 1024 * 1024)
+#define CUT_ARGUMENTS    20000 /* longer broken arguments were cut off by the output limit */
+#define NAME_SHOWN       64
+
+const struct tool *const tools[] = {
+	&tool_read_file, &tool_list_dir, &tool_grep, &tool_apply_edit, &tool_apply_patch, &tool_run_verify_command,
+	&tool_run_command, &tool_ask_user, &tool_finish_run, NULL,
+};
+
+static const struct {
+	enum tool_mode mode;
+	const char *word;
+} modes[] = { { MODE_RUN, "run" }, { MODE_PLAN, "plan" }, { MODE_ASK, "ask" }, { MODE_REVIEW, "review" } };
+
+static const char *mode_word(enum tool_mode mode)
+{
+	for (size_t i = 0; i < COUNT(modes); i++)
+		if (modes[i].mode == mode)
+			return modes[i].word;
+	return "this";
+}
+
+const struct tool *tool_find(struct str name)
+{
+	for (size_t i = 0; tools[i]; i++)
+		if (str_eqz(name, tools[i]->name))
+			return tools[i];
+	return NULL;
+}
+
+bool tool_exposed(const struct tool *t, const struct tool_ctx *ctx)
+{
+	if (!(t->modes & ctx->mode))
+		return false;
+	if ((t->effect == EFFECT_COMMAND || t->effect == EFFECT_VERIFY) && !ctx->commands_allowed)
+		return false;
+	return t->effect != EFFECT_VERIFY || ctx->verify_command.n > 0;
+}
+
+void outcome_add_path(struct tool_ctx *ctx, struct tool_outcome *oc, struct str shown)
+{
+	struct str *list = arena_array(ctx->mem, oc->paths.n + 1, sizeof(*list));
+
+	if (oc->paths.n > 0)
+		memcpy(list, oc->paths.p, oc->paths.n * sizeof(*list));
+	list[oc->paths.n] = shown;
+	oc->paths = (struct str_list){ list, oc->paths.n + 1 };
+}
+
+/* ------------------------------------------------------------------ guards */
+
+static int unknown_name(struct str name, const struct tool_ctx *ctx, struct err *err)
+{
+	const char *near = NULL;
+	size_t best = 4;
+
+	for (size_t i = 0; tools[i]; i++) {
+		size_t d = str_distance(name, str_from(tools[i]->name));
+
+		if (d < best && tool_exposed(tools[i], ctx)) {
+			best = d;
+			near = tools[i]->name;
+		}
+	}
+	err_set(err, ERR_INVALID, "there is no tool named " STR_FMT, STR_ARG(str_head(name, NAME_SHOWN)));
+	if (near)
+		err_hint(err, "did you mean %s?", near);
+	return -ERR_INVALID;
+}
+
+static int permitted(const struct tool *t, const struct tool_ctx *ctx, struct tool_outcome *oc, struct err *err)
+{
+	if (tool_exposed(t, ctx))
+		return 0;
+	oc->refused = true;
+	if (!(t->modes & ctx->mode))
+		return err_set(err, ERR_DENIED, "%s is not available in %s mode", t->name, mode_word(ctx->mode));
+	if (!ctx->commands_allowed)
+		return err_set(err, ERR_DENIED, "%s is refused: sandbox.run_commands is \"no\"", t->name);
+	return err_set(err, ERR_DENIED, "%s is not available: no verify command is configured", t->name);
+}
+
+/* The text that a provider could not parse arrives as the only member of an object. */
+static bool raw_arguments(const json_t *obj, struct str *raw)
+{
+	const json_t *v = json_object_get(obj, "_raw_arguments");
+
+	if (json_object_size(obj) != 1 || !json_is_string(v))
+		return false;
+	*raw = json_view(v);
+	return true;
+}
+
+static int not_json(size_t n, struct err *err)
+{
+	if (n > CUT_ARGUMENTS)
+		return err_set(err, ERR_SYNTAX, "the arguments were cut off after %zu bytes, before their end: send a much "
+			"smaller call, for example several small edits", n);
+	return err_set(err, ERR_SYNTAX, "the arguments were not valid JSON: send one valid JSON object again");
+}
+
+static int decode(const struct tool *t, struct str text, struct tool_ctx *ctx, void **out, struct err *err)
+{
+	auto_json json_t *obj = NULL;
+	struct str raw = str_trim(text);
+
+	if (raw.n == 0)
+		text = STR("{}");
+	if (json_decode(text, JSON_REPAIR, &obj, ERR_DISCARD) < 0)
+		return not_json(text.n, err);
+	if (!json_is_object(obj))
+		return err_set(err, ERR_INVALID, "invalid arguments: expected one JSON object");
+	if (raw_arguments(obj, &raw))
+		return not_json(raw.n, err);
+	*out = arena_alloc(ctx->mem, t->size + 1);
+	if (fields_from_json(t->fields, t->nfields, obj, ctx->mem, *out, t->size, err) < 0)
+		return err_wrap(err, "invalid arguments");
+	return 0;
+}
+
+/* ------------------------------------------------------------------ calling */
+
+static int run(const struct tool *t, struct tool_ctx *ctx, struct str args, struct buf *json,
+	struct tool_outcome *oc, struct err *err)
+{
+	void *decoded = NULL;
+	int r;
+
+	TRY(permitted(t, ctx, oc, err));
+	TRY(decode(t, args, ctx, &decoded, err));
+	oc->ok = true;
+	r = t->run(ctx, decoded, json, oc, err);
+	if (r < 0)
+		oc->ok = false;
+	return r;
+}
+
+/* Failures that are ours or the operator's to handle, never the model's. */
+static bool ends_the_run(const struct tool *t, int r)
+{
+	return r == -ERR_STOPPED || r == -ERR_CLOSED || (r == -ERR_UNSUPPORTED && t->effect == EFFECT_VERIFY);
+}
+
+static int report(const struct err *failure, struct buf *json, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(sizeof(failure->msg) + sizeof(failure->hint) + 16);
+
+	TRY(buf_addz(&text, failure->msg, err));
+	if (failure->hint[0])
+		TRY(buf_addf(&text, err, " (%s)", failure->hint));
+	return result_error(json, buf_str(&text), err);
+}
+
+int tool_call(struct tool_ctx *ctx, struct str name, struct str args, struct buf *out, struct tool_outcome *oc,
+	struct err *err)
+{
+	auto_buf struct buf json = BUF_MAX(RAW_RESULT_MAX);
+	const struct tool *t = tool_find(name);
+	struct err failure = { 0 };
+	int r = t ? 0 : unknown_name(name, ctx, &failure);
+
+	*oc = (struct tool_outcome){ 0 };
+	if (t)
+		r = run(t, ctx, args, &json, oc, &failure);
+	if (t && r < 0 && ends_the_run(t, r)) {
+		*err = failure;
+		return r;
+	}
+	if (r < 0) {
+		buf_clear(&json);
+		TRY(report(&failure, &json, err));
+		oc->summary = str_dup(ctx->mem, str_from(failure.msg));
+	}
+	if (oc->summary.n == 0)
+		oc->summary = STR("ok");
+	return result_cap(t ? t->name : "unknown", buf_str(&json), out, err);
+}
+
+int tools_schema(const struct tool_ctx *ctx, struct buf *out, struct err *err)
+{
+	const char *sep = "";
+
+	TRY(buf_addc(out, '[', err));
+	for (size_t i = 0; tools[i]; i++) {
+		if (!tool_exposed(tools[i], ctx))
+			continue;
+		TRY(buf_addf(out, err, "%s{\"name\":\"%s\"", sep, tools[i]->name));
+		TRY(json_add_member(out, "description", str_from(tools[i]->help), err));
+		TRY(buf_addz(out, ",\"input_schema\":", err));
+		TRY(fields_schema(tools[i]->fields, tools[i]->nfields, out, err));
+		TRY(buf_addc(out, '}', err));
+		sep = ",";
+	}
+	return buf_addc(out, ']', err);
+}
