@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 int caps_no_new_privs(struct err *err) CHECKED;
+int caps_drop_bounding(struct err *err) CHECKED; /* what no later exec can get back */
 int caps_drop_all(struct err *err) CHECKED; /* bounding set, ambient set, securebits, all sets; NO_NEW_PRIVS */
 int caps_undumpable(struct err *err) CHECKED; /* no ptrace, no core, /proc/self closed to its own uid */
 /* SIGKILL when the parent thread dies. `parent` is compared afterwards (0: skip, parent in another pid namespace). */

@@ -4,8 +4,8 @@
  * read the first byte they do not trust.
  *
  * Shape    confine_self(SECCOMP_RECORDER, rules, COUNT(rules), err), once, single-threaded.
- * Errors   A failure means that the process is not confined: the caller must exit. Without Landlock in
- *          the kernel the answer is -ERR_UNSUPPORTED unless CONFINE_NO_LANDLOCK_OK.
+ * Errors   A failure means that the process is not confined: the caller must exit. -ERR_UNSUPPORTED without
+ *          Landlock in the kernel.
  */
 #ifndef SANDBOX_CONFINE_H
 #define SANDBOX_CONFINE_H

@@ -7,6 +7,7 @@
  * Memory   struct jail owns its pidfd and a small stack until jail_reap.
  * Errors   jail_spawn fails when the jail could not be made: the step and the kernel's answer. A command that
  *          cannot be executed is a result: 0 is returned, out->exec_errno is set and there is no process.
+ *          The caller must not have set a handler or ignored a signal other than SIGPIPE and SIGCHLD.
  * Source   docs/architecture.md, "A jail".
  */
 #ifndef SANDBOX_JAIL_H
@@ -16,18 +17,21 @@
 #include "sandbox/cell.h"
 #include "sandbox/seccomp.h"
 
-/* What a class of jail may do, beyond what the cell's mounts already refuse. */
+/* What a class of jail may do, beyond what the cell's mounts already refuse. Accesses are Landlock's. */
 struct jail_class {
 	enum job_class id;
 	const char *name;
 	enum seccomp_profile filter;
-	bool workspace_ro;     /* remounted read-only in its own mount namespace */
+	bool workspace_ro;     /* remounted so in its own mount namespace */
 	bool workspace_noexec;
-	bool private_tmp;      /* its own /tmp and /dev/shm */
-	bool own_network;      /* an empty network namespace of its own, lo down */
-	bool exec_anything;    /* Landlock: may execute below /usr, tools, workspace; else only exec_paths and exe_fd */
-	const char *const *exec_paths; /* NULL ended */
-	bool undumpable;
+	bool own_network;      /* network, ipc and uts namespaces of its own; lo stays down */
+	uint64_t root;         /* everything the cell shows */
+	uint64_t system;       /* /usr and what belongs to it */
+	uint64_t etc;
+	uint64_t tools;        /* tool paths and read grants */
+	uint64_t workspace, grants; /* the workspace; write grants */
+	uint64_t tmp;          /* /tmp and /dev/shm, which the run's commands share; 0: another class sees none */
+	const char *const *exec_paths; /* may be executed though `system` says no; NULL ended */
 };
 
 const struct jail_class *jail_class_find(enum job_class id); /* NULL when unknown */
@@ -55,7 +59,7 @@ struct jail {
 	pid_t pid;      /* of the stub, process 1 of the jail */
 	int pidfd;      /* readable when the whole jail is gone */
 	int exec_errno; /* not 0: argv[0] could not be executed, and there is no process */
-	void *stack;
+	void *map;      /* the stub runs on it */
 };
 
 struct jail_status {
@@ -65,6 +69,10 @@ struct jail_status {
 
 int jail_spawn(struct jails *j, const struct jail_spec *spec, struct jail *out, struct err *err) CHECKED;
 void jail_kill(const struct jail *j);
+/* For a cell with one command in all: this process is the stub. After jail_start_here the command runs, or
+ * *exec_errno says why it cannot be executed; jail_wait_here ends this process with the command's status. */
+int jail_start_here(struct jails *j, const struct jail_spec *spec, long *child, int *exec_errno, struct err *err) CHECKED;
+_Noreturn void jail_wait_here(long child);
 int jail_reap(struct jail *j, struct jail_status *out, struct err *err) CHECKED; /* waits; closes the pidfd */
 
 #endif

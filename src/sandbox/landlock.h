@@ -43,10 +43,11 @@
 #define LL_FILE_RIGHTS (LL_EXECUTE | LL_WRITE_FILE | LL_READ_FILE | LL_TRUNCATE | LL_IOCTL_DEV | LL_RESOLVE_UNIX)
 
 enum ll_kind {
-	LL_PATH,        /* .path, opened O_PATH without following a last link */
+	LL_PATH,        /* .path; a last link is not followed, and gets no rule */
 	LL_FD,          /* .fd */
 	LL_CONNECT,     /* .port: TCP connect */
 	LL_BIND,        /* .port: TCP bind */
+	LL_NET_FREE,    /* TCP is not handled at all: the network is confined by other means, or meant to be open */
 };
 
 struct ll_rule {
@@ -56,6 +57,7 @@ struct ll_rule {
 	uint64_t access;
 	uint16_t port;
 	bool optional; /* a path that is not there is no error */
+	bool follow;   /* a last link is followed: for paths that nothing hostile can write */
 };
 
 int landlock_abi(void); /* 0: none */

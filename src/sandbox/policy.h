@@ -20,7 +20,7 @@
 
 #define POLICY_BYTES_MAX (4 * 1024 * 1024)
 #define POLICY_PATHS_MAX 256 /* of one list */
-#define POLICY_WORDS_MAX 32768
+#define POLICY_WORDS_MAX 32768 /* of argv and of env */
 #define POLICY_ROOT_UID  64006 /* whom root becomes, unless root_as_uid says otherwise */
 
 enum policy_profile { PROFILE_STRICT, PROFILE_HARDENED, PROFILE_NONE };

@@ -4,7 +4,7 @@
  *
  * Shape    On the host: root_pin resolves and remembers every source. In the new mount namespace:
  *          root_build makes the tree, moves into it and lets go of the old one.
- * Memory   Everything lives in the arena that is passed to root_pin.
+ * Memory   root_free empties; strings live in the arena that is passed to root_pin, the spec's are borrowed.
  * Errors   The step, the path and the kernel's answer; a hint where the cause is known. Nothing is ever
  *          created on the host.
  * Source   open_tree(2), mount_setattr(2), move_mount(2), openat2(2), pivot_root(2).
@@ -24,11 +24,19 @@ struct root_spec {
 	gid_t gid;
 	bool idmap;             /* started as root: the workspace and grants are mapped from uid 0 to uid */
 	int64_t tmp_mb, shm_mb; /* 0: 1024 and 256 */
+	bool mask_proc;         /* no jail in this cell mounts a /proc of its own: mask and lock this one */
 };
 
 struct root;
 
 int root_pin(const struct root_spec *spec, struct arena *mem, struct root **out, struct err *err) CHECKED;
+void root_free(struct root *r); /* NULL is fine */
+static inline void root_free_ptr(struct root **r)
+{
+	root_free(*r);
+}
+#define auto_root CLEANUP(root_free_ptr)
+
 int root_build(struct root *r, struct err *err) CHECKED;
 /* After root_build: false when /proc could not be mounted and is empty. */
 bool root_has_proc(const struct root *r);

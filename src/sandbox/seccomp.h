@@ -23,7 +23,7 @@ enum seccomp_profile {
 	SECCOMP_COMMAND_HARDENED, /* no namespaces around it: no socket, no metadata of others */
 	SECCOMP_COMMAND_HOSTNET,  /* hardened with the host's network */
 	SECCOMP_GIT,              /* command without sockets */
-	SECCOMP_INDEX,            /* our index worker: command without sockets; it narrows itself */
+	SECCOMP_INDEX,            /* agent and index worker until they narrow themselves: no sockets, but openat2 */
 	SECCOMP_ZYGOTE,           /* deny-list less what making jails needs */
 	/* allow-lists: our own programs, entered by themselves */
 	SECCOMP_STUB,     /* pid 1 of a jail: waits and dies */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* agent6-jail: one command under one policy: JSON on stdin, one line of JSON on stdout. */
+#include "sandbox/once.h"
+#include "sandbox/policy.h"
+#include "sys/file.h"
+#include "sys/proc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EXIT_REFUSED 2
+#define ANSWER_MAX   (16 * 1024 * 1024)
+
+static int refuse(const struct err *err)
+{
+	fprintf(stderr, "agent6-jail: %s\n", err->msg);
+	if (err->hint[0])
+		fprintf(stderr, "agent6-jail: hint: %s\n", err->hint);
+	return EXIT_REFUSED;
+}
+
+static int run_once(struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(POLICY_BYTES_MAX);
+	auto_buf struct buf answer = BUF_MAX(ANSWER_MAX);
+	auto_arena struct arena *mem = arena_new();
+	auto_once struct once_result result = { 0 };
+	struct sandbox_policy policy;
+
+	TRY(proc_sanitize(0, err));
+	if (file_read_fd(0, &text, err) < 0)
+		return err_wrap(err, "policy");
+	TRY(policy_decode(buf_str(&text), POLICY_ONCE, mem, &policy, err));
+	TRY(once_run(&policy, &result, err));
+	TRY(once_encode(&result, &answer, err));
+	if (policy.profile == PROFILE_NONE)
+		fputs("agent6-jail: UNCONFINED: profile \"none\" ran the command with all of this user's rights\n",
+			stderr);
+	return file_write_fd(1, buf_str(&answer), err);
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = { 0 };
+
+	if (argc == 1)
+		return run_once(&err) < 0 ? refuse(&err) : 0;
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		puts("agent6-jail " AGENT6_VERSION);
+		return 0;
+	}
+	err_set(&err, ERR_INVALID, "unknown arguments: a policy comes on standard input; --version is known");
+	return refuse(&err);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sandbox/cell.h"
+#include "sandbox/caps.h"
+#include "sandbox/landlock.h"
+#include "sandbox/namespace.h"
+#include "sandbox/probe.h"
+#include "sandbox/procmask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define HOSTNAME "cell"
+
+struct report {
+	int r;
+	bool early; /* before anything of ours was built: the host refused */
+	struct err err;
+};
+
+int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out, struct err *err)
+{
+	bool root = ns_is_real_root();
+
+	if (root && (p->root_as_uid <= 0 || p->root_as_uid >= UINT32_MAX))
+		return err_set(err, ERR_INVALID, "root_as_uid: root needs an unprivileged id to become");
+	*out = (struct cell_spec){ .root = {
+		.workspace = p->cwd,
+		.ro_paths = p->extra_ro_paths,
+		.rw_paths = p->extra_rw_paths,
+		.tool_paths = p->tool_paths,
+		.hide_paths = p->hide_paths,
+		.protect_paths = p->extra_protect_paths,
+		.workspace_noexec = p->git_cell,
+		.host_network = p->network == NETWORK_HOST,
+		.uid = root ? (uid_t)p->root_as_uid : geteuid(),
+		.gid = root ? (gid_t)p->root_as_uid : getegid(),
+		.idmap = root,
+	} };
+	return 0;
+}
+
+/* The other end is held by the parent alone. */
+static int parent_lives(int life, struct err *err)
+{
+	struct pollfd p = { .fd = life, .events = POLLIN };
+
+	TRY(caps_die_with_parent(0, err));
+	if (poll(&p, 1, 0) != 0)
+		return err_set(err, ERR_CLOSED, "the process that wanted the cell is gone");
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static int close_others(const struct cell_spec *spec, int report, struct err *err)
+{
+	int keep[CELL_KEEP_MAX + 4] = { 0, 1, 2, report };
+	size_t n = 4;
+	unsigned from = 0;
+
+	BUG_IF(spec->nkeep > CELL_KEEP_MAX);
+	for (size_t i = 0; i < spec->nkeep; i++)
+		keep[n++] = spec->keep_fds[i];
+	qsort(keep, n, sizeof(*keep), by_number);
+	for (size_t i = 0; i < n; i++) {
+		unsigned fd = (unsigned)keep[i];
+
+		if (fd > from && syscall(SYS_close_range, from, fd - 1, 0) < 0)
+			return err_sys(err, errno, "close descriptors");
+		from = fd + 1;
+	}
+	if (syscall(SYS_close_range, from, ~0u, 0) < 0)
+		return err_sys(err, errno, "close descriptors");
+	return 0;
+}
+
+static int take_identity(const struct cell_spec *spec, struct err *err)
+{
+	if (!spec->root.idmap)
+		TRY(ns_map_self(spec->root.uid, spec->root.gid, err));
+	if (!spec->root.host_network)
+		TRY(ns_lo_up(err));
+	if (sethostname(HOSTNAME, sizeof(HOSTNAME) - 1) < 0)
+		return err_sys(err, errno, "name the cell");
+	return 0;
+}
+
+/* Root built with the host's power; from here on it is an id without any, in a user namespace of its own. */
+static int leave_root(const struct cell_spec *spec, int life, struct err *err)
+{
+	TRY(caps_become(spec->root.uid, spec->root.gid, err));
+	/* The change of id made it undumpable, which closes its own uid_map, and untied it from its parent. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return err_sys(err, errno, "become dumpable");
+	return parent_lives(life, err);
+}
+
+static void note(struct cell *c, const char *text)
+{
+	BUG_IF(c->nnotes == CELL_NOTES_MAX);
+	c->notes[c->nnotes++] = text;
+}
+
+static int set_up(const struct cell_spec *spec, struct root *root, int life, struct cell *c, bool *early,
+	struct err *err)
+{
+	*early = true;
+	TRY(parent_lives(life, err));
+	TRY(take_identity(spec, err));
+	*early = false;
+	TRY(root_build(root, err));
+	if (spec->root.idmap)
+		TRY(leave_root(spec, life, err));
+	if (spec->lock || spec->root.idmap)
+		TRY(ns_lock(spec->root.uid, spec->root.gid, err));
+	*c = (struct cell){ .spec = spec, .uid = spec->root.uid, .gid = spec->root.gid,
+		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
+	if (!c->has_proc)
+		note(c, "/proc is empty: this host does not let a new one be mounted");
+	else
+		ns_no_more_users();
+	if (c->landlock_abi == 0)
+		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
+	if (c->has_proc && spec->root.mask_proc)
+		TRY(procmask_lock(err));
+	TRY(caps_drop_bounding(err));
+	return caps_undumpable(err);
+}
+
+_Noreturn static void cell_child(const struct cell_spec *spec, struct root *root, int life, int report,
+	cell_main_fn *main_fn, void *self)
+{
+	struct report rep = { 0 };
+	struct cell c = { 0 };
+
+	rep.r = set_up(spec, root, life, &c, &rep.early, &rep.err);
+	if (rep.r == 0)
+		rep.r = close_others(spec, report, &rep.err);
+	if (write(report, &rep, sizeof(rep)) != (ssize_t)sizeof(rep) || rep.r < 0)
+		_exit(2);
+	close(report);
+	_exit(main_fn(&c, self));
+}
+
+/* Where the host refused, say what about it and what helps. */
+static int explain(int r, struct err *err)
+{
+	struct probe p;
+
+	if (probe_host(&p, ERR_DISCARD) < 0 || probe_reason(&p)[0] == '\0')
+		return r;
+	err_wrap(err, "%s", probe_reason(&p));
+	err_hint(err, "%s", probe_remedy(&p));
+	err->code = ERR_UNSUPPORTED;
+	return -ERR_UNSUPPORTED;
+}
+
+static int read_report(int fd, struct err *err)
+{
+	struct report rep;
+	ssize_t n;
+
+	do
+		n = read(fd, &rep, sizeof(rep));
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(rep))
+		return err_set(err, ERR_SYS, "the cell died before it was built");
+	if (rep.r == 0)
+		return 0;
+	*err = rep.err;
+	return rep.early ? explain(rep.r, err) : rep.r;
+}
+
+static unsigned long cell_flags(const struct cell_spec *spec)
+{
+	return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+		(spec->root.host_network ? 0 : CLONE_NEWNET) | (spec->root.idmap ? 0 : CLONE_NEWUSER);
+}
+
+static int pipe_new(int out[2], struct err *err)
+{
+	return pipe2(out, O_CLOEXEC) < 0 ? err_sys(err, errno, "pipe") : 0;
+}
+
+int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, struct cell_proc *out, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_root struct root *root = NULL;
+	struct cell_proc made = { .pid = -1, .pidfd = -1 };
+	int life[2], report[2], r;
+
+	TRY(root_pin(&spec->root, mem, &root, err));
+	TRY(pipe_new(life, err));
+	autoclose int life_r = life[0];
+	autoclose int life_w = life[1];
+	TRY(pipe_new(report, err));
+	autoclose int report_r = report[0];
+	autoclose int report_w = report[1];
+
+	r = ns_clone(cell_flags(spec), &made.pid, &made.pidfd, err);
+	if (r < 0)
+		return explain(r, err);
+	if (r == 0) {
+		close(life_w);
+		cell_child(spec, root, life_r, report_w, main_fn, self);
+	}
+	base_close_fd(&report_w);
+	r = read_report(report_r, err);
+	if (r < 0) {
+		syscall(SYS_pidfd_send_signal, made.pidfd, SIGKILL, NULL, 0);
+		waitpid(made.pid, NULL, 0);
+		close(made.pidfd);
+		return r;
+	}
+	*out = made;
+	return 0;
+}

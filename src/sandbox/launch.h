@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* launch: process 1 of a jail, and the command as its child. Inside sandbox/ only.
+ *
+ * Shape    launch_open prepares everything that can allocate or fail for a reason of ours; then, as the first
+ *          process of a pid namespace, launch_run starts the command and, when it stands, launch_wait_all
+ *          reaps until it ends. Between the two the caller tells whoever waits.
+ * Memory   launch_run may share its memory with the process that made it: raw system calls only.
+ * Errors   launch_open as usual. launch_run returns 0, or minus an errno with plan->step set.
+ */
+#ifndef SANDBOX_LAUNCH_H
+#define SANDBOX_LAUNCH_H
+
+#include "sandbox/jail.h"
+
+#define LAUNCH_TRY_MAX 64
+
+enum launch_step {
+	LAUNCH_OK,
+	LAUNCH_PROC,
+	LAUNCH_MASK,
+	LAUNCH_NARROW,
+	LAUNCH_CAPS,
+	LAUNCH_CLONE,
+	LAUNCH_SESSION,
+	LAUNCH_FDS,
+	LAUNCH_CWD,
+	LAUNCH_LIMITS,
+	LAUNCH_LANDLOCK,
+	LAUNCH_SECCOMP,
+	LAUNCH_EXEC, /* from here on it is the command's fault, not the jail's */
+	LAUNCH_STEPS
+};
+
+struct launch_result { /* in memory that both processes see */
+	int step, sys;
+	int status; /* of the command, as wait4 gives it */
+	bool ended;
+};
+
+struct launch {
+	const struct jail_spec *spec;
+	const char *tries[LAUNCH_TRY_MAX + 1]; /* paths of argv[0], in order */
+	int stdio[3], fds[JAIL_FDS_MAX], exe; /* copies above every number they will become */
+	int ruleset;                          /* -1: no Landlock on this kernel */
+	const struct seccomp_filter *filter;  /* NULL: none */
+	int64_t processes_max;                /* 0: no limit; only where the id is the jail's alone */
+	bool strip_caps;
+	struct launch_result *result;
+	void *map;
+	size_t map_n;
+	char *child_stack, *stub_stack; /* their tops */
+};
+
+int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err) CHECKED;
+void launch_close(struct launch *l); /* everything but the map, which the stub may still run on */
+void launch_unmap(void *map);
+struct launch_result *launch_result_of(void *map);
+long launch_run(struct launch *l);
+/* `l` may be gone by now: it takes the shared result. */
+_Noreturn void launch_wait_all(struct launch_result *result, long child);
+/* step and errno as a sentence. */
+int launch_err(const struct launch *l, struct err *err);
+/* clone with memory shared where the build allows it. */
+long launch_clone(int (*fn)(void *), char *stack, unsigned long flags, void *arg, int *pidfd);
+
+#endif

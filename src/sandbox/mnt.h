@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* mnt: the mount API that works on descriptors, which not every libc knows.
+ *
+ * Errors   As the system call: -1 and errno.
+ * Source   open_tree(2), move_mount(2), fsopen(2), mount_setattr(2).
+ */
+#ifndef SANDBOX_MNT_H
+#define SANDBOX_MNT_H
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MOUNT_ATTR_NOSYMFOLLOW
+#define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
+#endif
+#define MNT_FLOOR (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) /* on every mount but the device nodes */
+#define MNT_PRIVATE (1UL << 18)
+
+/* A detached copy of what fd is open on, with everything mounted below it. */
+static inline int mnt_clone(int fd, const char *path, unsigned flags)
+{
+	return (int)syscall(SYS_open_tree, fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
+}
+
+static inline int mnt_attr(int fd, const char *path, unsigned flags, uint64_t set, int userns)
+{
+	struct mount_attr attr = { .attr_set = set | (userns >= 0 ? MOUNT_ATTR_IDMAP : 0), .propagation = MNT_PRIVATE,
+		.userns_fd = userns >= 0 ? (uint64_t)userns : 0 };
+
+	return (int)syscall(SYS_mount_setattr, fd, path, flags, &attr, sizeof(attr));
+}
+
+static inline int mnt_move(int from, int to, const char *name)
+{
+	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (name[0] ? 0 : MOVE_MOUNT_T_EMPTY_PATH);
+
+	return (int)syscall(SYS_move_mount, from, "", to, name, flags);
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sandbox/probe.h"
+#include "sandbox/landlock.h"
+#include "sandbox/namespace.h"
+#include "sandbox/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#define LANDLOCK_MIN 3 /* below it a file outside every grant can still be truncated */
+
+static bool file_says(const char *path, char first)
+{
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[2] = { 0 };
+
+	return fd >= 0 && read(fd, text, 2) >= 1 && text[0] == first && (text[1] == '\n' || text[1] == '\0');
+}
+
+static bool in_container(void)
+{
+	static const char *const marks[] = { "/.dockerenv", "/run/.containerenv" };
+
+	for (size_t i = 0; i < COUNT(marks); i++)
+		if (access(marks[i], F_OK) == 0)
+			return true;
+	return false;
+}
+
+/* Some hosts let the namespace be made and take its power away: so the first mount and lo are part of the question. */
+static int try_namespaces(void)
+{
+	struct err err = { 0 };
+
+	if (!ns_is_real_root() && ns_map_self(geteuid(), getegid(), &err) < 0)
+		return err.sys;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return errno;
+	if (ns_lo_up(&err) < 0)
+		return err.sys;
+	return 0;
+}
+
+static int probe_userns(bool real_root)
+{
+	unsigned long flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+	struct err err = { 0 };
+	int pidfd = -1, st = 0;
+	pid_t pid = -1;
+	int r = ns_clone(flags | (real_root ? 0 : CLONE_NEWUSER), &pid, &pidfd, &err);
+
+	if (r < 0)
+		return err.sys;
+	if (r == 0)
+		_exit(try_namespaces());
+	waitpid(pid, &st, 0);
+	close(pidfd);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : EINTR;
+}
+
+int probe_host(struct probe *out, struct err *err)
+{
+	struct probe p = { .real_root = ns_is_real_root(), .landlock = landlock_abi(), .container = in_container() };
+	struct seccomp_filter *filter = mem_alloc(sizeof(*filter));
+	struct utsname u;
+
+	if (uname(&u) < 0) {
+		free(filter);
+		return err_sys(err, errno, "ask for the kernel's name");
+	}
+	snprintf(p.kernel, sizeof(p.kernel), "%.60s", u.release);
+	p.linux_arch = seccomp_build(SECCOMP_COMMAND, filter, ERR_DISCARD) == 0;
+	free(filter);
+	/* Strict mode 1 with a bad argument: EINVAL where filters exist, ENOSYS where not. */
+	p.seccomp = syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, NULL) < 0 && errno != ENOSYS;
+	p.userns_errno = probe_userns(p.real_root);
+	p.userns = p.userns_errno == 0;
+	p.apparmor_restricts = file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1');
+	p.userns_zero = file_says("/proc/sys/user/max_user_namespaces", '0');
+	*out = p;
+	return 0;
+}
+
+enum cause { CAUSE_NONE, CAUSE_ARCH, CAUSE_APPARMOR, CAUSE_ZERO, CAUSE_CONTAINER, CAUSE_OTHER, CAUSE_COUNT };
+
+static const struct {
+	const char *reason, *remedy;
+} causes[CAUSE_COUNT] = {
+	[CAUSE_NONE] = { "", "" },
+	[CAUSE_ARCH] = { "there is no system-call filter for this machine (x86_64 and aarch64 have one)",
+		"run agent6 on such a machine" },
+	[CAUSE_APPARMOR] = { "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1)",
+		"run \"agent6 system apparmor install\"" },
+	[CAUSE_ZERO] = { "user namespaces are switched off (user.max_user_namespaces = 0)",
+		"ask the administrator to raise user.max_user_namespaces, or use profile = \"hardened\"" },
+	[CAUSE_CONTAINER] = { "this container does not let user namespaces be made",
+		"start the container with a seccomp profile that allows them, or use profile = \"hardened\"" },
+	[CAUSE_OTHER] = { "this host does not let user namespaces be made", "use profile = \"hardened\"" },
+};
+
+static enum cause find_cause(const struct probe *p)
+{
+	if (!p->linux_arch)
+		return CAUSE_ARCH;
+	if (p->userns)
+		return CAUSE_NONE;
+	return p->apparmor_restricts ? CAUSE_APPARMOR
+		: p->userns_zero     ? CAUSE_ZERO
+		: p->container	     ? CAUSE_CONTAINER
+				     : CAUSE_OTHER;
+}
+
+const char *probe_reason(const struct probe *p)
+{
+	return causes[find_cause(p)].reason;
+}
+
+const char *probe_remedy(const struct probe *p)
+{
+	return causes[find_cause(p)].remedy;
+}
+
+static int refuse(const struct probe *p, const char *wanted, struct err *err)
+{
+	err_set(err, ERR_UNSUPPORTED, "profile \"%s\" is not possible here: %s", wanted, probe_reason(p));
+	err_hint(err, "%s", probe_remedy(p));
+	return -ERR_UNSUPPORTED;
+}
+
+static int resolve_strict(const struct probe *p, struct buf *notice, struct err *err)
+{
+	if (!p->linux_arch || !p->userns)
+		return refuse(p, "strict", err);
+	if (p->landlock == 0)
+		return buf_addz(notice, "this kernel has no Landlock: one layer of the jail is missing", err);
+	return 0;
+}
+
+static int resolve_hardened(const struct probe *p, struct err *err)
+{
+	if (!p->linux_arch)
+		return refuse(p, "hardened", err);
+	if (p->landlock < LANDLOCK_MIN || !p->seccomp) {
+		err_set(err, ERR_UNSUPPORTED,
+			"profile \"hardened\" is not possible here: it needs Landlock ABI %d and seccomp, this kernel has "
+			"ABI %d%s",
+			LANDLOCK_MIN, p->landlock, p->landlock > 0 ? ", under which any file can be truncated" : "");
+		err_hint(err, "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
+		return -ERR_UNSUPPORTED;
+	}
+	return 0;
+}
+
+int probe_resolve(const struct probe *p, enum probe_wish wish, enum policy_profile *out, struct buf *notice,
+	struct err *err)
+{
+	switch (wish) {
+	case WISH_STRICT:
+		TRY(resolve_strict(p, notice, err));
+		*out = PROFILE_STRICT;
+		return 0;
+	case WISH_HARDENED:
+		TRY(resolve_hardened(p, err));
+		*out = PROFILE_HARDENED;
+		return 0;
+	case WISH_NONE:
+		TRY(buf_addz(notice, "UNSANDBOXED: commands run with all of this user's rights", err));
+		*out = PROFILE_NONE;
+		return 0;
+	case WISH_AUTO:
+		break;
+	}
+	if (p->linux_arch && p->userns) {
+		TRY(resolve_strict(p, notice, err));
+		*out = PROFILE_STRICT;
+		return 0;
+	}
+	/* Weaker, and said so; never from there to nothing. */
+	TRY(resolve_hardened(p, err));
+	TRY(buf_addf(notice, err, "commands run under \"hardened\" instead of \"strict\": %s; %s", probe_reason(p),
+		probe_remedy(p)));
+	*out = PROFILE_HARDENED;
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* root_priv: what pinning remembers and building uses. Inside sandbox/ only. */
+#ifndef SANDBOX_ROOT_PRIV_H
+#define SANDBOX_ROOT_PRIV_H
+
+#include "base/vec.h"
+#include "sandbox/root.h"
+
+#include <sys/stat.h>
+
+enum grant_kind { GRANT_SYSTEM, GRANT_RO, GRANT_TOOL, GRANT_RW, GRANT_WORKSPACE, GRANT_PIN, GRANT_PROTECT, GRANT_HIDE };
+
+struct grant {
+	const char *path;
+	enum grant_kind kind;
+	struct stat st;      /* device, inode and kind at the time of pinning */
+	const char *gitfile; /* protect: the path was a symbolic link; a file with this text covers it */
+	int tree;            /* detached, while building */
+	int userns;          /* as root: the id map of its owner; the first of several grants owns it */
+	bool owns_userns;
+};
+
+struct root {
+	struct root_spec spec;
+	struct arena *mem;
+	struct {
+		VEC(struct grant);
+	} mounts; /* parents before children */
+	struct {
+		VEC(struct grant);
+	} covers; /* protected first, then hidden: put on top of the mounts */
+	int top;     /* the new root, while building */
+	dev_t top_dev, tmp_dev;
+	bool has_proc;
+};
+
+bool path_beneath(const char *path, const char *dir); /* the same, or below it */
+
+/* The /etc of a cell: its table, written into the directory `etc`. */
+int etc_build(const struct root *r, int etc, struct err *err) CHECKED;
+/* A user namespace that shows files of `owner` as files of the cell's identity; its descriptor. */
+int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, struct err *err) CHECKED;
+int root_write_file(int dir, const char *name, struct str bytes, struct err *err) CHECKED;
+
+#endif
