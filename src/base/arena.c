@@ -36,6 +36,13 @@ void arena_reset(struct arena *a)
 	a->held = 0;
 }
 
+void arena_wipe(struct arena *a)
+{
+	for (struct block *b = a->top; b; b = b->next)
+		explicit_bzero(b->bytes, b->used);
+	arena_reset(a);
+}
+
 void arena_free(struct arena *a)
 {
 	if (!a)

@@ -22,6 +22,7 @@ static inline void arena_free_ptr(struct arena **a)
 #define auto_arena CLEANUP(arena_free_ptr)
 
 void arena_reset(struct arena *a);
+void arena_wipe(struct arena *a); /* overwrites all it holds, then resets */
 void *arena_alloc(struct arena *a, size_t n);
 void *arena_array(struct arena *a, size_t n, size_t size); /* aborts on overflow */
 size_t arena_bytes(const struct arena *a);                 /* held from the system */

@@ -683,8 +683,8 @@ const struct field *field_find(const struct field *f, size_t n, struct str name)
 
 const struct field *field_nearest(const struct field *f, size_t n, struct str name)
 {
-	/* Three slips at most, fewer in a short name; failing that, the same word with more around it. */
-	size_t best = name.n / 3 + 1 < 4 ? name.n / 3 + 1 : 4;
+	/* Three slips at most, fewer in a short name (two letters that changed places are two); failing that, the same word with more around it. */
+	size_t best = name.n <= 2 ? 1 : name.n <= 4 ? 2 : name.n <= 8 ? 3 : 4;
 	const struct field *near = NULL, *around = NULL;
 
 	for (size_t i = 0; i < n; i++) {

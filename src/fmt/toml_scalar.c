@@ -172,6 +172,21 @@ static int read_line(struct toml_parser *p, size_t start, struct buf *out)
 	return toml_fail(p, start, "the string that starts here is not closed on its line");
 }
 
+/* A string on one line without escapes needs no second copy; a key in secrets.toml is one. */
+static bool read_plain(struct toml_parser *p, struct str *out)
+{
+	char quote = toml_peek(p);
+	size_t end = p->i + 1;
+
+	while (end < p->s.n && p->s.p[end] != quote && p->s.p[end] != '\\' && !toml_is_control(p->s.p[end]))
+		end++;
+	if (end == p->s.n || p->s.p[end] != quote)
+		return false;
+	*out = str_dup(p->mem, str_of(p->s.p + p->i + 1, end - p->i - 1));
+	p->i = end + 1;
+	return true;
+}
+
 int toml_read_string(struct toml_parser *p, bool lines, struct str *out)
 {
 	auto_buf struct buf text = BUF_MAX(TOML_MAX);
@@ -180,6 +195,8 @@ int toml_read_string(struct toml_parser *p, bool lines, struct str *out)
 
 	if (triple && !lines)
 		return toml_fail(p, start, "a key cannot stand in three quotes");
+	if (!triple && read_plain(p, out))
+		return 0;
 	p->i += triple ? 3 : 1;
 	TRY(triple ? read_lines(p, start, &text) : read_line(p, start, &text));
 	*out = str_dup(p->mem, buf_str(&text));

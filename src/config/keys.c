@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "config/keys_priv.h"
+
+#include <ctype.h>
+#include <stddef.h>
+
+#define PROVIDERS_MAX 32
+
+static const char *const profiles[] = { "auto", "strict", "hardened", "none", NULL };
+static const char *const agent_networks[] = { "providers", "local", "open", NULL };
+static const char *const tool_networks[] = { "block", "only_explicit_states", "allow", NULL };
+static const char *const run_commands[] = { "ask", "yes", "no", NULL };
+static const char *const workflows[] = { "loop", NULL };
+static const char *const api_formats[] = { "anthropic", "openai", NULL };
+static const char *const deployments[] = { "direct", "vertex", "azure", NULL };
+static const char *const auth_styles[] = { "auto", "bearer", "x_api_key", "api_key_header", "none", NULL };
+static const char *const efforts[] = { "unset", "off", "low", "medium", "high", "xhigh", "max", NULL };
+static const char *const role_names[] = { "worker", "planner", "critic", "reviewer", "summarizer" };
+
+_Static_assert(COUNT(profiles) == CONFIG_PROFILE_NONE + 2, "words of the enum");
+_Static_assert(COUNT(agent_networks) == AGENT_NETWORK_OPEN + 2, "words of the enum");
+_Static_assert(COUNT(tool_networks) == TOOL_NETWORK_ALLOW + 2, "words of the enum");
+_Static_assert(COUNT(run_commands) == RUN_COMMANDS_NO + 2, "words of the enum");
+_Static_assert(COUNT(workflows) == WORKFLOW_LOOP + 2, "words of the enum");
+_Static_assert(COUNT(api_formats) == API_OPENAI + 2, "words of the enum");
+_Static_assert(COUNT(deployments) == DEPLOYMENT_AZURE + 2, "words of the enum");
+_Static_assert(COUNT(auth_styles) == CONFIG_AUTH_NONE + 2, "words of the enum");
+_Static_assert(COUNT(efforts) == EFFORT_MAX + 2, "words of the enum");
+_Static_assert(COUNT(role_names) == CONFIG_ROLES, "a name for each role");
+
+#define AT(member) offsetof(struct config, member)
+
+static const struct field fixed[] = {
+	{ "sandbox.profile", &field_enum, AT(sandbox.profile), FIELD_LOOSENS, "auto", .choices = profiles,
+		.help = "How commands and agent6's own processes are confined. auto takes the strongest this host can "
+			"do and never becomes none; strict needs user namespaces, hardened Landlock and seccomp. A profile "
+			"that is named and cannot be had is refused." },
+	{ "sandbox.agent_network", &field_enum, AT(sandbox.agent_network), FIELD_LOOSENS, "providers",
+		.choices = agent_networks,
+		.help = "Whom model requests may reach: the configured providers and allow_urls; only providers on this "
+			"machine; or, with open, any host, proxies honoured." },
+	{ "sandbox.tool_network", &field_enum, AT(sandbox.tool_network), FIELD_LOOSENS, "block", .choices = tool_networks,
+		.help = "Network of commands the model asks for: none but the run's own loopback; none but for machine "
+			"states that say so; or the host's." },
+	{ "sandbox.run_commands", &field_enum, AT(sandbox.run_commands), FIELD_LOOSENS, "ask", .choices = run_commands,
+		.help = "Whether the model's commands run: after a question, without one, or never." },
+	{ "sandbox.protect_git", &field_bool, AT(sandbox.protect_git), FIELD_LOOSENS, "true",
+		.help = "Keep .git read-only for commands." },
+	{ "sandbox.allow_urls", &field_strs, AT(sandbox.allow_urls), FIELD_LOOSENS | KEY_HOSTS, .max = 32,
+		.help = "Further hosts agent6 itself may dial (host, host:port or URL), for services the operator "
+			"configured. The model cannot name an address." },
+	{ "sandbox.extra_read_paths", &field_strs, AT(sandbox.extra_read_paths), FIELD_LOOSENS | KEY_PATHS, .max = 64,
+		.help = "Absolute paths outside the workspace that commands and file tools may read." },
+	{ "sandbox.extra_write_paths", &field_strs, AT(sandbox.extra_write_paths), FIELD_LOOSENS | KEY_PATHS, .max = 64,
+		.help = "Absolute paths outside the workspace that commands and file tools may change." },
+	{ "sandbox.hide_paths", &field_strs, AT(sandbox.hide_paths), KEY_PATHS, .max = 64,
+		.help = "Absolute paths that are empty for everything the model influences, wherever else they are "
+			"granted." },
+	{ "sandbox.memory_limit_mb", &field_int, AT(sandbox.memory_limit_mb), FIELD_LOOSENS, "4096", 0, 1 << 24,
+		.help = "Memory of the run's commands in MiB; 0 is no limit. The default holds where control groups are "
+			"delegated; a value that is set holds everywhere." },
+	{ "sandbox.root_as_uid", &field_int, AT(sandbox.root_as_uid), FIELD_GLOBAL | FIELD_LOOSENS, "64006", 1, INT32_MAX,
+		.help = "The unprivileged user id that stands for root when agent6 is started as root." },
+
+	{ "git.require_clean_worktree", &field_bool, AT(git.require_clean_worktree), 0, "true",
+		.help = "Refuse to start over uncommitted changes." },
+	{ "git.branch_per_run", &field_bool, AT(git.branch_per_run), 0, "true",
+		.help = "Give each run a branch agent6/<id> beside its chain." },
+	{ "git.commit_per_step", &field_bool, AT(git.commit_per_step), 0, "true",
+		.help = "Commit each green step to the chain; false makes one commit at the end." },
+	{ "git.commit.name", &field_str, AT(git.name), .max = 200,
+		.help = "Author and committer of the run's commits; empty takes the person's global git identity." },
+	{ "git.commit.email", &field_str, AT(git.email), .max = 200, .help = "Its address." },
+	{ "git.commit.trailer", &field_str, AT(git.trailer), .max = 500,
+		.help = "A line added at the end of each commit message, such as \"Assisted-by: agent6\"." },
+	{ "git.allow_push", &field_bool, AT(git.allow_push), 0, "false",
+		.help = "Without effect: agent6's git has no way to push." },
+	{ "git.allow_force", &field_bool, AT(git.allow_force), 0, "false",
+		.help = "Without effect: agent6's git has no way to force." },
+	{ "git.allow_history_rewrite", &field_bool, AT(git.allow_history_rewrite), 0, "false",
+		.help = "Without effect: agent6's git has no way to rewrite history." },
+
+	{ "workflow.default", &field_enum, AT(workflow.dflt), 0, "loop", .choices = workflows,
+		.help = "How a run is driven: loop is one conversation until it is done." },
+	{ "workflow.verify_command", &field_strs, AT(workflow.verify_command), .max = 64,
+		.help = "Program and arguments whose exit status 0 means success; empty lets verify_infer decide." },
+	{ "workflow.verify_infer", &field_bool, AT(workflow.verify_infer), 0, "true",
+		.help = "Without a verify_command, look for the repository's own test command." },
+	{ "workflow.verify_timeout_s", &field_int, AT(workflow.verify_timeout_s), 0, "600", 1, 86400,
+		.help = "Seconds the verify command may take." },
+	{ "workflow.require_verify_to_finish", &field_bool, AT(workflow.require_verify_to_finish), 0, "false",
+		.help = "Refuse to finish over a gate that is red or never ran." },
+	{ "workflow.command_timeout_s", &field_int, AT(workflow.command_timeout_s), 0, "600", 1, 86400,
+		.help = "Seconds a command may take before it is killed." },
+	{ "workflow.max_iterations", &field_int, AT(workflow.max_iterations), 0, "200", -1, 1000000,
+		.help = "Turns a run may take; -1 is no limit." },
+
+	{ "budget.max_input_tokens", &field_int, AT(budget.max_input_tokens), 0, "2000000", -1, INT64_C(1) << 40,
+		.help = "Tokens a leg of a run may send; -1 is no limit." },
+	{ "budget.max_output_tokens", &field_int, AT(budget.max_output_tokens), 0, "200000", -1, INT64_C(1) << 40,
+		.help = "Tokens a leg of a run may be answered with; -1 is no limit." },
+	{ "budget.max_usd", &field_num, AT(budget.max_usd), 0, "10", -1, 1000000,
+		.help = "Dollars a leg of a run may cost, where the price is known; -1 is no limit." },
+};
+#undef AT
+
+#define AT(member) offsetof(struct config_provider, member)
+static const struct field provider[] = {
+	{ "api_format", &field_enum, AT(api_format), FIELD_REQUIRED, .choices = api_formats,
+		.help = "What the server speaks: Anthropic messages or OpenAI chat completions." },
+	{ "deployment", &field_enum, AT(deployment), 0, "direct", .choices = deployments,
+		.help = "Who serves it; azure is for openai only. vertex and azure need a base_url." },
+	{ "base_url", &field_str, AT(base_url), FIELD_LOOSENS | KEY_URL, .max = 2000,
+		.help = "Address the requests go to. Empty is the public one of the api_format. http only on this "
+			"machine." },
+	{ "auth_style", &field_enum, AT(auth_style), 0, "auto", .choices = auth_styles,
+		.help = "How the key is sent; auto knows what the api_format and deployment want." },
+	{ "api_key_env", &field_str, AT(api_key_env), .max = 200,
+		.help = "Environment variable that holds the key; it wins over the stored one." },
+	{ "extra_headers", &field_json, AT(extra_headers), KEY_HEADERS, .max = 16384,
+		.help = "Headers sent with each request; never for keys." },
+	{ "extra_body", &field_json, AT(extra_body), .max = 65536, .help = "Members added to each request's body." },
+	{ "extra_query", &field_json, AT(extra_query), KEY_WORDS, .max = 4096,
+		.help = "Parameters added to each request's address, such as azure's api-version." },
+	{ "http_timeout_s", &field_int, AT(http_timeout_s), 0, "600", 1, 86400,
+		.help = "Seconds without a byte before a request is given up." },
+	{ "prompt_caching", &field_bool, AT(prompt_caching), 0, "true",
+		.help = "Mark the stable part of a request for the server's cache (anthropic)." },
+	{ "ca_file", &field_str, AT(ca_file), FIELD_LOOSENS | KEY_PATH, .max = 4096,
+		.help = "Absolute path of the PEM certificates to trust instead of the system's." },
+};
+#undef AT
+
+#define AT(member) offsetof(struct config_model, member)
+static const struct field model[] = {
+	{ "provider", &field_str, AT(provider), .max = 64, .help = "Name of a configured provider." },
+	{ "model", &field_str, AT(model), .max = 200, .help = "The model's id as the provider calls it." },
+	{ "effort", &field_enum, AT(effort), 0, "unset", .choices = efforts,
+		.help = "How much the model may think; unset sends nothing." },
+	{ "temperature", &field_num, AT(temperature), 0, "0", -1, 2,
+		.help = "Sampling temperature; below 0 it is not sent." },
+	{ "context_tokens", &field_int, AT(context_tokens), 0, "0", 0, INT64_C(1) << 40,
+		.help = "Size of the model's window; 0 is not known." },
+	{ "price_in", &field_num, AT(price_in), 0, "-1", -1, 1000000,
+		.help = "Dollars per million input tokens; below 0 it is not known." },
+	{ "price_out", &field_num, AT(price_out), 0, "-1", -1, 1000000, .help = "Dollars per million output tokens." },
+};
+#undef AT
+
+_Static_assert(COUNT(fixed) <= CONFIG_KEYS_MAX && COUNT(provider) <= CONFIG_KEYS_MAX && COUNT(model) <= CONFIG_KEYS_MAX,
+	"every key has an origin");
+
+const struct keys keys_fixed = { fixed, COUNT(fixed) };
+const struct keys keys_provider = { provider, COUNT(provider) };
+const struct keys keys_model = { model, COUNT(model) };
+
+const struct key_section key_sections[] = {
+	{ "sandbox", "What the model's commands and agent6's own processes may touch." },
+	{ "git", "What a run does to the repository's history." },
+	{ "workflow", "How a run is driven and what counts as success." },
+	{ "budget", "Where a run stops because of its cost. Each leg (a start or a resume) has its own account." },
+	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "
+		       "elsewhere." },
+	{ "models", "Which model plays which role: `[models.worker]`, and planner, critic, reviewer, summarizer. A role "
+		    "without one of its own is played by the worker's." },
+};
+const size_t nkey_sections = COUNT(key_sections);
+
+const char *config_role_name(enum config_role role)
+{
+	BUG_IF(role >= CONFIG_ROLES);
+	return role_names[role];
+}
+
+const char *config_layer_name(enum config_layer layer)
+{
+	static const char *const names[] = { "default", "global", "repo", "--config", "flag" };
+
+	_Static_assert(COUNT(names) == CONFIG_LAYERS, "a name for each layer");
+	BUG_IF(layer >= CONFIG_LAYERS);
+	return names[layer];
+}
+
+const char *config_word(const char *key, int index)
+{
+	static const struct keys *const tables[] = { &keys_fixed, &keys_provider, &keys_model };
+	const struct field *f = NULL;
+
+	for (size_t i = 0; i < COUNT(tables) && !f; i++)
+		f = field_find(tables[i]->p, tables[i]->n, str_from(key));
+	BUG_IF(!f || !f->choices || index < 0);
+	for (int i = 0; i <= index; i++)
+		BUG_IF(!f->choices[i]);
+	return f->choices[index];
+}
+
+/* ------------------------------------------------------------------ finding a key */
+
+bool keys_path_is(const struct str *path, size_t n, const char *dotted)
+{
+	struct str rest = str_from(dotted);
+
+	for (size_t i = 0; i < n; i++)
+		if (rest.n == 0 || !str_eq(path[i], str_cut(&rest, '.')))
+			return false;
+	return rest.n == 0;
+}
+
+bool config_name_ok(struct str name)
+{
+	if (name.n == 0 || name.n > 64)
+		return false;
+	for (size_t i = 0; i < name.n; i++)
+		if (!isalnum((unsigned char)name.p[i]) && name.p[i] != '-' && name.p[i] != '_')
+			return false;
+	return true;
+}
+
+const struct config_provider *config_provider(const struct config *c, struct str name)
+{
+	for (size_t i = 0; i < c->nproviders; i++)
+		if (str_eq(c->providers[i]->name, name))
+			return c->providers[i];
+	return NULL;
+}
+
+struct config_provider *keys_provider_make(struct config *c, struct str name)
+{
+	struct config_provider *p = (struct config_provider *)config_provider(c, name);
+
+	if (p || !config_name_ok(name) || c->nproviders == PROVIDERS_MAX)
+		return p;
+	p = arena_alloc(c->mem, sizeof(*p));
+	BUG_IF(fields_default(provider, COUNT(provider), c->mem, p, sizeof(*p), ERR_DISCARD) < 0);
+	p->name = str_dup(c->mem, name);
+	if (!c->providers)
+		c->providers = arena_array(c->mem, PROVIDERS_MAX, sizeof(struct config_provider *));
+	c->providers[c->nproviders++] = p;
+	return p;
+}
+
+static int role_index(struct str name)
+{
+	for (int i = 0; i < CONFIG_ROLES; i++)
+		if (str_eqz(name, role_names[i]))
+			return i;
+	return -1;
+}
+
+static bool find_row(const struct keys *k, struct str name, void *base, struct config_origin *origin, struct config_leaf *out)
+{
+	const struct field *f = field_find(k->p, k->n, name);
+
+	if (!f)
+		return false;
+	*out = (struct config_leaf){ .field = f, .base = base, .origin = &origin[f - k->p] };
+	return true;
+}
+
+bool keys_find(struct config *c, const struct str *path, size_t n, bool make, struct config_leaf *out)
+{
+	for (size_t i = 0; i < COUNT(fixed); i++)
+		if (keys_path_is(path, n, fixed[i].name)) {
+			*out = (struct config_leaf){ str_from(fixed[i].name), &fixed[i], c, &c->origin[i] };
+			return true;
+		}
+	if (n != 3)
+		return false;
+	if (str_eqz(path[0], "models") && role_index(path[1]) >= 0) {
+		struct config_model *m = &c->models[role_index(path[1])];
+
+		if (!find_row(&keys_model, path[2], m, m->origin, out))
+			return false;
+	} else if (str_eqz(path[0], "providers") && field_find(provider, COUNT(provider), path[2])) {
+		struct config_provider *p = make ? keys_provider_make(c, path[1])
+						 : (struct config_provider *)config_provider(c, path[1]);
+
+		if (!p || !find_row(&keys_provider, path[2], p, p->origin, out))
+			return false;
+	} else {
+		return false;
+	}
+	out->key = str_printf(c->mem, STR_FMT "." STR_FMT "." STR_FMT, STR_ARG(path[0]), STR_ARG(path[1]), STR_ARG(path[2]));
+	return true;
+}
+
+bool keys_is_section(const struct str *path, size_t n)
+{
+	for (size_t i = 0; i < COUNT(fixed); i++) {
+		struct str rest = str_from(fixed[i].name);
+		size_t k = 0;
+
+		while (k < n && rest.n > 0 && str_eq(path[k], str_cut(&rest, '.')))
+			k++;
+		if (k == n && rest.n > 0)
+			return true;
+	}
+	if (str_eqz(path[0], "providers"))
+		return n == 1 || (n == 2 && config_name_ok(path[1]));
+	return str_eqz(path[0], "models") && (n == 1 || (n == 2 && role_index(path[1]) >= 0));
+}
+
+/* ------------------------------------------------------------------ the nearest key to a wrong one */
+
+/* A known key with the same last name, wherever it stands; "" when there is none. */
+static const char *same_last_name(struct str name)
+{
+	for (size_t i = 0; i < COUNT(fixed); i++) {
+		struct str known = str_from(fixed[i].name);
+
+		if (str_eq(str_skip(known, str_rfind(known, '.') + 1), name))
+			return fixed[i].name;
+	}
+	return NULL;
+}
+
+/* A wrong key below providers.NAME or models.ROLE, or a wrong role. */
+static bool near_in_table(const struct str *path, size_t n, struct buf *near)
+{
+	bool is_model = str_eqz(path[0], "models");
+	const struct keys *k = is_model ? &keys_model : &keys_provider;
+	const struct field *f = n == 3 ? field_nearest(k->p, k->n, path[2]) : NULL;
+	struct str middle = n > 1 ? path[1] : STR("");
+
+	if (n != 3 || (!is_model && !str_eqz(path[0], "providers")))
+		return false;
+	if (is_model && role_index(middle) < 0) {
+		f = field_find(k->p, k->n, path[2]);
+		middle = str_from(role_names[CONFIG_WORKER]);
+		for (int i = 0; i < CONFIG_ROLES; i++)
+			if (str_distance(path[1], str_from(role_names[i])) <= 2)
+				middle = str_from(role_names[i]);
+	}
+	return f && buf_addf(near, ERR_DISCARD, STR_FMT "." STR_FMT ".%s", STR_ARG(path[0]), STR_ARG(middle), f->name) >= 0;
+}
+
+int keys_unknown(struct str shown, const struct str *path, size_t n, struct err *err)
+{
+	auto_buf struct buf near = BUF_MAX(400);
+	const char *same = same_last_name(path[n - 1]);
+	const struct field *f = field_nearest(fixed, COUNT(fixed), shown);
+	int r = 0;
+
+	if (!near_in_table(path, n, &near) && (same || f))
+		r = buf_addz(&near, same ? same : f->name, ERR_DISCARD);
+	if (str_eqz(path[0], "providers") && n > 1 && !config_name_ok(path[1]))
+		return err_set(err, ERR_INVALID, STR_FMT ": the name of a provider is of letters, digits, '-' and '_'",
+			STR_ARG(shown));
+	if (r < 0 || near.n == 0) {
+		r = err_set(err, ERR_INVALID, STR_FMT ": unknown key", STR_ARG(shown));
+		err_hint(err, "\"agent6 config show\" lists the keys");
+		return r;
+	}
+	return err_set(err, ERR_INVALID, STR_FMT ": unknown key; did you mean " STR_FMT "?", STR_ARG(shown),
+		STR_ARG(buf_str(&near)));
+}
+
+int config_leaf(struct config *c, struct str key, struct config_leaf *out, struct err *err)
+{
+	struct str *path = NULL;
+	size_t n = 0;
+
+	if (toml_key(key, c->mem, &path, &n, err) < 0)
+		return err_wrap(err, "the key \"" STR_FMT "\"", STR_ARG(str_head(key, 80)));
+	if (keys_find(c, path, n, true, out))
+		return 0;
+	return keys_unknown(key, path, n, err);
+}
+
+static size_t add_leaves(struct config *c, const struct keys *k, struct str prefix, void *base,
+	struct config_origin *origin, struct config_leaf *out)
+{
+	for (size_t i = 0; i < k->n; i++)
+		out[i] = (struct config_leaf){ prefix.n > 0 ? str_printf(c->mem, STR_FMT ".%s", STR_ARG(prefix), k->p[i].name)
+							     : str_from(k->p[i].name),
+			&k->p[i], base, &origin[i] };
+	return k->n;
+}
+
+size_t config_leaves(struct config *c, struct arena *mem, struct config_leaf **out)
+{
+	size_t max = COUNT(fixed) + c->nproviders * COUNT(provider) + CONFIG_ROLES * COUNT(model), n = 0;
+
+	*out = arena_array(mem, max, sizeof(**out));
+	n += add_leaves(c, &keys_fixed, STR(""), c, c->origin, *out);
+	for (size_t i = 0; i < c->nproviders; i++) {
+		struct config_provider *p = c->providers[i];
+		struct str prefix = str_printf(c->mem, "providers." STR_FMT, STR_ARG(p->name));
+
+		n += add_leaves(c, &keys_provider, prefix, p, p->origin, *out + n);
+	}
+	for (int i = 0; i < CONFIG_ROLES; i++) {
+		struct str prefix = str_printf(c->mem, "models.%s", role_names[i]);
+
+		n += add_leaves(c, &keys_model, prefix, &c->models[i], c->models[i].origin, *out + n);
+	}
+	return n;
+}

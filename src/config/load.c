@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "config/keys_priv.h"
+#include "config/load_priv.h"
+#include "base/vec.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FAULTS_MAX 100
+#define DEPTH_MAX  (TOML_DEPTH_MAX + 64)
+
+struct loader {
+	struct config *c;
+	struct {
+		VEC(struct err);
+	} faults;
+	const struct load_layer *layer; /* the one being read */
+	struct str text;
+	struct str path[DEPTH_MAX + 1]; /* to the value being looked at */
+};
+
+/* ------------------------------------------------------------------ faults */
+
+static void add_fault(struct loader *l, const struct err *err)
+{
+	if (l->faults.n < FAULTS_MAX)
+		*vec_new(&l->faults) = *err;
+}
+
+static struct config_origin origin_at(const struct loader *l, size_t at)
+{
+	struct config_origin o = { .layer = l->layer->id, .file = l->layer->path };
+
+	toml_place(l->text, at, &o.line, &o.col);
+	return o;
+}
+
+static void fault_at(struct loader *l, size_t at, struct err *err)
+{
+	struct config_origin o = origin_at(l, at);
+
+	err_at(err, o.file, o.line, o.col);
+	add_fault(l, err);
+}
+
+static void cross_fault(void *self, const struct config_origin *at, const struct err *err)
+{
+	struct err placed = *err;
+
+	if (at->file)
+		err_at(&placed, at->file, at->line, at->col);
+	add_fault(self, &placed);
+}
+
+/* ------------------------------------------------------------------ one value */
+
+static bool holds_moment(const struct toml *v)
+{
+	if (v->kind >= TOML_DATETIME && v->kind <= TOML_LOCAL_TIME)
+		return true;
+	for (const struct toml *t = v->first; t; t = t->next)
+		if (holds_moment(t))
+			return true;
+	return false;
+}
+
+static bool is_container(const struct field *f)
+{
+	return f->type == &field_strs || f->type == &field_objs || f->type == &field_json;
+}
+
+int load_value(struct config *c, const struct config_leaf *leaf, const struct toml *v, enum config_layer layer,
+	struct err *err)
+{
+	const struct field *f = leaf->field;
+	auto_json json_t *j = NULL;
+
+	if ((f->flags & FIELD_GLOBAL) && layer == CONFIG_REPO)
+		return err_set(err, ERR_INVALID, STR_FMT ": may only be set in the global file", STR_ARG(leaf->key));
+	/* The decoder of tool calls takes a list that is spelt as a string; a file has no excuse for it. */
+	if (holds_moment(v) || (is_container(f) && v->kind == TOML_STRING))
+		return err_set(err, ERR_INVALID, STR_FMT ": expected %s, got %s", STR_ARG(leaf->key), f->type->word,
+			toml_kind_name(v->kind));
+	if (toml_to_json(v, &j, err) < 0)
+		return err_wrap(err, STR_FMT, STR_ARG(leaf->key));
+	TRY(f->type->from_json(f, str_dupz(c->mem, leaf->key), j, c->mem, (char *)leaf->base + f->offset, err));
+	return keys_accept(c, leaf, err);
+}
+
+static void read_leaf(struct loader *l, const struct config_leaf *leaf, const struct toml *v)
+{
+	struct err err = { 0 };
+
+	if (load_value(l->c, leaf, v, l->layer->id, &err) < 0)
+		fault_at(l, v->at, &err);
+	*leaf->origin = origin_at(l, v->key_at);
+}
+
+/* ------------------------------------------------------------------ one file */
+
+static void show_path(const struct loader *l, size_t n, struct buf *out)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		if (str_starts(l->path[i], STR("["))) { /* an item of a list, see read_elements */
+			r = buf_add(out, l->path[i], ERR_DISCARD);
+			continue;
+		}
+		r = buf_addz(out, i > 0 ? "." : "", ERR_DISCARD);
+		if (r >= 0)
+			r = toml_add_key(out, str_head(l->path[i], 64), ERR_DISCARD);
+	}
+}
+
+static void read_unknown(struct loader *l, const struct toml *v, size_t n)
+{
+	auto_buf struct buf shown = BUF_MAX(400);
+	struct err err = { 0 };
+
+	show_path(l, n, &shown);
+	if (keys_is_section(l->path, n))
+		err_set(&err, ERR_INVALID, STR_FMT ": expected a table, got %s", STR_ARG(buf_str(&shown)),
+			toml_kind_name(v->kind));
+	else
+		keys_unknown(buf_str(&shown), l->path, n, &err);
+	fault_at(l, v->key_at, &err);
+}
+
+static void read_table(struct loader *l, const struct toml *table, size_t n);
+
+/* Below an unknown key every value is named, so that nobody has to guess what was dropped. */
+static void read_elements(struct loader *l, const struct toml *list, size_t n)
+{
+	size_t i = 0;
+
+	for (const struct toml *t = list->first; t; t = t->next, i++) {
+		l->path[n] = str_printf(l->c->mem, "[%zu]", i);
+		read_table(l, t, n + 1);
+	}
+}
+
+static void read_table(struct loader *l, const struct toml *table, size_t n)
+{
+	struct config_leaf leaf;
+
+	BUG_IF(n >= DEPTH_MAX);
+	if (!table->first && !keys_is_section(l->path, n))
+		read_unknown(l, table, n);
+	for (const struct toml *t = table->first; t; t = t->next) {
+		l->path[n] = t->name;
+		if (keys_find(l->c, l->path, n + 1, true, &leaf))
+			read_leaf(l, &leaf, t);
+		else if (t->kind == TOML_TABLE)
+			read_table(l, t, n + 1);
+		else if (t->form == TOML_ELEMENTS && !keys_is_section(l->path, n + 1))
+			read_elements(l, t, n + 1);
+		else
+			read_unknown(l, t, n + 1);
+	}
+}
+
+static bool lies_in(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+static int check_owner(const struct load_layer *layer, int fd, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", layer->path);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", layer->path, (unsigned)st.st_uid);
+	if (st.st_mode & S_IWOTH)
+		return err_set(err, ERR_DENIED, "%s can be written by everybody; chmod o-w it", layer->path);
+	return 0;
+}
+
+int load_text(const struct load_spec *spec, const struct load_layer *layer, struct buf *out, struct err *err)
+{
+	autoclose int fd = -1;
+
+	TRY(file_open(AT_FDCWD, layer->path, false, &fd, err));
+	if (layer->id != CONFIG_FILE) {
+		TRY(check_owner(layer, fd, err));
+		autofree char *real = realpath(layer->path, NULL);
+		if (spec->workspace && real && lies_in(real, spec->workspace))
+			return err_set(err, ERR_DENIED, "%s lies in the workspace (as %s), where the model could change it",
+				layer->path, real);
+	}
+	if (file_read_fd(fd, out, err) < 0)
+		return err_wrap(err, "%s", layer->path);
+	return 0;
+}
+
+static void read_layer(struct loader *l, const struct load_spec *spec, const struct load_layer *layer)
+{
+	auto_buf struct buf text = BUF_MAX(TOML_MAX);
+	struct toml *root = NULL;
+	struct err err = { 0 };
+	int r = 0;
+
+	l->layer = layer;
+	l->text = layer->text;
+	if (!layer->replaced) {
+		r = load_text(spec, layer, &text, &err);
+		if (r == -ERR_NOENT && layer->id != CONFIG_FILE)
+			return;
+		l->text = buf_str(&text);
+	}
+	if (r >= 0)
+		r = toml_parse(l->text, layer->path, l->c->mem, &root, &err);
+	if (r < 0)
+		add_fault(l, &err);
+	else if (root->first)
+		read_table(l, root, 0);
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+struct load_spec load_spec_of(const struct config_files *files)
+{
+	return (struct load_spec){ .workspace = files->workspace, .home = files->home,
+		.layers = { [CONFIG_GLOBAL] = { .id = CONFIG_GLOBAL, .path = files->global },
+			[CONFIG_REPO] = { .id = CONFIG_REPO, .path = files->repo },
+			[CONFIG_FILE] = { .id = CONFIG_FILE, .path = files->file } } };
+}
+
+static void load_defaults(struct config *c)
+{
+	struct err err = { 0 };
+
+	BUG_IF(fields_default(keys_fixed.p, keys_fixed.n, c->mem, c, sizeof(*c), &err) < 0);
+	for (int i = 0; i < CONFIG_ROLES; i++)
+		BUG_IF(fields_default(keys_model.p, keys_model.n, c->mem, &c->models[i], sizeof(c->models[i]), &err) < 0);
+}
+
+void load_all(const struct load_spec *spec, struct arena *mem, struct config *out, struct config_faults *faults)
+{
+	struct loader *l = mem_alloc(sizeof(*l)); /* too large for a stack */
+
+	*out = (struct config){ .mem = mem };
+	l->c = out;
+	load_defaults(out);
+	out->mem = mem;
+	out->home = spec->home;
+	for (int id = CONFIG_GLOBAL; id < CONFIG_FLAG; id++)
+		if (spec->layers[id].path)
+			read_layer(l, spec, &spec->layers[id]);
+	keys_check(out, cross_fault, l);
+
+	faults->n = l->faults.n;
+	faults->p = arena_array(mem, faults->n, sizeof(*faults->p));
+	if (faults->n > 0)
+		memcpy(faults->p, l->faults.p, faults->n * sizeof(*faults->p));
+	vec_fini(&l->faults);
+	free(l);
+}
+
+int config_load(const struct config_files *files, struct arena *mem, struct config *out, struct err *err)
+{
+	struct load_spec spec = load_spec_of(files);
+	struct config *c = arena_alloc(mem, sizeof(*c));
+	struct config_faults faults;
+
+	load_all(&spec, mem, c, &faults);
+	if (faults.n == 0) {
+		*out = *c;
+		return 0;
+	}
+	*err = faults.p[0];
+	if (faults.n > 1) {
+		size_t n = strlen(err->msg);
+
+		snprintf(err->msg + n, sizeof(err->msg) - n, " (and %zu more; \"agent6 check config\" lists them)",
+			faults.n - 1);
+	}
+	return -(int)err->code;
+}
+
+struct config_faults config_check(const struct config_files *files, struct arena *mem)
+{
+	struct load_spec spec = load_spec_of(files);
+	struct config *c = arena_alloc(mem, sizeof(*c));
+	struct config_faults faults;
+
+	load_all(&spec, mem, c, &faults);
+	return faults;
+}
+
+int config_override(struct config *c, const char *key, struct str text, const char *flag, struct err *err)
+{
+	struct config_leaf leaf;
+
+	TRY(config_leaf(c, str_from(key), &leaf, err));
+	if (field_parse(leaf.field, text, c->mem, leaf.base, err) < 0 || keys_accept(c, &leaf, err) < 0)
+		return err_wrap(err, "%s", flag);
+	*leaf.origin = (struct config_origin){ .layer = CONFIG_FLAG, .file = flag };
+	return 0;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "config/secrets.h"
+#include "config/target_priv.h"
+#include "fmt/toml.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+static void wipe_buf(struct buf *b)
+{
+	if (b->p)
+		explicit_bzero(b->p, b->cap);
+	buf_fini(b);
+}
+#define auto_wiped CLEANUP(wipe_buf)
+
+static void wipe_arena(struct arena **a)
+{
+	arena_wipe(*a);
+	arena_free(*a);
+}
+#define auto_wiped_arena CLEANUP(wipe_arena)
+
+int secrets_open(const char *path, int *out, struct err *err)
+{
+	autoclose int fd = -1;
+	struct stat link, st;
+
+	if (lstat(path, &link) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (S_ISLNK(link.st_mode) && link.st_uid != geteuid())
+		return err_set(err, ERR_DENIED, "%s is a link that somebody else made", path);
+	TRY(file_open(AT_FDCWD, path, false, &fd, err));
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (st.st_uid != geteuid())
+		return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", path, (unsigned)st.st_uid);
+	if (st.st_mode & 077) {
+		err_set(err, ERR_DENIED, "%s can be read by others (mode %04o)", path, (unsigned)st.st_mode & 07777);
+		err_hint(err, "chmod 600 it, and consider its keys known");
+		return -ERR_DENIED;
+	}
+	*out = take_fd(&fd);
+	return 0;
+}
+
+/* The whole file in one allocation, so that no copy is left behind by growing. */
+static int read_all(int fd, struct buf *out, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "the secrets file");
+	if (st.st_size < 0 || (size_t)st.st_size > SECRETS_MAX)
+		return err_set(err, ERR_LIMIT, "the secrets file is larger than %zu bytes", SECRETS_MAX);
+	TRY(buf_reserve(out, (size_t)st.st_size, err));
+	while (out->n < (size_t)st.st_size) {
+		ssize_t n = pread(fd, out->p + out->n, (size_t)st.st_size - out->n, (off_t)out->n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, errno, "read the secrets file");
+		if (n == 0)
+			break;
+		out->n += (size_t)n;
+	}
+	out->p[out->n] = '\0';
+	return 0;
+}
+
+/* The parser's message may repeat what it could not read, and what it could not read may be a key. */
+static int parse(struct str text, struct arena *mem, struct toml **root, struct err *err)
+{
+	struct err inner = { 0 };
+
+	if (toml_parse(text, "", mem, root, &inner) >= 0)
+		return 0;
+	return err_set(err, ERR_SYNTAX, "the secrets file is not right at line %d, column %d", inner.at.line, inner.at.col);
+}
+
+static const struct toml *find_key(const struct toml *root, struct str provider)
+{
+	struct str path[] = { STR("providers"), provider, STR("api_key") };
+
+	return toml_find(root, path, COUNT(path));
+}
+
+static bool is_key(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] > '~')
+			return false;
+	return s.n > 0;
+}
+
+int secrets_get(int fd, struct str provider, struct secret *out, struct err *err)
+{
+	auto_wiped_arena struct arena *mem = arena_new();
+	auto_wiped struct buf text = BUF_MAX(SECRETS_MAX);
+	const struct toml *key;
+	struct toml *root = NULL;
+
+	TRY(read_all(fd, &text, err));
+	TRY(parse(buf_str(&text), mem, &root, err));
+	key = find_key(root, provider);
+	if (!key)
+		return err_set(err, ERR_NOENT, "no key is stored for the provider \"" STR_FMT "\"", STR_ARG(provider));
+	if (key->kind != TOML_STRING || !is_key(key->text))
+		return err_set(err, ERR_INVALID, "the key stored for \"" STR_FMT "\" is not a string of printable characters",
+			STR_ARG(provider));
+	secret_set(out, key->text);
+	return 0;
+}
+
+int secrets_has(int fd, struct str provider, struct err *err)
+{
+	auto_secret struct secret key = { 0 };
+	int r = secrets_get(fd, provider, &key, err);
+
+	return r == -ERR_NOENT ? 0 : r < 0 ? r : 1;
+}
+
+/* The present text; none when there is no file. It must be as safe as for reading. */
+static int read_present(const char *path, const struct target *t, struct buf *text, struct err *err)
+{
+	auto_wiped_arena struct arena *mem = arena_new();
+	struct toml *root = NULL;
+	autoclose int fd = -1;
+
+	if (!t->exists)
+		return 0;
+	TRY(secrets_open(path, &fd, err));
+	TRY(read_all(fd, text, err));
+	return parse(buf_str(text), mem, &root, err);
+}
+
+int secrets_put(const char *path, struct str provider, const struct secret *key, struct err *err)
+{
+	auto_target struct target t = { .dir = -1 };
+	auto_wiped struct buf text = BUF_MAX(SECRETS_MAX), value = BUF_MAX(SECRETS_MAX);
+	struct str where[] = { STR("providers"), provider, STR("api_key") };
+
+	if (!is_key(secret_reveal(key)))
+		return err_set(err, ERR_INVALID, "a key is one line of printable characters without spaces");
+	TRY(target_open(path, &t, err));
+	TRY(read_present(path, &t, &text, err));
+	TRY(toml_add_string(&value, secret_reveal(key), err));
+	TRY(toml_set(&text, where, COUNT(where), buf_str(&value), err));
+	return file_replace(t.dir, t.name, buf_str(&text), 0600, err);
+}
+
+int secrets_drop(const char *path, struct str provider, struct err *err)
+{
+	auto_target struct target t = { .dir = -1 };
+	auto_wiped struct buf text = BUF_MAX(SECRETS_MAX);
+	struct str where[] = { STR("providers"), provider, STR("api_key") };
+	int r;
+
+	TRY(target_open(path, &t, err));
+	TRY(read_present(path, &t, &text, err));
+	r = toml_unset(&text, where, COUNT(where), err);
+	if (r <= 0)
+		return r;
+	TRY(file_replace(t.dir, t.name, buf_str(&text), 0600, err));
+	return 1;
+}
