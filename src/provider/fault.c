@@ -236,15 +236,23 @@ static bool add_message(struct buf *out, struct jval error)
 	return r == 0 && out->n > 0;
 }
 
-struct jval provider_error_object(struct jval body)
+/* Google's endpoint puts the object into an array. */
+static struct jval unwrap(struct jval body)
 {
+	struct jval first = { 0 };
 	size_t pos = 0;
-	struct jval inner;
 
-	if (body.type == JSCAN_ARRAY && !jval_next(body, &pos, NULL, &body)) /* Google's endpoint */
+	if (body.type != JSCAN_ARRAY)
 		return body;
-	inner = jval_get(body, "error");
-	return inner.type == JSCAN_OBJECT || inner.type == JSCAN_STRING ? inner : body;
+	jval_next(body, &pos, NULL, &first);
+	return first;
+}
+
+bool provider_has_error(struct jval body)
+{
+	struct jval inner = jval_get(unwrap(body), "error");
+
+	return inner.type == JSCAN_OBJECT || (inner.type == JSCAN_STRING && inner.text.n > 2);
 }
 
 static enum provider_fault_kind kind_of(struct jval error, int status, struct str message)
@@ -285,7 +293,8 @@ static void copy_request_id(struct provider_fault *f, struct jval body, struct j
 void provider_fault_classify(struct provider_fault *f, int status, int64_t retry_after_ms, int should_retry,
 	struct str text)
 {
-	struct jval body = jval_from(text), error = provider_error_object(body);
+	struct jval body = unwrap(jval_from(text));
+	struct jval error = provider_has_error(body) ? jval_get(body, "error") : body;
 	auto_buf struct buf message = BUF_MAX(4 * text.n + 64);
 	int inner = status_of(jval_get(error, "code"));
 

@@ -9,9 +9,8 @@
 
 void provider_fault_set(struct provider_fault *f, enum provider_fault_kind kind, int status, struct str message);
 
-/* The object that describes the error in an answer: its `error` member, the first of an array, or the
- * answer itself. */
-struct jval provider_error_object(struct jval body);
+/* An answer that holds an error object or text, as a member or as the first of an array. */
+bool provider_has_error(struct jval body);
 
 /* Does text hold these words, whatever the case of its letters? */
 bool provider_text_holds(struct str text, const char *words_in_lower_case);

@@ -55,6 +55,8 @@ size_t reply_recover_showable(struct str text, size_t from)
 			if (n <= text.n - from && str_eq(str_tail(text, n), str_head(m, n)) && text.n - n < limit)
 				limit = text.n - n;
 	}
+	while (limit > from && strchr(" \t\r\n", text.p[limit - 1])) /* blanks before a call go with it */
+		limit--;
 	return limit > from ? limit : from;
 }
 

@@ -66,10 +66,12 @@ static bool take_string(struct reader *p, struct buf *out)
 		struct str piece = str_head(p->rest, 1);
 
 		if (piece.p[0] == '\\' && p->rest.n > 1) {
+			char name = p->rest.p[1];
+
 			piece = str_head(p->rest, 2);
 			p->rest = str_skip(p->rest, 2);
 			for (size_t i = 0; i < COUNT(escapes); i++)
-				if (piece.p[1] == escapes[i].name)
+				if (name == escapes[i].name)
 					piece = str_of(&escapes[i].value, 1);
 		} else {
 			p->rest = str_skip(p->rest, 1);

@@ -272,13 +272,12 @@ int64_t reply_idle_ms(const struct reply_stream *s)
 static void end_whole(struct reply_stream *s)
 {
 	struct jval body = jval_from(str_trim_prefix(buf_str(&s->body), STR("\xEF\xBB\xBF")));
-	struct jval error = provider_error_object(body);
 
 	if (body.type == JSCAN_OBJECT)
 		s->wire->on_whole(s, body);
 	if (s->done || s->failed)
 		return;
-	if (error.type != JSCAN_NONE && error.text.p != body.text.p)
+	if (provider_has_error(body))
 		reply_fail_with(s, buf_str(&s->body));
 	else if (body.type == JSCAN_NONE)
 		reply_fail(s, FAULT_INCOMPLETE, "stream ended early");

@@ -190,7 +190,7 @@ static void on_whole(struct reply_stream *s, struct jval body)
 			close_block(&s->blocks.p[s->blocks.n - 1]);
 	}
 	/* An error beside an empty content is the error, whatever else the envelope says. */
-	s->done = any || provider_error_object(body).text.p == body.text.p;
+	s->done = any || !provider_has_error(body);
 }
 
 static void on_end(struct reply_stream *s)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "provider/provider.h"
+#include "test/lib/test.h"
+
+#include <string.h>
+
+static const struct {
+	const char *name;
+	bool known, priced;
+	int64_t in, window;
+} models[] = {
+	{ "claude-opus-4-5", true, true, 5000000, 200000 },
+	{ "claude-opus-4-5-20251101", true, true, 5000000, 200000 },
+	{ "anthropic/Claude-Opus-4.8:beta", true, true, 5000000, 1000000 },
+	{ "claude-haiku-4-5@20251001", true, true, 1000000, 200000 },
+	{ "z-ai/glm-4.6", true, false, -1, 202752 },
+	{ "claude-opus-9", false, false, 0, 0 },
+	{ "", false, false, 0, 0 },
+	{ "claude-opus-4-5-2025110x", false, false, 0, 0 },
+	{ "a-name-longer-than-any-model-has-a-name-longer-than-any-model-has-a-name-longer-than-any-model-has-it", false,
+		false, 0, 0 },
+};
+
+TEST(model_facts_are_found_by_every_spelling_and_unknown_is_unknown)
+{
+	for (size_t i = 0; i < COUNT(models); i++) {
+		struct model_facts f = model_facts_get(str_from(models[i].name));
+
+		CHECK_INT(f.source != NULL, models[i].known);
+		CHECK_INT(f.price_known, models[i].priced);
+		CHECK_INT(f.window, models[i].window);
+		if (models[i].priced)
+			CHECK(f.in == models[i].in && f.cache_read > 0 && f.cache_write > 0);
+	}
+}
+
+#define ALL (USAGE_INPUT | USAGE_OUTPUT | USAGE_CACHE_READ | USAGE_CACHE_WRITE)
+
+static void call(struct usage_totals *t, const char *model, struct usage u)
+{
+	struct model_facts f = model_facts_get(str_from(model));
+
+	usage_add(t, str_from(model), &f, &u);
+}
+
+TEST(usage_summary_is_the_seed_s_format)
+{
+	auto_usage struct usage_totals t = { 0 };
+	auto_buf struct buf got = BUF_MAX(4096);
+	struct budget b = { 2000000, 200000, -1 };
+	struct err err = { 0 };
+
+	call(&t, "claude-opus-4-5", (struct usage){ .known = ALL, .input = 18054, .output = 425 });
+	for (int i = 0; i < 4; i++)
+		call(&t, "claude-sonnet-4-5", (struct usage){ .known = ALL, .input = 2221, .output = i == 0 ? 1171 : 0 });
+	CHECK_OK(usage_summary(&t, &b, &got, &err));
+	CHECK_STR(buf_str(&got), STR("Token + cost summary:\n"
+		"  claude-opus-4-5:   in=18054 out=425  cache_r=0 cache_c=0 calls=1 $0.1009\n"
+		"  claude-sonnet-4-5: in=8884  out=1171 cache_r=0 cache_c=0 calls=4 $0.0442\n"
+		"  TOTAL: in=26938/2000000 out=1596/200000 cost~$0.1451\n"));
+}
+
+TEST(usage_of_an_unknown_price_is_never_zero)
+{
+	auto_usage struct usage_totals t = { 0 };
+	auto_buf struct buf got = BUF_MAX(4096);
+	struct budget b = { -1, -1, 10000000 };
+	bool complete = true;
+	struct err err = { 0 };
+
+	call(&t, "m", (struct usage){ .known = ALL, .input = 10, .output = 1 });
+	CHECK_INT(usage_microusd(&t, &complete), 0);
+	CHECK(!complete && !usage_price_known(&t));
+	CHECK_OK(usage_summary(&t, &b, &got, &err));
+	CHECK_STR(buf_str(&got), STR("Token + cost summary:\n"
+		"  m: in=10 out=1 cache_r=0 cache_c=0 calls=1 $? (unknown price)\n"
+		"  TOTAL: in=10 out=1 cost~$? of $10.00\n"));
+
+	call(&t, "m", (struct usage){ .known = ALL | USAGE_COST, .input = 5, .cost_picousd = 2500000000000 });
+	buf_clear(&got);
+	CHECK_OK(usage_summary(&t, &b, &got, &err));
+	CHECK(strstr(got.p, "calls=2 $2.50 (reported, some calls unpriced)\n"));
+	CHECK(strstr(got.p, "cost~$2.50 of $10.00 (at least: some calls have no known price)\n"));
+}
+
+TEST(usage_cost_knows_caches_tiers_and_what_the_server_reports)
+{
+	static const struct {
+		const char *why, *model;
+		struct usage u;
+		int64_t microusd;
+	} rows[] = {
+		{ "each bucket has its price", "claude-opus-4-8",
+			{ .known = ALL, .input = 1000, .output = 100, .cache_read = 10000, .cache_write = 2000 }, 5000 + 2500 + 5000 + 12500 },
+		{ "reported beats estimated", "claude-opus-4-8", { .known = ALL | USAGE_COST, .input = 1000, .cost_picousd = 7000000 }, 7 },
+		{ "a large prompt pays the tier", "claude-haiku-5-5", { .known = ALL, .input = 200000 }, 100000 },
+		{ "a small one does not", "claude-haiku-5-5", { .known = ALL, .input = 100000 }, 10000 },
+		{ "tiny calls do not vanish", "gpt-6-luna", { .known = ALL, .input = 4 }, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_usage struct usage_totals t = { 0 };
+		bool complete = false;
+
+		call(&t, rows[i].model, rows[i].u);
+		CHECK_INT(usage_microusd(&t, &complete), rows[i].microusd);
+		CHECK(complete);
+	}
+	auto_usage struct usage_totals many = { 0 };
+	bool complete;
+	for (int i = 0; i < 10; i++)
+		call(&many, "gpt-6-luna", (struct usage){ .known = ALL, .input = 4 });
+	CHECK_INT(usage_microusd(&many, &complete), 4);
+}
+
+TEST(usage_counters_stop_at_the_largest_number)
+{
+	auto_usage struct usage_totals t = { 0 };
+	struct budget b = { 1000, -1, -1 };
+
+	for (int i = 0; i < 3; i++)
+		call(&t, "claude-opus-4-8", (struct usage){ .known = ALL, .input = INT64_MAX, .output = INT64_MAX });
+	CHECK_INT(usage_input(&t), INT64_MAX);
+	CHECK_INT(budget_check(&b, &t, ERR_DISCARD), -ERR_LIMIT);
+}
+
+TEST(budget_allows_the_call_that_reaches_a_bound_and_refuses_the_next)
+{
+	static const struct {
+		const char *why;
+		struct budget b;
+		bool refused;
+		const char *word;
+		double left;
+	} rows[] = {
+		{ "below all", { 101, 11, 1001 }, false, "", 1.0 / 1001 },
+		{ "input reached", { 100, 11, -1 }, true, "budget.max_input_tokens is used up: 100 of 100 tokens", 0 },
+		{ "output reached", { -1, 10, -1 }, true, "budget.max_output_tokens is used up: 10 of 10 tokens", 0 },
+		{ "money reached", { -1, -1, 1000 }, true, "budget.max_usd is used up: 1000 of 1000 micro-dollars", 0 },
+		{ "nothing is limited", { -1, -1, -1 }, false, "", 1 },
+		{ "zero allows nothing", { 0, -1, -1 }, true, "budget.max_input_tokens is used up: 100 of 0 tokens", 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_usage struct usage_totals t = { 0 };
+		struct err err = { 0 };
+		double left;
+
+		call(&t, "m", (struct usage){ .known = ALL | USAGE_COST, .input = 60, .cache_write = 40, .cache_read = 900,
+			.output = 10, .cost_picousd = 1000000000 });
+		CHECK_INT(budget_check(&rows[i].b, &t, &err), rows[i].refused ? -ERR_LIMIT : 0);
+		CHECK_STR(str_from(err.msg), str_from(rows[i].word));
+		left = budget_remaining(&rows[i].b, &t) - rows[i].left;
+		CHECK(left < 1e-9 && left > -1e-9);
+	}
+}
