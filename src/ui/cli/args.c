@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/args.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool is_list(const struct field *f)
@@ -174,7 +175,8 @@ int args_decode(const struct command *c, struct args_words words, struct command
 			TRY(args_global(&words, ctx, err));
 			continue;
 		}
-		if (flags && word.n > 1 && word.p[0] == '-') {
+		/* "-1" is a value: no flag is a digit. */
+		if (flags && word.n > 1 && word.p[0] == '-' && !isdigit((unsigned char)word.p[1])) {
 			TRY(take_flag(c, &words, ctx->mem, into, err));
 			continue;
 		}

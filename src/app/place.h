@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* place: where a command stands: the operator's directories, the workspace, the files of its
+ * configuration.
+ *
+ * Shape    place_find, then config_load(&place.files, ...).
+ * Memory   In the arena.
+ * Errors   -ERR_NOENT for a --config FILE or a workspace that is not there.
+ */
+#ifndef APP_PLACE_H
+#define APP_PLACE_H
+
+#include "config/config.h"
+#include "config/paths.h"
+
+struct place {
+	struct paths paths;
+	const char *workspace; /* absolute, links resolved */
+	bool is_repo;          /* it holds ".git" */
+	const char *repo_dir;  /* <state>/<repo-id>; need not exist */
+	struct config_files files;
+};
+
+/* dir: a directory in the workspace, empty for the current one. config: --config FILE, or empty. */
+int place_find(struct str dir, struct str config, struct arena *mem, struct place *out, struct err *err) CHECKED;
+
+#endif
