@@ -109,7 +109,7 @@ int watch_turn(struct run *r, struct turn *t, struct err *err) CHECKED;   /* aft
 int watch_quiet(struct run *r, struct turn *t, struct err *err) CHECKED;  /* a turn without calls */
 int watch_finish(struct run *r, struct turn *t, struct err *err) CHECKED; /* finish_run was called */
 void watch_call(struct run *r, const struct reply_call *c);               /* before it runs */
-void watch_result(struct run *r, struct turn *t, struct str tool, struct str text, const struct tool_outcome *oc);
+void watch_result(struct run *r, struct str tool, struct str text, const struct tool_outcome *oc);
 
 /* loop.c */
 int loop_turns(struct run *r, struct err *err) CHECKED; /* until r->reason says why it ends */

@@ -223,10 +223,10 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 
 	if (effect && t->green) /* the tree that the gate saw becomes the step, not what comes after it */
 		TRY(step_commit(r, t, "verify passed", err));
-	if (effect)
-		TRY(keep_barrier(r->keep, err));
 	if (gate)
 		TRY(put_verify_start(r, err));
+	if (effect)
+		TRY(keep_barrier(r->keep, err));
 	rc = tool_call(&r->tools, c->name, c->args, out, oc, err);
 	if (rc == -ERR_STOPPED) {
 		run_stop_asked(r);
@@ -271,6 +271,7 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 	const struct reply_call *c = &t->reply.calls[i];
 	auto_buf struct buf out = BUF_MAX(2 * TOOL_RESULT_MAX);
 	struct tool_outcome oc = { 0 };
+	bool ran = false;
 
 	watch_call(r, c);
 	TRY(put_call(r, c, err));
@@ -280,11 +281,12 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 		TRY(add_error(&out, STR("not run: the run is ending"), err));
 	else if (r->st.same_call_streak > loop_limits.same_call_stop)
 		TRY(add_error(&out, STR("not run: the same call again"), err));
-	else if (c->args_error)
-		TRY(refuse_args(c, &out, err));
-	else
-		TRY(run_tool(r, t, c, &out, &oc, err));
-	watch_result(r, t, c->name, buf_str(&out), &oc);
+	else {
+		ran = true;
+		TRY(c->args_error ? refuse_args(c, &out, err) : run_tool(r, t, c, &out, &oc, err));
+	}
+	if (ran)
+		watch_result(r, c->name, buf_str(&out), &oc);
 	TRY(put_result(r, c, &oc, err));
 	TRY(shorten_repeat(r, &out, err));
 	t->results[i] = (struct call_result){ .call_id = c->id, .text = str_dup(t->mem, buf_str(&out)),

@@ -52,11 +52,10 @@ static uint64_t error_signature(struct str tool, struct str text)
 	return run_hash(tool, str_of(masked, n));
 }
 
-void watch_result(struct run *r, struct turn *t, struct str tool, struct str text, const struct tool_outcome *oc)
+void watch_result(struct run *r, struct str tool, struct str text, const struct tool_outcome *oc)
 {
 	int64_t sig;
 
-	(void)t;
 	if (!str_starts(text, STR("{\"error\":"))) { /* a command that failed is an answer, not an error */
 		r->st.error_streak = 0;
 		r->st.error_refused = 0;
