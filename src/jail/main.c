@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* agent6-jail: one command under one policy: JSON on stdin, one line of JSON on stdout. */
+#include "git/gitop.h"
 #include "sandbox/once.h"
 #include "sandbox/policy.h"
+#include "sandbox/zygote.h"
 #include "sys/file.h"
 #include "sys/proc.h"
 
@@ -46,10 +48,12 @@ int main(int argc, char **argv)
 
 	if (argc == 1)
 		return run_once(&err) < 0 ? refuse(&err) : 0;
+	if (argc == 2 && strcmp(argv[1], "--zygote") == 0)
+		return zygote_main(gitop_words);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		puts("agent6-jail " AGENT6_VERSION);
 		return 0;
 	}
-	err_set(&err, ERR_INVALID, "unknown arguments: a policy comes on standard input; --version is known");
+	err_set(&err, ERR_INVALID, "unknown arguments: a policy comes on standard input; --zygote and --version are known");
 	return refuse(&err);
 }

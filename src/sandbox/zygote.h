@@ -59,6 +59,7 @@ struct zygote_git_request {
 	bool has_stdin;
 	const char *work_tree, *git_dir, *common_dir, *index, *run_id;
 	bool may_merge;
+	bool mapped_ids; /* files have other owners here than outside */
 };
 struct zygote_words {
 	const char *const *argv; /* NULL ended */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sandbox/toolpath.h"
+#include "sandbox/zygote.h"
+#include "sys/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ENTRIES_MAX 20000 /* of one directory */
+
+/* Where tools are; those with '~' are below the operator's home. */
+static const char *const places[] = { "/usr/local/bin", "/usr/local/sbin", "~/.local/bin", "~/.cargo/bin",
+	"/opt/homebrew/bin", "/snap/bin" };
+
+/* Shown in every cell already. */
+static const char *const system_roots[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/dev" };
+
+static const char *const passed[] = { "LANG", "LC_ALL", "TERM", "CI" };
+
+struct derive {
+	const struct toolpath_ask *ask;
+	struct arena *mem;
+	struct toolpath *out;
+};
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/' || (n > 0 && dir[n - 1] == '/'));
+}
+
+static bool in_system(const char *path)
+{
+	for (size_t i = 0; i < COUNT(system_roots); i++)
+		if (is_below(path, system_roots[i]))
+			return true;
+	return false;
+}
+
+/* Home itself, anything around it, and what is denied or touches it. */
+static bool may_show(const struct derive *d, const char *path)
+{
+	if (d->ask->home && is_below(d->ask->home, path))
+		return false;
+	for (size_t i = 0; i < d->ask->deny.n; i++)
+		if (is_below(path, d->ask->deny.p[i]) || is_below(d->ask->deny.p[i], path))
+			return false;
+	return true;
+}
+
+static bool is_shown(const struct derive *d, const char *path)
+{
+	for (size_t i = 0; i < d->out->mounts.n; i++)
+		if (is_below(path, d->out->mounts.p[i]))
+			return true;
+	return false;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* 1 when a command can reach the directory, by this mount or without any. */
+static bool show(const struct derive *d, const char *dir)
+{
+	if (in_system(dir) || is_shown(d, dir))
+		return true;
+	if (!may_show(d, dir) || d->out->mounts.n >= POLICY_PATHS_MAX - 8)
+		return false;
+	policy_list_add(&d->out->mounts, d->mem, dir);
+	return true;
+}
+
+/* A link in a tool directory brings the directory of what it leads to. */
+static void follow_link(const struct derive *d, const char *dir, struct str name)
+{
+	const char *path = str_printf(d->mem, "%s/" STR_FMT, dir, STR_ARG(name)).p;
+	autofree char *real = realpath(path, NULL);
+	struct stat st;
+
+	if (!real || stat(real, &st) < 0 || !S_ISREG(st.st_mode) || in_system(real))
+		return;
+	*strrchr(real, '/') = '\0';
+	if ((real[0] == '\0' || !show(d, real)) && d->out->unreachable.n < POLICY_PATHS_MAX)
+		policy_list_add(&d->out->unreachable, d->mem, path);
+}
+
+static int follow_links(const struct derive *d, const char *dir, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	autoclose int fd = -1;
+	struct dir_entry *entries;
+	size_t n;
+
+	if (dir_open(AT_FDCWD, dir, &fd, ERR_DISCARD) < 0)
+		return 0; /* not readable: nothing to follow */
+	TRY(dir_list(fd, tmp, ENTRIES_MAX, &entries, &n, err));
+	for (size_t i = 0; i < n; i++)
+		if (entries[i].type == DT_LNK)
+			follow_link(d, dir, entries[i].name);
+	return 0;
+}
+
+static const char *place(const struct derive *d, const char *p)
+{
+	if (p[0] != '~')
+		return p;
+	return d->ask->home ? str_printf(d->mem, "%s%s", d->ask->home, p + 1).p : NULL;
+}
+
+static void add_to_path(const struct derive *d, const char *dir)
+{
+	if (!strchr(dir, ':'))
+		d->out->path = str_printf(d->mem, "%s:%s", d->out->path, dir).p;
+}
+
+/* Pythons that uv installed: no directory of PATH names them, environments link to them. */
+static void add_uv(const struct derive *d)
+{
+	const char *dir = NULL;
+
+	if (d->ask->data_home)
+		dir = str_printf(d->mem, "%s/uv/python", d->ask->data_home).p;
+	else if (d->ask->home)
+		dir = str_printf(d->mem, "%s/.local/share/uv/python", d->ask->home).p;
+	autofree char *real = dir ? realpath(dir, NULL) : NULL;
+
+	if (real && is_dir(real))
+		show(d, real);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int toolpath_derive(const struct toolpath_ask *ask, struct arena *mem, struct toolpath *out, struct err *err)
+{
+	struct toolpath t = { .path = "/usr/bin:/bin" };
+	struct derive d = { ask, mem, &t };
+
+	for (size_t i = 0; i < COUNT(places); i++) {
+		const char *dir = place(&d, places[i]);
+		autofree char *real = dir && is_dir(dir) ? realpath(dir, NULL) : NULL;
+
+		if (!real || !show(&d, real))
+			continue;
+		add_to_path(&d, dir);
+		if (strcmp(dir, real) != 0) /* reached by its own name only if that is shown too */
+			add_to_path(&d, real);
+		if (follow_links(&d, real, err) < 0)
+			return err_wrap(err, "%s", dir);
+	}
+	add_uv(&d);
+	if (t.mounts.n > 0)
+		qsort(t.mounts.p, t.mounts.n, sizeof(*t.mounts.p), by_text);
+	*out = t;
+	return 0;
+}
+
+static const char *lookup(const char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (strncmp(env[i], name, n) == 0 && env[i][n] == '=')
+			return env[i];
+	return NULL;
+}
+
+void cell_env(const struct toolpath *tools, const char *const *host_env, const char *workspace, struct arena *mem,
+	struct policy_list *out)
+{
+	static const char *const fixed[] = { "HOME=" ZYGOTE_HOME, "PYTHONDONTWRITEBYTECODE=1", "UV_NO_SYNC=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory" };
+	struct policy_list env = { 0 };
+
+	policy_list_add(&env, mem, str_printf(mem, "PATH=%s", tools->path).p);
+	for (size_t i = 0; i < COUNT(fixed); i++)
+		policy_list_add(&env, mem, fixed[i]);
+	policy_list_add(&env, mem, str_printf(mem, "GIT_CONFIG_VALUE_0=%s", workspace).p);
+	for (size_t i = 0; i < COUNT(passed); i++) {
+		const char *kv = lookup(host_env, passed[i]);
+
+		if (kv)
+			policy_list_add(&env, mem, kv);
+	}
+	*out = env;
+}

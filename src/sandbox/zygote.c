@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "fmt/pack.h"
+#include "sandbox/caps.h"
+#include "sandbox/zygote_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { FD_MONITOR = 3, FD_ASKER = 4, FD_PROGRAM = 5, FDS = 3 };
+
+static int send_fail(int fd, const struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(4096);
+
+	pack_str(&b, str_from(err->msg));
+	pack_str(&b, str_from(err->hint));
+	return chan_send(fd, WIRE_CELL_FAIL, buf_str(&b), NULL, 0, ERR_DISCARD);
+}
+
+static int send_ready(int fd, const struct cell *cell, struct err *err)
+{
+	struct str notes[CELL_NOTES_MAX];
+	auto_buf struct buf b = BUF_MAX(16384);
+
+	for (size_t i = 0; i < cell->nnotes; i++)
+		notes[i] = str_from(cell->notes[i]);
+	pack_u32(&b, (uint32_t)cell->landlock_abi);
+	pack_strs(&b, notes, cell->nnotes);
+	TRY(pack_ok(&b, err));
+	return chan_send(fd, WIRE_CELL_READY, buf_str(&b), NULL, 0, err);
+}
+
+/* The run's own index starts as a copy of the person's: what git knows there about unchanged files saves
+ * reading them. The time stamp comes along, since git compares entries with it. */
+static int copy_index(const struct zygote *z, struct err *err)
+{
+	char path[4096];
+	char block[65536];
+	struct stat st;
+	ssize_t n;
+
+	if (snprintf(path, sizeof(path), "%s/index", z->spec.git_dir) >= (int)sizeof(path))
+		return err_set(err, ERR_LIMIT, "the path of the index is too long");
+	autoclose int from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0; /* a fresh one then */
+	autoclose int to = open(z->git.index, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (to < 0)
+		return err_sys(err, errno, "make %s", z->git.index);
+	while ((n = read(from, block, sizeof(block))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || write(to, block, (size_t)n) != n) {
+			unlink(z->git.index);
+			return 0;
+		}
+	}
+	const struct timespec times[2] = { st.st_atim, st.st_mtim };
+
+	return futimens(to, times) < 0 ? err_sys(err, errno, "set the time of %s", z->git.index) : 0;
+}
+
+static int prepare(struct zygote *z, struct err *err)
+{
+	if (z->spec.kind == ZYGOTE_GIT)
+		return copy_index(z, err);
+	if (mkdir(ZYGOTE_HOME, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "make %s", ZYGOTE_HOME);
+	return 0;
+}
+
+static int serve_in(struct zygote *z, const struct cell *cell, struct err *err)
+{
+	TRY(prepare(z, err));
+	if (z->spec.policy.profile != PROFILE_NONE)
+		TRY(jails_open(cell, &z->jails, err));
+	TRY(send_ready(z->monitor, cell, err));
+	return zygote_serve(z, err);
+}
+
+static int run_in(struct zygote *z, const struct cell *cell)
+{
+	struct err err = { 0 };
+	int r = serve_in(z, cell, &err);
+
+	jails_close(z->jails);
+	if (r < 0 && r != -ERR_CLOSED && send_fail(z->monitor, &err) < 0)
+		return 3;
+	return r < 0 && r != -ERR_CLOSED ? 2 : 0;
+}
+
+static int cell_main(const struct cell *cell, void *self)
+{
+	return run_in(self, cell);
+}
+
+static int wait_for(struct cell_proc *p)
+{
+	int st;
+	pid_t r;
+
+	do
+		r = waitpid(p->pid, &st, 0);
+	while (r < 0 && errno == EINTR);
+	close(p->pidfd);
+	return r < 0 ? 2 : WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+}
+
+/* Without a sandbox there is no cell and no private /tmp: our own index gets a directory of its own. */
+static int run_plain(struct zygote *z)
+{
+	static const struct cell nothing = { .landlock_abi = 0, .nnotes = 1,
+		.notes = { "the sandbox is off: nothing confines what runs" } };
+	char dir[] = "/tmp/agent6-git-XXXXXX", index[sizeof(dir) + sizeof("/index")];
+	struct err err = { 0 };
+	int r;
+
+	if (z->spec.kind == ZYGOTE_COMMAND)
+		return run_in(z, &nothing);
+	if (!mkdtemp(dir)) {
+		err_sys(&err, errno, "make %s", dir);
+		return send_fail(z->monitor, &err) < 0 ? 3 : 2;
+	}
+	snprintf(index, sizeof(index), "%s/index", dir);
+	z->git.index = index;
+	r = run_in(z, &nothing);
+	unlink(index);
+	rmdir(dir);
+	return r;
+}
+
+static int run_cell(struct zygote *z, struct err *err)
+{
+	const int keep[] = { FD_MONITOR, FD_ASKER, FD_PROGRAM };
+	struct cell_spec spec;
+	struct cell_proc proc;
+
+	TRY(cell_spec_from_policy(&z->spec.policy, &spec, err));
+	spec.lock = true;
+	z->git.mapped_ids = spec.root.idmap;
+	spec.keep_fds = keep;
+	spec.nkeep = z->exe >= 0 ? 3 : 2;
+	TRY(cell_start(&spec, cell_main, z, &proc, err));
+	/* Only the cell holds the channels from here on: its end is then seen by both peers. */
+	close(FD_MONITOR);
+	close(FD_ASKER);
+	if (z->exe >= 0)
+		close(FD_PROGRAM);
+	return wait_for(&proc);
+}
+
+static int read_ceiling(struct zygote *z, struct arena *mem, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	auto_buf struct buf text = BUF_MAX(ZYGOTE_BYTES_MAX);
+	int r;
+
+	TRY(chan_recv(z->monitor, m, err));
+	r = wire_check(LINK_MONITOR_ZYGOTE, WIRE_DOWN, m->type, m->body.n, m->nfds, err);
+	if (r == 0 && m->type != WIRE_CEILING)
+		r = err_set(err, ERR_PROTOCOL, "%s comes before WIRE_CEILING", wire_name(m->type));
+	r = r < 0 ? r : memfd_read(m->fds[0], &text, err);
+	chan_msg_fini(m);
+	TRY(r);
+	return zygote_spec_decode(buf_str(&text), mem, &z->spec, err);
+}
+
+static int stand(struct zygote *z, struct arena *mem, struct err *err)
+{
+	TRY(proc_sanitize(FDS, err));
+	TRY(caps_die_with_parent(getppid(), err));
+	if (fcntl(FD_PROGRAM, F_GETFD) >= 0)
+		z->exe = FD_PROGRAM;
+	TRY(read_ceiling(z, mem, err));
+	if (z->spec.policy.profile == PROFILE_HARDENED) {
+		err_set(err, ERR_UNSUPPORTED, "a run under the profile \"hardened\" is not built yet");
+		err_hint(err, "allow user namespaces on this host and use \"strict\", see agent6 check sandbox");
+		return -ERR_UNSUPPORTED;
+	}
+	return z->spec.policy.profile == PROFILE_NONE ? run_plain(z) : run_cell(z, err);
+}
+
+int zygote_main(zygote_git_fn *git)
+{
+	autofree struct zygote *z = mem_alloc(sizeof(*z));
+	auto_arena struct arena *mem = arena_new();
+	struct err err = { 0 };
+	int r;
+
+	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX }, .monitor = FD_MONITOR,
+		.asker = FD_ASKER, .exe = -1 };
+	r = stand(z, mem, &err);
+	if (r >= 0)
+		return r;
+	return send_fail(FD_MONITOR, &err) < 0 ? 3 : 2;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* zygote_priv: what the files of the zygote share. */
+#ifndef SANDBOX_ZYGOTE_PRIV_H
+#define SANDBOX_ZYGOTE_PRIV_H
+
+#include "sandbox/jail.h"
+#include "sandbox/zygote.h"
+#include "sys/chan.h"
+#include "sys/loop.h"
+#include "sys/proc.h"
+
+/* ---- zygote_work.c: one program, in a jail of the cell or, with the sandbox off, as a plain process ---- */
+
+struct work {
+	enum job_class class;
+	const char *const *argv; /* NULL ended */
+	const char *const *env;
+	const char *cwd;
+	int in_fd, out_fd, err_fd; /* -1: /dev/null */
+	const int *fds;            /* become 3, 4, ... */
+	size_t nfds;
+	int exe_fd;                /* > 0 */
+	int64_t memory_limit_mb;
+};
+
+struct worker {
+	bool plain;
+	struct jail jail;
+	struct proc proc;
+	int pidfd; /* of whichever; readable when all of it is gone */
+};
+
+struct worker_end {
+	int code, signal;
+};
+
+/* 0: it runs. 1: argv[0] cannot be executed, and why is in *exec_errno. */
+int worker_start(struct jails *jails, const struct work *w, struct worker *out, int *exec_errno, struct err *err)
+	CHECKED;
+void worker_kill(const struct worker *w);
+int worker_reap(struct worker *w, struct worker_end *out, struct err *err) CHECKED;
+
+/* ---- zygote_ask.c: a request, checked and made ready to run ---- */
+
+struct request {
+	struct arena *mem; /* owned; the rest lives in it */
+	uint32_t job;
+	enum job_class class;
+	uint32_t timeout_ms;
+	const char *const *argv, *const *env;
+	const char *cwd;
+	int in_fd;         /* owned, or -1 */
+	bool own_program;  /* runs the agent6 program itself */
+};
+
+struct git_place {
+	zygote_git_fn *words;
+	const char *index; /* the run's own */
+	bool mapped_ids;   /* owners look different here than outside */
+};
+
+/* What of the asker's message makes a request. -ERR_PROTOCOL: the bytes are not one; the asker is dropped.
+ * Anything else: the request breaks a rule, job is set, and err says which. */
+int request_read_run(const struct zygote_spec *spec, struct chan_msg *m, struct request *out, struct err *err) CHECKED;
+int request_read_git(const struct zygote_spec *spec, const struct git_place *git, struct chan_msg *m,
+	struct request *out, struct err *err) CHECKED;
+void request_fini(struct request *r);
+
+/* ---- zygote.c ---- */
+
+enum job_state { JOB_FREE, JOB_ASKED, JOB_RUNNING };
+
+struct zygote;
+
+struct job {
+	enum job_state state;
+	struct zygote *z;
+	struct request rq;
+	struct worker worker;
+	int64_t started_us;
+	enum job_end killed; /* why we killed it; 0: we did not */
+};
+
+struct zygote {
+	struct zygote_spec spec;
+	struct jails *jails;   /* NULL: the sandbox is off */
+	int monitor, asker;    /* channels; asker is -1 once it was dropped */
+	int exe;               /* the agent6 program, or -1 */
+	struct git_place git;
+	struct loop *loop;
+	struct chan_msg *msg;
+	struct job jobs[ZYGOTE_JOBS_MAX];
+	uint32_t last_job;     /* numbers only grow */
+	bool agent_up;
+	struct worker agent;
+	int status;            /* what we exit with */
+};
+
+const struct zygote_limit *zygote_limit_of(const struct zygote_spec *s, enum job_class class);
+
+/* ---- zygote_serve.c ---- */
+
+/* Serves until one of the channels ends. Everything it started is gone when it returns. */
+int zygote_serve(struct zygote *z, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "base/time.h"
+#include "fmt/pack.h"
+#include "sandbox/zygote_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#define CODE_TIMEOUT  124
+#define CODE_NOT_RUN  127
+#define CODE_STOPPED  137 /* 128 + SIGKILL */
+#define AGENT_FDS     5
+#define AGENT_GRACE_MS 1000
+
+static int64_t mono_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* ---- the two peers ---- */
+
+/* The monitor's channel blocks: it is trusted, and nothing may be lost there. */
+static int tell_monitor(struct zygote *z, enum wire_type type, struct buf *body, struct err *err)
+{
+	TRY(pack_ok(body, err));
+	return chan_send(z->monitor, type, buf_str(body), NULL, 0, err);
+}
+
+static int on_timeout(void *self, uint32_t events, struct err *err);
+
+static int on_agent_overdue(void *self, uint32_t events, struct err *err)
+{
+	struct zygote *z = self;
+
+	(void)events;
+	(void)err;
+	if (z->agent_up)
+		worker_kill(&z->agent);
+	return 0;
+}
+
+/* The asker is gone: its jobs die, and with them all reason to be here. An agent that has just closed its
+ * channel is about to end and gets a moment to say how; on_agent tells the monitor, then we end. */
+static int drop_asker(struct zygote *z, int64_t grace_ms, struct err *err)
+{
+	if (z->asker < 0)
+		return 0;
+	loop_unwatch(z->loop, z->asker);
+	base_close_fd(&z->asker);
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state == JOB_RUNNING) {
+			z->jobs[i].killed = JOB_STOPPED;
+			worker_kill(&z->jobs[i].worker);
+		}
+	if (z->agent_up && grace_ms > 0)
+		return loop_after(z->loop, grace_ms, on_agent_overdue, z, err);
+	if (z->agent_up)
+		worker_kill(&z->agent);
+	else
+		loop_quit(z->loop);
+	return 0;
+}
+
+/* The asker's channel does not block: who does not read its answers is dropped. */
+static int tell_asker(struct zygote *z, enum wire_type type, struct buf *body, const int *fds, size_t nfds,
+	struct err *err)
+{
+	if (z->asker < 0)
+		return 0;
+	if (pack_ok(body, ERR_DISCARD) == 0 && chan_send(z->asker, type, buf_str(body), fds, nfds, ERR_DISCARD) == 0)
+		return 0;
+	return drop_asker(z, 0, err);
+}
+
+static int tell_end(struct zygote *z, const struct request *rq, uint32_t code, enum job_end why, uint64_t wall_us,
+	struct str note, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(2048), up = BUF_MAX(64);
+
+	pack_u32(&b, rq->job);
+	pack_u32(&b, code);
+	pack_u8(&b, (uint8_t)why);
+	pack_u64(&b, wall_us);
+	pack_str(&b, str_head(note, utf8_head(note, 1024)));
+	TRY(tell_asker(z, WIRE_EXIT, &b, NULL, 0, err));
+	if (why == JOB_REFUSED)
+		return 0; /* the monitor never heard of it */
+	pack_u32(&up, rq->job);
+	pack_u8(&up, (uint8_t)rq->class);
+	pack_u32(&up, code);
+	pack_u8(&up, (uint8_t)why);
+	return tell_monitor(z, WIRE_JOB_END, &up, err);
+}
+
+/* ---- jobs ---- */
+
+static void free_job(struct job *j)
+{
+	request_fini(&j->rq);
+	*j = (struct job){ .state = JOB_FREE };
+}
+
+static int finish(struct job *j, uint32_t code, enum job_end why, struct str note, struct err *err)
+{
+	struct zygote *z = j->z;
+	uint64_t wall = j->started_us > 0 ? (uint64_t)(mono_us() - j->started_us) : 0;
+	int r = tell_end(z, &j->rq, code, why, wall, note, err);
+
+	loop_cancel(z->loop, on_timeout, j);
+	free_job(j);
+	return r;
+}
+
+/* The jail's first process passes a signal on as 128 + its number, as shells do. */
+static bool was_signal(const struct worker_end *end)
+{
+	return end->signal != 0 || (end->code > 128 && end->code < 128 + 32);
+}
+
+static int on_job(void *self, uint32_t events, struct err *err)
+{
+	struct job *j = self;
+	struct worker_end end;
+	enum job_end killed = j->killed;
+
+	(void)events;
+	loop_unwatch(j->z->loop, j->worker.pidfd);
+	TRY(worker_reap(&j->worker, &end, err));
+	/* A kill that came too late for a job that had ended changes nothing. */
+	if (killed != 0 && end.signal != SIGKILL)
+		killed = 0;
+	if (killed == JOB_TIMEOUT)
+		return finish(j, CODE_TIMEOUT, JOB_TIMEOUT, STR(""), err);
+	if (killed == JOB_STOPPED)
+		return finish(j, CODE_STOPPED, JOB_STOPPED, STR(""), err);
+	return finish(j, (uint32_t)end.code, was_signal(&end) ? JOB_SIGNALED : JOB_EXITED, STR(""), err);
+}
+
+static int on_timeout(void *self, uint32_t events, struct err *err)
+{
+	struct job *j = self;
+
+	(void)events;
+	(void)err;
+	j->killed = JOB_TIMEOUT;
+	worker_kill(&j->worker);
+	return 0;
+}
+
+struct pipes {
+	int out_r, out_w, err_r, err_w;
+};
+
+static void pipes_fini(struct pipes *p)
+{
+	base_close_fd(&p->out_r);
+	base_close_fd(&p->out_w);
+	base_close_fd(&p->err_r);
+	base_close_fd(&p->err_w);
+}
+
+static int pipes_open(struct pipes *p, struct err *err)
+{
+	int out[2], errs[2];
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "make a pipe");
+	p->out_r = out[0];
+	p->out_w = out[1];
+	if (pipe2(errs, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "make a pipe");
+	p->err_r = errs[0];
+	p->err_w = errs[1];
+	return 0;
+}
+
+static int tell_started(struct job *j, const struct pipes *p, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(8);
+	const int fds[] = { p->out_r, p->err_r };
+
+	pack_u32(&b, j->rq.job);
+	return tell_asker(j->z, WIRE_STARTED, &b, fds, 2, err);
+}
+
+static int start(struct job *j, struct err *err)
+{
+	CLEANUP(pipes_fini) struct pipes p = { -1, -1, -1, -1 };
+	struct zygote *z = j->z;
+	struct err why = { 0 };
+	int exec_errno = 0, r;
+
+	j->started_us = mono_us();
+	r = pipes_open(&p, &why);
+	struct work w = { .class = j->rq.class, .argv = j->rq.argv, .env = j->rq.env, .cwd = j->rq.cwd,
+		.in_fd = j->rq.in_fd, .out_fd = p.out_w, .err_fd = p.err_w,
+		.exe_fd = j->rq.own_program ? z->exe : -1, .memory_limit_mb = z->spec.policy.memory_limit_mb };
+
+	r = r < 0 ? r : worker_start(z->jails, &w, &j->worker, &exec_errno, &why);
+	if (r < 0)
+		return finish(j, 0, JOB_LOST, str_from(why.msg), err);
+	if (r > 0) {
+		char note[512];
+
+		snprintf(note, sizeof(note), "%.400s: %s", j->rq.argv[0], strerror(exec_errno));
+		return finish(j, CODE_NOT_RUN, JOB_UNRUNNABLE, str_from(note), err);
+	}
+	j->state = JOB_RUNNING;
+	base_close_fd(&j->rq.in_fd);
+	TRY(loop_watch(z->loop, j->worker.pidfd, EPOLLIN, on_job, j, err));
+	TRY(tell_started(j, &p, err));
+	return j->rq.timeout_ms > 0 ? loop_after(z->loop, j->rq.timeout_ms, on_timeout, j, err) : 0;
+}
+
+static int ask_monitor(struct job *j, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY);
+	auto_arena struct arena *tmp = arena_new();
+	size_t n = 0;
+
+	while (j->rq.argv[n])
+		n++;
+	struct str *argv = arena_array(tmp, n + 1, sizeof(*argv));
+
+	for (size_t i = 0; i < n; i++)
+		argv[i] = str_from(j->rq.argv[i]);
+	pack_u32(&b, j->rq.job);
+	pack_u8(&b, (uint8_t)j->rq.class);
+	pack_str(&b, str_from(j->rq.cwd));
+	pack_strs(&b, argv, n);
+	if (pack_ok(&b, ERR_DISCARD) < 0) /* an absolute directory made it outgrow a message */
+		return finish(j, 0, JOB_REFUSED, STR("the command is too long to be shown"), err);
+	j->state = JOB_ASKED;
+	return tell_monitor(j->z, WIRE_APPROVE, &b, err);
+}
+
+static struct job *job_find(struct zygote *z, uint32_t number)
+{
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state != JOB_FREE && z->jobs[i].rq.job == number)
+			return &z->jobs[i];
+	return NULL;
+}
+
+static struct job *job_free(struct zygote *z)
+{
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state == JOB_FREE)
+			return &z->jobs[i];
+	return NULL;
+}
+
+/* Ends a job whatever it is waiting for. One that ended already is no error: the word was on its way. */
+static int stop_job(struct zygote *z, uint32_t number, struct err *err)
+{
+	struct job *j = job_find(z, number);
+
+	if (!j)
+		return 0;
+	if (j->state == JOB_ASKED)
+		return finish(j, CODE_STOPPED, JOB_STOPPED, STR(""), err);
+	if (j->killed == 0)
+		j->killed = JOB_STOPPED;
+	worker_kill(&j->worker);
+	return 0;
+}
+
+/* ---- from the asker ---- */
+
+static int refuse(struct zygote *z, struct request *rq, const char *why, struct err *err)
+{
+	int r = tell_end(z, rq, 0, JOB_REFUSED, 0, str_from(why), err);
+
+	request_fini(rq);
+	return r;
+}
+
+/* Takes rq. Numbers that do not grow end the asker: a verdict must never meet another command. */
+static int accept_request(struct zygote *z, struct request *rq, struct err *err)
+{
+	const struct zygote_limit *l = zygote_limit_of(&z->spec, rq->class);
+	struct job *j = job_free(z);
+
+	if (!j)
+		return refuse(z, rq, "16 jobs are running already", err);
+	if (rq->own_program && z->exe < 0)
+		return refuse(z, rq, "this zygote has no agent6 program to run", err);
+	*j = (struct job){ .state = JOB_ASKED, .z = z, .rq = *rq };
+	*rq = (struct request){ .in_fd = -1 };
+	return l->ask ? ask_monitor(j, err) : start(j, err);
+}
+
+static int on_request(struct zygote *z, struct err *err)
+{
+	struct err why = { 0 };
+	struct request rq;
+	int r = z->msg->type == WIRE_GIT ? request_read_git(&z->spec, &z->git, z->msg, &rq, &why)
+					 : request_read_run(&z->spec, z->msg, &rq, &why);
+
+	if (r == -ERR_PROTOCOL || rq.job <= z->last_job) {
+		request_fini(&rq);
+		return drop_asker(z, 0, err);
+	}
+	z->last_job = rq.job;
+	return r < 0 ? refuse(z, &rq, why.msg, err) : accept_request(z, &rq, err);
+}
+
+static int on_kill(struct zygote *z, struct err *err)
+{
+	struct unpack u = unpack_from(z->msg->body);
+	uint32_t number = unpack_u32(&u);
+
+	return unpack_done(&u) ? stop_job(z, number, err) : drop_asker(z, 0, err);
+}
+
+static int on_asker(void *self, uint32_t events, struct err *err)
+{
+	struct zygote *z = self;
+	int r;
+
+	(void)events;
+	r = chan_recv(z->asker, z->msg, ERR_DISCARD);
+	if (r == -ERR_BUSY)
+		return 0;
+	if (r == -ERR_CLOSED)
+		return drop_asker(z, AGENT_GRACE_MS, err);
+	if (r < 0 ||
+		wire_check(LINK_ZYGOTE_AGENT, WIRE_UP, z->msg->type, z->msg->body.n, z->msg->nfds, ERR_DISCARD) < 0)
+		r = drop_asker(z, 0, err);
+	else
+		r = z->msg->type == WIRE_KILL ? on_kill(z, err) : on_request(z, err);
+	chan_msg_fini(z->msg);
+	return r;
+}
+
+/* ---- from the monitor ---- */
+
+static int on_verdict(struct zygote *z, struct err *err)
+{
+	struct unpack u = unpack_from(z->msg->body);
+	uint32_t number = unpack_u32(&u);
+	bool allowed = unpack_u8(&u) == 1;
+	struct str reason = unpack_str(&u);
+	struct job *j = job_find(z, number);
+
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_VERDICT does not decode");
+	if (!j || j->state != JOB_ASKED)
+		return 0; /* stopped meanwhile */
+	return allowed ? start(j, err) : finish(j, 0, JOB_DENIED, reason, err);
+}
+
+static int on_kill_job(struct zygote *z, struct err *err)
+{
+	struct unpack u = unpack_from(z->msg->body);
+	uint32_t number = unpack_u32(&u);
+
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_KILL_JOB does not decode");
+	return stop_job(z, number, err);
+}
+
+static int on_stop_all(struct zygote *z, struct err *err)
+{
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state != JOB_FREE)
+			TRY(stop_job(z, z->jobs[i].rq.job, err));
+	return 0;
+}
+
+static int on_agent(void *self, uint32_t events, struct err *err)
+{
+	struct zygote *z = self;
+	auto_buf struct buf b = BUF_MAX(16);
+	struct worker_end end;
+
+	(void)events;
+	loop_unwatch(z->loop, z->agent.pidfd);
+	TRY(worker_reap(&z->agent, &end, err));
+	z->agent_up = false;
+	pack_u32(&b, (uint32_t)end.code);
+	pack_u32(&b, (uint32_t)end.signal);
+	TRY(tell_monitor(z, WIRE_AGENT_EXIT, &b, err));
+	loop_quit(z->loop);
+	return 0;
+}
+
+static int agent_words(struct zygote *z, struct arena *mem, const char *const **out, struct err *err)
+{
+	struct unpack u = unpack_from(z->msg->body);
+	size_t n;
+	const struct str *list = unpack_strs(&u, mem, 64, &n);
+	const char **argv = arena_array(mem, n + 1, sizeof(*argv));
+
+	if (!unpack_done(&u) || n == 0)
+		return err_set(err, ERR_PROTOCOL, "WIRE_START_AGENT does not decode");
+	for (size_t i = 0; i < n; i++)
+		argv[i] = str_dup(mem, list[i]).p;
+	*out = argv;
+	return 0;
+}
+
+static int on_start_agent(struct zygote *z, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	static const char *const no_env[] = { NULL };
+	auto_buf struct buf b = BUF_MAX(16);
+	struct work w = { .class = JOB_AGENT, .env = no_env, .cwd = z->spec.policy.cwd, .in_fd = -1, .out_fd = -1,
+		.err_fd = -1, .fds = z->msg->fds, .nfds = AGENT_FDS, .exe_fd = z->exe };
+	int exec_errno = 0, r;
+
+	if (z->agent_up || z->exe < 0 || z->spec.kind != ZYGOTE_COMMAND)
+		return err_set(err, ERR_PROTOCOL, "no agent can be started here");
+	TRY(agent_words(z, tmp, &w.argv, err));
+	r = worker_start(z->jails, &w, &z->agent, &exec_errno, err);
+	TRY(r);
+	if (r > 0)
+		return err_sys(err, exec_errno, "execute the agent");
+	z->agent_up = true;
+	TRY(loop_watch(z->loop, z->agent.pidfd, EPOLLIN, on_agent, z, err));
+	return tell_monitor(z, WIRE_AGENT_UP, &b, err);
+}
+
+static const struct {
+	enum wire_type type;
+	int (*serve)(struct zygote *z, struct err *err);
+} orders[] = {
+	{ WIRE_START_AGENT, on_start_agent },
+	{ WIRE_VERDICT, on_verdict },
+	{ WIRE_KILL_JOB, on_kill_job },
+	{ WIRE_STOP_ALL, on_stop_all },
+};
+
+static int obey(struct zygote *z, struct err *err)
+{
+	TRY(wire_check(LINK_MONITOR_ZYGOTE, WIRE_DOWN, z->msg->type, z->msg->body.n, z->msg->nfds, err));
+	for (size_t i = 0; i < COUNT(orders); i++)
+		if (orders[i].type == z->msg->type)
+			return orders[i].serve(z, err);
+	return err_set(err, ERR_PROTOCOL, "%s comes too late", wire_name(z->msg->type));
+}
+
+static int on_monitor(void *self, uint32_t events, struct err *err)
+{
+	struct zygote *z = self;
+	int r;
+
+	(void)events;
+	TRY(chan_recv(z->monitor, z->msg, err)); /* its end is ours */
+	r = obey(z, err);
+	chan_msg_fini(z->msg);
+	return r;
+}
+
+/* ---- */
+
+static void kill_all(struct zygote *z)
+{
+	struct worker_end end;
+	int r = 0;
+
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++) {
+		struct job *j = &z->jobs[i];
+
+		if (j->state == JOB_RUNNING) {
+			worker_kill(&j->worker);
+			r |= worker_reap(&j->worker, &end, ERR_DISCARD);
+		}
+		if (j->state != JOB_FREE)
+			free_job(j);
+	}
+	if (z->agent_up) {
+		worker_kill(&z->agent);
+		r |= worker_reap(&z->agent, &end, ERR_DISCARD);
+	}
+	(void)r; /* we end, and as process 1 of a cell take with us what is left */
+}
+
+int zygote_serve(struct zygote *z, struct err *err)
+{
+	int r;
+
+	TRY(loop_open(&z->loop, err));
+	z->msg = mem_alloc(sizeof(*z->msg));
+	r = chan_nonblock(z->asker, err);
+	r = r < 0 ? r : loop_watch(z->loop, z->monitor, EPOLLIN, on_monitor, z, err);
+	r = r < 0 ? r : loop_watch(z->loop, z->asker, EPOLLIN, on_asker, z, err);
+	r = r < 0 ? r : loop_run(z->loop, err);
+	kill_all(z);
+	loop_close(z->loop);
+	free(z->msg);
+	return r;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "fmt/jsonr.h"
+#include "sandbox/zygote.h"
+
+#include <string.h>
+
+/* Two lines: what is ours, then the policy. */
+
+#define TIMEOUT_MS_MAX (10000000LL * 1000)
+
+static int encode_limits(const struct zygote_spec *s, struct buf *out, struct err *err)
+{
+	TRY(buf_addz(out, "\"limits\":[", err));
+	for (size_t i = 0; i < s->nlimits; i++)
+		TRY(buf_addf(out, err, "%s{\"class\":%d,\"timeout_ms\":%lld,\"ask\":%s}", i > 0 ? "," : "",
+			(int)s->limits[i].class, (long long)s->limits[i].timeout_ms,
+			s->limits[i].ask ? "true" : "false"));
+	return buf_addz(out, "]", err);
+}
+
+int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err *err)
+{
+	const struct {
+		const char *key, *value;
+	} texts[] = { { "git_dir", s->git_dir }, { "common_dir", s->common_dir }, { "run_id", s->run_id } };
+
+	BUG_IF(s->nlimits > COUNT(s->limits));
+	TRY(buf_addf(out, err, "{\"kind\":\"%s\",\"may_merge\":%s,", s->kind == ZYGOTE_GIT ? "git" : "command",
+		s->may_merge ? "true" : "false"));
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		TRY(buf_addf(out, err, "\"%s\":", texts[i].key));
+		TRY(jsonw_quoted(out, str_from(texts[i].value), err));
+		TRY(buf_addz(out, ",", err));
+	}
+	TRY(encode_limits(s, out, err));
+	TRY(buf_addz(out, "}\n", err));
+	return policy_encode(&s->policy, out, err);
+}
+
+static int decode_limit(struct jsonr *r, struct zygote_limit *l)
+{
+	int64_t class = 0;
+	struct str key;
+
+	TRY(jsonr_object(r));
+	while (jsonr_key(r, &key) > 0)
+		if (str_eqz(key, "class"))
+			TRY(jsonr_int(r, &class));
+		else if (str_eqz(key, "timeout_ms"))
+			TRY(jsonr_int(r, &l->timeout_ms));
+		else if (str_eqz(key, "ask"))
+			TRY(jsonr_bool(r, &l->ask));
+		else
+			return jsonr_fail(r, ERR_INVALID, "\"" STR_FMT "\" is not a field of a limit", STR_ARG(key));
+	if (r->failed)
+		return r->failed;
+	if (class < JOB_COMMAND || class > JOB_GIT)
+		return jsonr_fail(r, ERR_INVALID, "class must be %d to %d", JOB_COMMAND, JOB_GIT);
+	if (l->timeout_ms < 0 || l->timeout_ms > TIMEOUT_MS_MAX)
+		return jsonr_fail(r, ERR_INVALID, "timeout_ms must be 0 to %lld", TIMEOUT_MS_MAX);
+	l->class = (enum job_class)class;
+	return 0;
+}
+
+static int decode_limits(struct jsonr *r, struct zygote_spec *s)
+{
+	TRY(jsonr_array(r));
+	while (jsonr_item(r) > 0) {
+		if (s->nlimits >= COUNT(s->limits))
+			return jsonr_fail(r, ERR_LIMIT, "at most %zu limits", COUNT(s->limits));
+		TRY(decode_limit(r, &s->limits[s->nlimits++]));
+	}
+	return r->failed;
+}
+
+static int decode_kind(struct jsonr *r, enum zygote_kind *kind)
+{
+	struct str word;
+
+	TRY(jsonr_string(r, &word));
+	if (!str_eqz(word, "git") && !str_eqz(word, "command"))
+		return jsonr_fail(r, ERR_INVALID, "kind must be \"command\" or \"git\"");
+	*kind = str_eqz(word, "git") ? ZYGOTE_GIT : ZYGOTE_COMMAND;
+	return 0;
+}
+
+static int decode_text(struct jsonr *r, const char **to)
+{
+	struct str s;
+
+	TRY(jsonr_string(r, &s));
+	*to = s.p;
+	return 0;
+}
+
+static int decode_head(struct jsonr *r, struct zygote_spec *s)
+{
+	struct str key;
+
+	TRY(jsonr_object(r));
+	while (jsonr_key(r, &key) > 0)
+		if (str_eqz(key, "kind"))
+			TRY(decode_kind(r, &s->kind));
+		else if (str_eqz(key, "may_merge"))
+			TRY(jsonr_bool(r, &s->may_merge));
+		else if (str_eqz(key, "git_dir"))
+			TRY(decode_text(r, &s->git_dir));
+		else if (str_eqz(key, "common_dir"))
+			TRY(decode_text(r, &s->common_dir));
+		else if (str_eqz(key, "run_id"))
+			TRY(decode_text(r, &s->run_id));
+		else if (str_eqz(key, "limits"))
+			TRY(decode_limits(r, s));
+		else
+			return jsonr_fail(r, ERR_INVALID, "\"" STR_FMT "\" is not a field of a cell", STR_ARG(key));
+	return jsonr_end(r);
+}
+
+int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *out, struct err *err)
+{
+	struct jsonr *r = arena_alloc(mem, sizeof(*r));
+	struct zygote_spec s = { .git_dir = "", .common_dir = "", .run_id = "" };
+
+	jsonr_init(r, str_line(&text), POLICY_BYTES_MAX, mem, err);
+	if (decode_head(r, &s) < 0)
+		return err_wrap(err, "cell");
+	if (policy_decode(text, POLICY_CELL, mem, &s.policy, err) < 0)
+		return err_wrap(err, "cell policy");
+	if (s.kind == ZYGOTE_GIT && (s.git_dir[0] != '/' || s.common_dir[0] != '/'))
+		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths");
+	if ((s.kind == ZYGOTE_GIT) != s.policy.git_cell)
+		return err_set(err, ERR_INVALID, "cell: kind and git_cell disagree");
+	*out = s;
+	return 0;
+}
