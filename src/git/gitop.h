@@ -16,45 +16,57 @@
 
 #include "sandbox/zygote.h"
 
-/* X(op, words, stdin, rights, arguments)   what it prints
- * Words with a '%' take the next argument; kinds: s object name, z object name or zeros, S object name or
- * nothing (then the word before it goes too), v revision, r run id, b branch name, n number, w words of
- * several revisions (-p each), P paths after "--". "@index" runs on the run's own index, else on the person's. */
+/* X(op, value, who may ask, index, stdin, words)
+ * {x} stands for the next argument, checked by its kind:
+ *   s object name   z object name or zeros   v revision   r the run's id   b branch name   n number
+ *   p... parents, each after -p   P... paths after "--"   o revision or nothing, then the word goes away */
+#define GIT_OPS(X)                                                                                           \
+	/* porcelain v2 with branch, NUL separated; untracked files one by one */                            \
+	X(GIT_STATUS, 1, ANY, PERSON, 0,                                                                     \
+		"status --porcelain=v2 --branch -z --untracked-files=all --ignore-submodules=all --no-renames") \
+	/* names of settings that could name a program */                                                    \
+	X(GIT_DRIVERS, 2, ANY, PERSON, 0, "config --null --name-only --get-regexp ^filter\\.")                \
+	X(GIT_RESOLVE, 3, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{commit}")        \
+	X(GIT_TREE_OF, 4, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{tree}")          \
+	X(GIT_FILES, 5, ANY, PERSON, 0, "ls-files -z --cached --deduplicate")                                \
+	/* sha NUL author time NUL subject NUL, newest first */                                              \
+	X(GIT_LOG, 6, ANY, PERSON, 0,                                                                        \
+		"log -z --no-color --no-show-signature --no-mailmap --format=%H%x00%at%x00%s --max-count={n} {v} ^{o} --") \
+	X(GIT_DIFF, 7, ANY, PERSON, 0,                                                                       \
+		"diff --no-ext-diff --no-textconv --no-color --submodule=short --ignore-submodules=all {v} {v} -- {P}") \
+	X(GIT_DIFF_STAT, 8, ANY, PERSON, 0,                                                                  \
+		"diff --no-ext-diff --no-textconv --no-color --ignore-submodules=all --stat=100 {v} {v} -- {P}") \
+	X(GIT_DIFF_RAW, 9, ANY, PERSON, 0,                                                                   \
+		"diff-tree -r -z --raw --no-abbrev --no-renames --no-ext-diff --no-textconv {v} {v} --")     \
+	X(GIT_IS_ANCESTOR, 10, ANY, PERSON, 0, "merge-base --is-ancestor {v} {v}")                           \
+	/* tree NUL, then conflicting paths, each NUL; exit status 1 on conflicts */                         \
+	X(GIT_MERGE_TREE, 11, ANY, PERSON, 0, "merge-tree --write-tree -z --name-only --no-messages {v} {v}") \
+	/* the run's own index: set, compared with the disk (as GIT_STATUS), changed, written */             \
+	X(GIT_INDEX_RESET, 12, ANY, OWN, 0, "read-tree --reset {s}")                                         \
+	X(GIT_INDEX_EMPTY, 13, ANY, OWN, 0, "read-tree --empty")                                             \
+	X(GIT_INDEX_SCAN, 15, ANY, OWN, 0,                                                                   \
+		"status --porcelain=v2 -z --untracked-files=all --ignore-submodules=all --no-renames")       \
+	X(GIT_INDEX_ADD, 16, ANY, OWN, 1, "update-index -z --add --remove --replace --stdin")                \
+	X(GIT_INDEX_INFO, 17, ANY, OWN, 1, "update-index -z --add --replace --index-info")                   \
+	X(GIT_INDEX_TREE, 18, ANY, OWN, 0, "write-tree")                                                     \
+	X(GIT_COMMIT, 19, ANY, PERSON, 1, "commit-tree {s} {p} -F -")                                        \
+	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
+	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0, "update-ref --no-deref refs/heads/agent6/{r} {s} {z}")        \
+	X(GIT_DROP_BRANCH, 22, ANY, PERSON, 0, "update-ref --no-deref -d refs/heads/agent6/{r} {s}")         \
+	/* what a person asked for, on the person's branches */                                              \
+	X(GIT_MOVE_BRANCH, 40, MERGE, PERSON, 0, "update-ref --no-deref refs/heads/{b} {s} {z}")             \
+	/* brings the person's index and files from one tree to another, or fails and changes nothing */     \
+	X(GIT_CARRY, 43, MERGE, PERSON, 0, "read-tree -m -u --no-recurse-submodules {s} {s}")                \
+	X(GIT_WORKTREES, 44, MERGE, PERSON, 0, "worktree list --porcelain -z")
+
 enum git_op {
-	GIT_STATUS = 1,    /* -                     porcelain v2, NUL separated, with branch; untracked files one by one */
-	GIT_DRIVERS,       /* -                     names of filter and merge settings in the repository's config */
-	GIT_RESOLVE,       /* rev                   its commit */
-	GIT_TREE_OF,       /* rev                   its tree */
-	GIT_FILES,         /* -                     tracked files, NUL separated */
-	GIT_LOG,           /* number, to [, from]   sha NUL author time NUL subject NUL, newest first */
-	GIT_DIFF,          /* from, to, paths...    a patch */
-	GIT_DIFF_STAT,     /* from, to, paths...    --stat */
-	GIT_DIFF_NUMSTAT,  /* from, to, paths...    added, deleted, path; NUL separated */
-	GIT_DIFF_RAW,      /* from, to              raw, NUL separated, no renames */
-	GIT_IS_ANCESTOR,   /* rev, rev              exit status */
-	GIT_MERGE_TREE,    /* ours, theirs          tree, NUL, conflicting paths */
-	GIT_REFS,          /* -                     every ref of runs: "name sha\n" */
-	GIT_INDEX_RESET,   /* tree or commit        the run's own index becomes that tree */
-	GIT_INDEX_EMPTY,   /* -                     ... becomes empty */
-	GIT_INDEX_SCAN,    /* -                     what differs from it on disk, and what is not in it */
-	GIT_INDEX_ADD,     /* stdin: paths, NUL     takes them in as they are on disk, or out when gone */
-	GIT_INDEX_INFO,    /* stdin: index lines    sets entries */
-	GIT_INDEX_TREE,    /* -                     its tree */
-	GIT_COMMIT,        /* tree, parents...; stdin: message     the commit */
-	GIT_STEP_REF,      /* run id, new, old or zeros            moves refs/agent6/<id>/head if it is at old */
-	GIT_STEP_BRANCH,   /* run id, new, old or zeros            the same for the branch agent6/<id> */
-	GIT_DROP_REFS,     /* run id, old                          removes the branch agent6/<id> if it is at old */
-	/* host only */
-	GIT_MOVE_BRANCH,   /* branch, new, old      moves the person's branch if it is at old */
-	GIT_STAGED,        /* commit                paths whose entry in the person's index differs from it */
-	GIT_UNSTAGED,      /* -                     paths that differ on disk from the person's index */
-	GIT_CARRY,         /* from, to              brings the person's index and files from one tree to another */
-	GIT_WORKTREES,     /* -                     porcelain list, NUL separated */
-	GIT_OP_END
+#define X(op, value, who, index, in, words) op = (value),
+	GIT_OPS(X)
+#undef X
 };
 
-/* Every operation also takes, after its own arguments, "driver:NAME" words: content filters and merge drivers
- * of the repository by that name are switched off for this command. */
+/* Every operation also takes, before its own arguments, "driver:NAME" words: the content filter of the
+ * repository by that name is switched off for this command. */
 #define GIT_DRIVER_PREFIX "driver:"
 #define GIT_DRIVERS_MAX   64
 

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "git/discover.h"
+#include "base/buf.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define POINTER_MAX 8192
+#define CONFIG_MAX  (1 << 20)
+
+/* The canonical path, in the arena; NULL when it does not exist. */
+static const char *canonical(const char *path, struct arena *mem)
+{
+	autofree char *real = realpath(path, NULL);
+
+	return real ? str_dup(mem, str_from(real)).p : NULL;
+}
+
+static const char *below(const char *dir, const char *name, struct arena *mem)
+{
+	return str_printf(mem, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, name).p;
+}
+
+static const char *from_dir(const char *dir, struct str path, struct arena *mem)
+{
+	if (path.n > 0 && path.p[0] == '/')
+		return str_dup(mem, path).p;
+	return str_printf(mem, "%s/" STR_FMT, dir, STR_ARG(path)).p;
+}
+
+static bool exists(const char *path, mode_t type)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && (type == 0 || (st.st_mode & S_IFMT) == type);
+}
+
+/* One line of text after a prefix, as git writes it into gitfiles, commondir and gitdir. 0 when absent. */
+static int read_pointer(const char *path, const char *prefix, struct arena *mem, struct str *out, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(POINTER_MAX);
+	struct str s;
+	int r = file_read(AT_FDCWD, path, &b, err);
+
+	if (r == -ERR_NOENT)
+		return 0;
+	TRY(r);
+	s = str_trim(str_trim_prefix(buf_str(&b), str_from(prefix)));
+	if (!str_starts(buf_str(&b), str_from(prefix)) || s.n == 0 || memchr(s.p, '\n', s.n) || memchr(s.p, '\0', s.n))
+		return err_set(err, ERR_INVALID, "%s holds no line \"%sPATH\"", path, prefix);
+	*out = str_dup(mem, s);
+	return 1;
+}
+
+static int find_common(const char *git_dir, struct arena *mem, const char **out, struct err *err)
+{
+	const char *file = below(git_dir, "commondir", mem);
+	struct str where;
+	int r = read_pointer(file, "", mem, &where, err);
+
+	TRY(r);
+	*out = r == 0 ? git_dir : canonical(from_dir(git_dir, where, mem), mem);
+	return *out ? 0 : err_set(err, ERR_INVALID, "%s names a directory that is not there", file);
+}
+
+/* What git itself asks of a directory before it believes in it. */
+static bool is_git_dir(const char *dir, const char *common, struct arena *mem)
+{
+	struct stat st;
+
+	return lstat(below(dir, "HEAD", mem), &st) == 0 && exists(below(common, "objects", mem), S_IFDIR) &&
+		exists(below(common, "refs", mem), S_IFDIR);
+}
+
+/* core.worktree of the repository's own configuration, wherever in the file: a submodule's has it. */
+static bool config_names(const char *git_dir, const char *top, struct arena *mem)
+{
+	auto_buf struct buf b = BUF_MAX(CONFIG_MAX);
+	struct str rest;
+
+	if (file_read(AT_FDCWD, below(git_dir, "config", mem), &b, ERR_DISCARD) < 0)
+		return false;
+	rest = buf_str(&b);
+	while (rest.n > 0) {
+		struct str value = str_trim(str_line(&rest)), key = str_trim(str_cut(&value, '='));
+		const char *named;
+
+		value = str_trim(value);
+		if (!str_eqz(key, "worktree") || value.n == 0 || memchr(value.p, '\0', value.n))
+			continue;
+		named = canonical(from_dir(git_dir, value, mem), mem);
+		if (named && strcmp(named, top) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A .git that leads elsewhere could name any repository of this person. The one it names must say the same. */
+static int check_points_back(const struct discovered *d, struct arena *mem, struct err *err)
+{
+	struct str where;
+	const char *named = NULL;
+	int r = read_pointer(below(d->git_dir, "gitdir", mem), "", mem, &where, err);
+
+	TRY(r);
+	if (r > 0)
+		named = canonical(from_dir(d->git_dir, str_trim_suffix(where, STR("/.git")), mem), mem);
+	if ((named && strcmp(named, d->top) == 0) || config_names(d->git_dir, d->top, mem))
+		return 0;
+	err_set(err, ERR_INVALID, "%s leads to %s, which is not the repository of this work tree", d->dot_git, d->git_dir);
+	err_hint(err, "if it is: git -C %s config core.worktree %s", d->top, d->top);
+	return -ERR_INVALID;
+}
+
+/* 1: a repository, 0: nothing here. */
+static int look_at(const char *dir, struct arena *mem, struct discovered *d, struct err *err)
+{
+	struct str where;
+	struct stat st;
+
+	*d = (struct discovered){ .top = dir, .dot_git = below(dir, ".git", mem) };
+	if (lstat(d->dot_git, &st) < 0)
+		return 0;
+	d->is_link = S_ISLNK(st.st_mode);
+	d->is_file = exists(d->dot_git, S_IFREG);
+	d->git_dir = canonical(d->dot_git, mem);
+	if (d->is_file) {
+		const char *file = d->git_dir;
+
+		TRY(read_pointer(file, "gitdir: ", mem, &where, err));
+		d->git_dir = canonical(from_dir(dir, where, mem), mem);
+		if (!d->git_dir)
+			return err_set(err, ERR_INVALID, "%s leads to " STR_FMT ", which is not there", file, STR_ARG(where));
+	}
+	if (!d->git_dir || !exists(d->git_dir, S_IFDIR))
+		return err_set(err, ERR_INVALID, "%s is neither a directory nor a file that names one", d->dot_git);
+	TRY(find_common(d->git_dir, mem, &d->common_dir, err));
+	if (!is_git_dir(d->git_dir, d->common_dir, mem))
+		return d->is_file ? err_set(err, ERR_INVALID, "%s leads to %s, which is no repository", d->dot_git,
+					    d->git_dir)
+				  : 0; /* git looks further up then, and so do we */
+	if (d->is_link || d->is_file)
+		TRY(check_points_back(d, mem, err));
+	return 1;
+}
+
+int discover_repo(const char *from, struct arena *mem, struct discovered *out, struct err *err)
+{
+	const char *dir = canonical(from, mem);
+	struct discovered d;
+
+	if (!dir)
+		return err_sys(err, errno, "%s", from);
+	for (;;) {
+		int r = look_at(dir, mem, &d, err);
+
+		TRY(r);
+		if (r > 0)
+			break;
+		if (strcmp(dir, "/") == 0)
+			return err_set(err, ERR_NOENT, "%s is not in a git repository", from);
+		struct str up = str_head(str_from(dir), str_rfind(str_from(dir), '/'));
+
+		dir = up.n == 0 ? "/" : str_dup(mem, up).p;
+	}
+	*out = d;
+	return 0;
+}

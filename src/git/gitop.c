@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "git/gitop.h"
+
+#include <string.h>
+
+enum who { ANY, MERGE };
+enum index { PERSON, OWN };
+
+struct row {
+	enum git_op op;
+	enum who who;
+	enum index index;
+	bool in;
+	const char *name, *words;
+};
+
+static const struct row rows[] = {
+#define X(op, value, who, index, in, words) { op, who, index, in, #op, words },
+	GIT_OPS(X)
+#undef X
+};
+
+/* Whatever a repository's own configuration says, these say otherwise. */
+static const char *const settings[] = {
+	"core.fsmonitor=false", "core.hooksPath=/dev/null", "core.untrackedCache=false", "core.splitIndex=false",
+	"core.attributesFile=/dev/null", "core.safecrlf=false", "core.pager=cat", "core.editor=false",
+	"core.askPass=false", "core.sshCommand=false", "core.alternateRefsCommand=false", "credential.helper=",
+	"commit.gpgSign=false", "tag.gpgSign=false", "gpg.program=false", "log.showSignature=false",
+	"diff.external=", "diff.orderFile=/dev/null", "diff.noprefix=false", "diff.mnemonicPrefix=false",
+	"diff.ignoreSubmodules=all", "submodule.recurse=false", "protocol.allow=never", "color.ui=false",
+	"i18n.commitEncoding=UTF-8", "gc.auto=0", "maintenance.auto=false", "core.quotePath=false",
+};
+
+/* Where owners look different in the cell, an index compares times and sizes only. */
+static const char *const mapped[] = { "core.checkStat=minimal", "core.trustctime=false" };
+
+static const char *const fixed_env[] = {
+	"PATH=/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+	"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_LITERAL_PATHSPECS=1",
+	"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_EDITOR=false", "GIT_ASKPASS=false",
+	"GIT_SSH_COMMAND=false", "GIT_PAGER=cat",
+};
+
+static const struct row *row_of(unsigned op)
+{
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if ((unsigned)rows[i].op == op)
+			return &rows[i];
+	return NULL;
+}
+
+static bool all_of(struct str s, const char *set)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!memchr(set, s.p[i], strlen(set)))
+			return false;
+	return true;
+}
+
+bool git_sha_ok(struct str s)
+{
+	return (s.n == 40 || s.n == 64) && all_of(s, "0123456789abcdef");
+}
+
+static bool zeros_ok(struct str s)
+{
+	return (s.n == 40 || s.n == 64) && all_of(s, "0");
+}
+
+bool git_run_id_ok(struct str s)
+{
+	return s.n > 0 && s.n <= 64 && s.p[0] != '-' &&
+		all_of(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+}
+
+static bool component_ok(struct str c)
+{
+	return c.n > 0 && c.p[0] != '.' && !str_ends(c, STR(".lock"));
+}
+
+/* git-check-ref-format(1), rules 1 to 10, and no leading '-'. */
+bool git_branch_ok(struct str s)
+{
+	struct str rest = s;
+
+	if (s.n == 0 || s.n > 200 || s.p[0] == '-' || s.p[s.n - 1] == '/' || s.p[s.n - 1] == '.' ||
+		str_eqz(s, "@") || str_eqz(s, "HEAD"))
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] <= ' ' || memchr("\177~^:?*[\\", s.p[i], 8))
+			return false;
+	if (str_find(s, STR("..")) < s.n || str_find(s, STR("@{")) < s.n)
+		return false;
+	while (rest.n > 0)
+		if (!component_ok(str_cut(&rest, '/')))
+			return false;
+	return true;
+}
+
+static bool rev_ok(struct str s)
+{
+	struct str tail = str_trim_prefix(s, STR("refs/heads/"));
+
+	if (tail.n < s.n)
+		return git_branch_ok(tail);
+	tail = str_trim_prefix(s, STR("refs/agent6/"));
+	if (tail.n < s.n)
+		return str_ends(tail, STR("/head")) && git_run_id_ok(str_head(tail, tail.n - 5));
+	return str_eqz(s, "HEAD") || git_sha_ok(s);
+}
+
+static bool number_ok(struct str s)
+{
+	return s.n > 0 && s.n <= 7 && all_of(s, "0123456789");
+}
+
+static bool path_ok(struct str s)
+{
+	struct str rest = s;
+
+	if (s.n == 0 || s.p[0] == '/' || memchr(s.p, '\0', s.n))
+		return false;
+	while (rest.n > 0)
+		if (str_eqz(str_cut(&rest, '/'), ".."))
+			return false;
+	return true;
+}
+
+static bool driver_ok(struct str s)
+{
+	return s.n > 0 && s.n <= 128 &&
+		all_of(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
+}
+
+static const struct kind {
+	char letter;
+	bool (*ok)(struct str s);
+	const char *must;
+} kinds[] = {
+	{ 's', git_sha_ok, "an object name" },
+	{ 'z', git_sha_ok, "an object name or zeros" },
+	{ 'v', rev_ok, "an object name, HEAD, refs/heads/NAME or refs/agent6/ID/head" },
+	{ 'o', rev_ok, "an object name, HEAD, refs/heads/NAME or refs/agent6/ID/head" },
+	{ 'r', git_run_id_ok, "the run's id" },
+	{ 'b', git_branch_ok, "a branch name" },
+	{ 'n', number_ok, "a number" },
+	{ 'p', git_sha_ok, "an object name" },
+	{ 'P', path_ok, "a path below the work tree" },
+};
+
+struct build {
+	const struct zygote_git_request *rq;
+	const struct row *row;
+	struct arena *mem;
+	const char **words;
+	size_t n, room;
+	size_t next; /* argument */
+	struct err *err;
+};
+
+static void push(struct build *b, const char *w)
+{
+	BUG_IF(b->n + 1 >= b->room);
+	b->words[b->n++] = w;
+}
+
+static const struct kind *kind_of(char letter)
+{
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (kinds[i].letter == letter)
+			return &kinds[i];
+	return NULL;
+}
+
+static int check_arg(struct build *b, const struct kind *k, struct str a)
+{
+	if (!k->ok(a) && !(k->letter == 'z' && zeros_ok(a)))
+		return err_set(b->err, ERR_INVALID, "%s: argument %zu is not %s", b->row->name, b->next, k->must);
+	if (k->letter == 'r' && !str_eqz(a, b->rq->run_id ? b->rq->run_id : ""))
+		return err_set(b->err, ERR_DENIED, "%s: the refs of another run stay as they are", b->row->name);
+	return 0;
+}
+
+static int next_arg(struct build *b, const struct kind *k, struct str *out)
+{
+	if (b->next >= b->rq->nargs)
+		return err_set(b->err, ERR_INVALID, "%s: argument %zu is missing: %s", b->row->name, b->next + 1, k->must);
+	*out = b->rq->args[b->next++];
+	return check_arg(b, k, *out);
+}
+
+/* One word of the template with its placeholder, if it has one. */
+static int add_word(struct build *b, struct str word)
+{
+	size_t at = str_find(word, STR("{"));
+	const struct kind *k = at + 2 < word.n && word.p[at + 2] == '}' ? kind_of(word.p[at + 1]) : NULL;
+	struct str a;
+
+	if (!k) {
+		push(b, str_dupz(b->mem, word));
+		return 0;
+	}
+	if (k->letter == 'o' && b->next >= b->rq->nargs)
+		return 0;
+	while (strchr("pP", k->letter) && b->next < b->rq->nargs) {
+		TRY(next_arg(b, k, &a));
+		if (k->letter == 'p')
+			push(b, "-p");
+		push(b, str_dupz(b->mem, a));
+	}
+	if (strchr("pP", k->letter))
+		return 0;
+	TRY(next_arg(b, k, &a));
+	push(b, str_printf(b->mem, STR_FMT STR_FMT STR_FMT, STR_ARG(str_head(word, at)), STR_ARG(a),
+			STR_ARG(str_skip(word, at + 3))).p);
+	return 0;
+}
+
+static int add_drivers(struct build *b)
+{
+	static const char *const keys[] = { "clean=", "smudge=", "process=", "required=false" };
+	const struct zygote_git_request *rq = b->rq;
+
+	for (; b->next < rq->nargs && str_starts(rq->args[b->next], STR(GIT_DRIVER_PREFIX)); b->next++) {
+		struct str name = str_trim_prefix(rq->args[b->next], STR(GIT_DRIVER_PREFIX));
+
+		if (!driver_ok(name) || b->next >= GIT_DRIVERS_MAX)
+			return err_set(b->err, ERR_INVALID, "%s: argument %zu is not the name of one of at most %d drivers",
+				b->row->name, b->next + 1, GIT_DRIVERS_MAX);
+		for (size_t k = 0; k < COUNT(keys); k++) {
+			push(b, "-c");
+			push(b, str_printf(b->mem, "filter." STR_FMT ".%s", STR_ARG(name), keys[k]).p);
+		}
+	}
+	return 0;
+}
+
+static const char *const *make_env(const struct build *b)
+{
+	const struct zygote_git_request *rq = b->rq;
+	const char **env = arena_array(b->mem, COUNT(fixed_env) + 5, sizeof(*env));
+	size_t n = 0;
+
+	for (; n < COUNT(fixed_env); n++)
+		env[n] = fixed_env[n];
+	env[n++] = str_printf(b->mem, "GIT_DIR=%s", rq->git_dir).p;
+	env[n++] = str_printf(b->mem, "GIT_WORK_TREE=%s", rq->work_tree).p;
+	if (strcmp(rq->git_dir, rq->common_dir) != 0)
+		env[n++] = str_printf(b->mem, "GIT_COMMON_DIR=%s", rq->common_dir).p;
+	/* Our own index keeps what a scan learnt; the person's is only read. */
+	env[n++] = b->row->index == OWN ? str_printf(b->mem, "GIT_INDEX_FILE=%s", rq->index).p
+					: "GIT_OPTIONAL_LOCKS=0";
+	return env;
+}
+
+static int check_request(const struct zygote_git_request *rq, const struct row *row, struct err *err)
+{
+	if (!row)
+		return err_set(err, ERR_INVALID, "git operation %u is unknown", (unsigned)rq->op);
+	if (row->who == MERGE && !rq->may_merge)
+		return err_set(err, ERR_DENIED, "%s is not allowed here", row->name);
+	if (rq->has_stdin && !row->in)
+		return err_set(err, ERR_INVALID, "%s takes no input", row->name);
+	for (size_t i = 0; i < rq->nargs; i++)
+		if (memchr(rq->args[i].p ? rq->args[i].p : "", '\0', rq->args[i].n))
+			return err_set(err, ERR_INVALID, "%s: argument %zu holds a NUL byte", row->name, i + 1);
+	return 0;
+}
+
+int gitop_words(const struct zygote_git_request *rq, struct arena *mem, struct zygote_words *out, struct err *err)
+{
+	const struct row *row = row_of(rq->op);
+	struct build b = { .rq = rq, .row = row, .mem = mem, .err = err };
+
+	TRY(check_request(rq, row, err));
+	b.room = 64 + 2 * COUNT(settings) + 10 * rq->nargs;
+	b.words = arena_array(mem, b.room, sizeof(*b.words));
+	push(&b, "git");
+	push(&b, "--no-pager");
+	for (size_t i = 0; i < COUNT(settings); i++) {
+		push(&b, "-c");
+		push(&b, settings[i]);
+	}
+	for (size_t i = 0; i < COUNT(mapped) && rq->mapped_ids; i++) {
+		push(&b, "-c");
+		push(&b, mapped[i]);
+	}
+	TRY(add_drivers(&b));
+	for (struct str rest = str_from(row->words); rest.n > 0;)
+		TRY(add_word(&b, str_cut(&rest, ' ')));
+	if (b.next < rq->nargs)
+		return err_set(err, ERR_INVALID, "%s: argument %zu is one too many", row->name, b.next + 1);
+	*out = (struct zygote_words){ b.words, make_env(&b) };
+	return 0;
+}
+
+const char *gitop_name(enum git_op op)
+{
+	const struct row *r = row_of(op);
+
+	return r ? r->name : "?";
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "git/repo_priv.h"
+
+#include <string.h>
+
+#define ARGS_MAX (GIT_DRIVERS_MAX + 4096)
+
+static const char no_tree_sha1[] = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+static const char no_tree_sha256[] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
+static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+
+struct str repo_no_tree(struct str like)
+{
+	return str_from(like.n == 64 ? no_tree_sha256 : no_tree_sha1);
+}
+
+struct str repo_zeros(struct str like)
+{
+	return str_head(str_from(zeros), like.n);
+}
+
+void repo_keep_sha(char to[SHA_SPACE], struct str sha)
+{
+	BUG_IF(sha.n >= SHA_SPACE);
+	memcpy(to, sha.n > 0 ? sha.p : "", sha.n);
+	to[sha.n] = '\0';
+}
+
+struct str_list names_take(struct name_list *l, struct arena *mem)
+{
+	struct str_list out = { arena_array(mem, l->n + 1, sizeof(struct str)), l->n };
+
+	if (l->n > 0)
+		memcpy(out.p, l->p, l->n * sizeof(struct str));
+	vec_fini(l);
+	return out;
+}
+
+int repo_run(struct repo *r, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
+	struct git_result *out, struct err *err)
+{
+	size_t drivers = r->drivers.n;
+	struct str *all;
+
+	if (n > ARGS_MAX - drivers)
+		return err_set(err, ERR_LIMIT, "%s: more than %d arguments", gitop_name(op), ARGS_MAX);
+	all = arena_array(mem, drivers + n + 1, sizeof(*all));
+	if (drivers > 0)
+		memcpy(all, r->drivers.p, drivers * sizeof(*all));
+	if (n > 0)
+		memcpy(all + drivers, args, n * sizeof(*all));
+	return r->host->run(r->host->self, op, all, drivers + n, in, mem, out, err);
+}
+
+/* The line that says what went wrong: the first "fatal: " or "error: ", else the first one. */
+static struct str complaint(struct str errs)
+{
+	static const char *const marks[] = { "fatal: ", "error: " };
+	struct str first = STR("");
+
+	while (errs.n > 0) {
+		struct str line = str_trim(str_line(&errs));
+
+		for (size_t i = 0; i < COUNT(marks); i++)
+			if (str_starts(line, str_from(marks[i])))
+				return str_skip(line, strlen(marks[i]));
+		if (first.n == 0)
+			first = line;
+	}
+	return first;
+}
+
+int repo_failed(const struct git_result *res, const char *doing, struct err *err)
+{
+	struct str why = complaint(res->errs);
+
+	if (why.n == 0)
+		return err_set(err, ERR_REMOTE, "%s: git ended with status %d", doing, res->code);
+	return err_set(err, ERR_REMOTE, "%s: " STR_FMT, doing, STR_ARG(why));
+}
+
+int repo_must(struct repo *r, const char *doing, enum git_op op, const struct str *args, size_t n, struct str in,
+	struct arena *mem, struct git_result *out, struct err *err)
+{
+	if (repo_run(r, op, args, n, in, mem, out, err) < 0)
+		return err_wrap(err, "%s", doing);
+	return out->code == 0 ? 0 : repo_failed(out, doing, err);
+}
+
+int repo_sha(struct repo *r, const char *doing, enum git_op op, const struct str *args, size_t n, struct str in,
+	struct arena *mem, struct str *sha, struct err *err)
+{
+	struct git_result res;
+	struct str got;
+
+	TRY(repo_must(r, doing, op, args, n, in, mem, &res, err));
+	got = str_trim(res.out);
+	if (!git_sha_ok(got))
+		return err_set(err, ERR_REMOTE, "%s: git printed no object name", doing);
+	*sha = got;
+	return 0;
+}
+
+/* "filter.NAME.clean" and the like, NUL separated: each name once. A name that cannot be said is left: its
+ * program cannot run in the cell either. */
+static int load_drivers(struct repo *r, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	struct git_result res;
+	struct name_list names = { 0 };
+
+	TRY(repo_run(r, GIT_DRIVERS, NULL, 0, STR(""), tmp, &res, err));
+	if (res.code > 1) /* 1: there are none */
+		return repo_failed(&res, "read the repository's configuration", err);
+	for (struct str rest = res.out; rest.n > 0 && names.n < GIT_DRIVERS_MAX;) {
+		struct str key = str_skip(str_cut(&rest, '\0'), strlen("filter."));
+		struct str name = str_head(key, str_rfind(key, '.'));
+		struct str word = str_printf(r->mem, GIT_DRIVER_PREFIX STR_FMT, STR_ARG(name));
+		bool seen = name.n == 0 || name.n > 128;
+
+		for (size_t i = 0; i < name.n && !seen; i++)
+			seen = !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", name.p[i]);
+		for (size_t i = 0; i < names.n && !seen; i++)
+			seen = str_eq(names.p[i], word);
+		if (!seen)
+			*vec_new(&names) = word;
+	}
+	r->drivers = names_take(&names, r->mem);
+	return 0;
+}
+
+int repo_open(const struct git_host *host, int workspace_fd, struct str run_id, struct repo **out, struct err *err)
+{
+	struct repo *r = mem_alloc(sizeof(*r));
+
+	*r = (struct repo){ .host = host, .workspace_fd = workspace_fd, .mem = arena_new() };
+	r->run_id = str_dup(r->mem, run_id);
+	int got = load_drivers(r, err);
+
+	if (got < 0) {
+		repo_close(r);
+		return got;
+	}
+	*out = r;
+	return 0;
+}
+
+void repo_close(struct repo *r)
+{
+	if (!r)
+		return;
+	arena_free(r->mem);
+	free(r);
+}
+
+static void read_header(struct str line, struct repo_head *head)
+{
+	struct str oid = str_trim_prefix(line, STR("# branch.oid "));
+	struct str name = str_trim_prefix(line, STR("# branch.head "));
+
+	if (oid.n < line.n) {
+		head->unborn = !git_sha_ok(oid);
+		head->sha = head->unborn ? STR("") : oid;
+	}
+	if (name.n < line.n)
+		head->branch = str_eqz(name, "(detached)") ? STR("") : name;
+}
+
+bool status_next(struct str *rest, struct status_entry *e, struct repo_head *head)
+{
+	while (rest->n > 0) {
+		struct str line = str_cut(rest, '\0');
+		struct str name = line;
+		int spaces = line.n == 0 ? 0 : line.p[0] == '1' ? 8 : line.p[0] == 'u' ? 10 : 1;
+
+		if (line.n > 0 && line.p[0] == '#')
+			read_header(line, head);
+		if (line.n < 3 || line.p[0] == '#' || !strchr("1u?", line.p[0]))
+			continue;
+		for (int i = 0; i < spaces; i++)
+			str_cut(&name, ' ');
+		*e = (struct status_entry){ line.p[0], line.p[2], line.n > 3 ? line.p[3] : ' ', name };
+		return true;
+	}
+	return false;
+}
+
+int repo_status(struct repo *r, struct arena *mem, struct repo_status *out, struct err *err)
+{
+	struct repo_status st = { .head = { .unborn = true } };
+	struct name_list dirty = { 0 }, untracked = { 0 };
+	struct status_entry e;
+	struct git_result res;
+
+	TRY(repo_must(r, "read the state of the repository", GIT_STATUS, NULL, 0, STR(""), mem, &res, err));
+	for (struct str rest = res.out; status_next(&rest, &e, &st.head);) {
+		if (e.kind == '?')
+			*vec_new(&untracked) = e.name;
+		else
+			*vec_new(&dirty) = e.name;
+		st.unmerged |= e.kind == 'u';
+	}
+	st.dirty = names_take(&dirty, mem);
+	st.untracked = names_take(&untracked, mem);
+	*out = st;
+	return 0;
+}
+
+int repo_head(struct repo *r, struct arena *mem, struct repo_head *out, struct err *err)
+{
+	struct repo_status st;
+
+	TRY(repo_status(r, mem, &st, err));
+	*out = st.head;
+	return 0;
+}
+
+int repo_files(struct repo *r, size_t max, struct arena *mem, struct str_list *out, size_t *total, struct err *err)
+{
+	struct name_list names = { 0 };
+	struct git_result res;
+	size_t n = 0;
+
+	TRY(repo_must(r, "list the files of the repository", GIT_FILES, NULL, 0, STR(""), mem, &res, err));
+	for (struct str rest = res.out; rest.n > 0; n++) {
+		struct str name = str_cut(&rest, '\0');
+
+		if (n < max)
+			*vec_new(&names) = name;
+	}
+	*out = names_take(&names, mem);
+	*total = n;
+	return 0;
+}
+
+int repo_commits(struct repo *r, struct str from, struct str to, size_t max, struct arena *mem,
+	struct repo_commit **out, size_t *n, struct err *err)
+{
+	const struct str args[] = { str_printf(mem, "%zu", max < 9999999 ? max : 9999999), to, from };
+	struct {
+		VEC(struct repo_commit);
+	} list = { 0 };
+	struct git_result res;
+
+	TRY(repo_must(r, "list commits", GIT_LOG, args, from.n > 0 ? 3 : 2, STR(""), mem, &res, err));
+	for (struct str rest = res.out; rest.n > 0;) {
+		struct repo_commit c = { .sha = str_cut(&rest, '\0') };
+
+		if (str_to_i64(str_cut(&rest, '\0'), &c.time_s, ERR_DISCARD) < 0 || !git_sha_ok(c.sha))
+			break;
+		c.subject = str_cut(&rest, '\0');
+		*vec_new(&list) = c;
+	}
+	*n = list.n;
+	*out = arena_array(mem, list.n + 1, sizeof(**out));
+	if (list.n > 0)
+		memcpy(*out, list.p, list.n * sizeof(**out));
+	vec_fini(&list);
+	return 0;
+}
+
+int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str *sha, struct err *err)
+{
+	struct git_result res;
+	struct str got;
+
+	TRY(repo_run(r, GIT_RESOLVE, &rev, 1, STR(""), mem, &res, err));
+	got = str_trim(res.out);
+	if (res.code != 0 || !git_sha_ok(got))
+		return 0;
+	*sha = got;
+	return 1;
+}
+
+int repo_branch_exists(struct repo *r, struct str name, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	struct str sha;
+
+	if (!git_branch_ok(name))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a branch name", STR_ARG(name));
+	return repo_read_ref(r, str_printf(tmp, "refs/heads/" STR_FMT, STR_ARG(name)), tmp, &sha, err);
+}
+
+int repo_is_ancestor(struct repo *r, struct str a, struct str b, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	const struct str args[] = { a, b };
+	struct git_result res;
+
+	TRY(repo_run(r, GIT_IS_ANCESTOR, args, 2, STR(""), tmp, &res, err));
+	if (res.code > 1)
+		return repo_failed(&res, "compare commits", err);
+	return res.code == 0;
+}
+
+static int diff_as(struct repo *r, enum git_op op, struct str from, struct str to, const struct str_list *paths,
+	struct arena *mem, struct str *text, struct err *err)
+{
+	size_t n = 2 + (paths ? paths->n : 0);
+	struct str *args = arena_array(mem, n, sizeof(*args));
+	struct git_result res;
+
+	args[0] = from.n > 0 ? from : repo_no_tree(to);
+	args[1] = to;
+	if (paths && paths->n > 0)
+		memcpy(args + 2, paths->p, paths->n * sizeof(*args));
+	TRY(repo_must(r, "compare commits", op, args, n, STR(""), mem, &res, err));
+	*text = res.out;
+	return 0;
+}
+
+int repo_diff(struct repo *r, struct str from, struct str to, const struct str_list *paths, struct arena *mem,
+	struct str *patch, struct err *err)
+{
+	return diff_as(r, GIT_DIFF, from, to, paths, mem, patch, err);
+}
+
+int repo_diff_stat(struct repo *r, struct str from, struct str to, const struct str_list *paths, struct arena *mem,
+	struct str *text, struct err *err)
+{
+	return diff_as(r, GIT_DIFF_STAT, from, to, paths, mem, text, err);
+}
