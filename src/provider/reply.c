@@ -343,7 +343,8 @@ int reply_end(struct reply_stream *s, enum reply_over over, struct str detail, s
 	turn_make(s, out);
 	if (!s->failed)
 		return 0;
-	if (s->fault.request_id[0] == '\0' && s->head.request_id.n < sizeof(s->fault.request_id))
+	if (s->fault.request_id[0] == '\0' && s->head.request_id.n > 0 &&
+		s->head.request_id.n < sizeof(s->fault.request_id))
 		memcpy(s->fault.request_id, s->head.request_id.p, s->head.request_id.n);
 	*fault = s->fault;
 	return -ERR_REMOTE;
