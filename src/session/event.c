@@ -22,7 +22,7 @@ EVENT_TYPES(X)
 #undef X
 
 static const struct event_type types[] = {
-#define X(row, type, flags, ...) [EVENT_##row] = { type, flags, fields_##row, COUNT(fields_##row) },
+#define X(row, type, flags, ...) [EVENT_##row] = { type, sizeof(type) - 1, flags, fields_##row, COUNT(fields_##row) },
 	EVENT_TYPES(X)
 #undef X
 };
@@ -43,7 +43,7 @@ const struct event_type *event_at(enum event_id id)
 enum event_id event_id_of(struct str type)
 {
 	for (size_t i = 0; i < EVENT_COUNT; i++)
-		if (str_eqz(type, types[i].type))
+		if (type.n == types[i].type_n && memcmp(type.p, types[i].type, type.n) == 0)
 			return (enum event_id)i;
 	return EVENT_COUNT;
 }

@@ -159,6 +159,7 @@ enum event_id {
 
 struct event_type {
 	const char *type;
+	size_t type_n; /* its length */
 	unsigned flags;
 	const struct event_field *fields;
 	size_t nfields;

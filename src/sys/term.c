@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "sys/term.h"
 
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -88,6 +89,53 @@ int term_clean(struct str in, enum term_keep keep, struct buf *out, struct err *
 	if (r < 0)
 		buf_shrink(out, before);
 	return r;
+}
+
+static bool is_set(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v;
+}
+
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" }; /* the first that is set decides */
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (is_set(names[i]))
+			return strcasestr(getenv(names[i]), "utf-8") || strcasestr(getenv(names[i]), "utf8");
+	return false;
+}
+
+struct term_style term_style_env(void)
+{
+	const char *term = getenv("TERM");
+	bool dumb = !term || !*term || strcmp(term, "dumb") == 0;
+
+	return (struct term_style){ .color = !dumb && !is_set("NO_COLOR"), .utf8 = locale_is_utf8() };
+}
+
+size_t term_style_words(struct term_style style, struct str out[TERM_WORDS_MAX])
+{
+	size_t n = 0;
+
+	if (style.color)
+		out[n++] = STR("color");
+	if (style.utf8)
+		out[n++] = STR("utf8");
+	return n;
+}
+
+struct term_style term_style_from(const struct str *words, size_t n)
+{
+	struct term_style style = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		style.color = style.color || str_eqz(words[i], "color");
+		style.utf8 = style.utf8 || str_eqz(words[i], "utf8");
+	}
+	return style;
 }
 
 int term_columns(int fd)

@@ -27,6 +27,16 @@ int term_width(struct str s); /* columns; controls count nothing */
 /* Bytes of the longest prefix that fits in cols columns and parts no character; its width, when asked. */
 size_t term_fit(struct str s, int cols, int *width);
 
+/* What the person's environment says about decoration: NO_COLOR, TERM, and whether the locale is UTF-8.
+ * The words travel to a view that has no environment: "color", "utf8". */
+#define TERM_WORDS_MAX 2
+struct term_style {
+	bool color, utf8;
+};
+struct term_style term_style_env(void);
+size_t term_style_words(struct term_style style, struct str out[TERM_WORDS_MAX]);
+struct term_style term_style_from(const struct str *words, size_t n); /* unknown words are ignored */
+
 /* Columns of the terminal behind fd; 80 when it is none or does not say. */
 int term_columns(int fd);
 bool term_is_tty(int fd);

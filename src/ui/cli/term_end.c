@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/term_priv.h"
+
+#include <string.h>
+
+#define FILES_SHOWN 10
+
+/* ---- asking ---- */
+
+/* The nth question of the prompt with its options: "question\n option\n option\n". */
+static struct str nth_question(struct str text, size_t nth, struct str *options)
+{
+	struct str q = { 0 };
+
+	for (size_t i = 0; i <= nth && text.n > 0; i++) {
+		q = str_trim(str_line(&text));
+		*options = text;
+		while (text.n > 0 && text.p[0] == ' ')
+			str_line(&text);
+		options->n = (size_t)(text.p - options->p);
+	}
+	return q;
+}
+
+static int ask_question(struct term_view *t, const struct view_prompt *p, size_t nth, struct err *err)
+{
+	struct str options = { 0 }, q = nth_question(buf_str(&p->text), nth, &options);
+
+	TRY(term_glyph(t, LOOK_WARN, GLYPH_ASK, err));
+	TRY(term_line(t, LOOK_BOLD, q, 0, err));
+	TRY(term_newline(t, err));
+	for (int i = 1; options.n > 0; i++) {
+		auto_buf struct buf number = BUF_MAX(32);
+
+		TRY(buf_addf(&number, err, "  %d  ", i));
+		TRY(term_put(t, LOOK_DIM, buf_str(&number), err));
+		TRY(term_line(t, LOOK_PLAIN, str_trim(str_line(&options)), 0, err));
+		TRY(term_newline(t, err));
+	}
+	return term_put(t, LOOK_BOLD, STR("  your answer: "), err);
+}
+
+int term_view_ask(struct term_view *t, const struct view_prompt *p, size_t nth, struct err *err)
+{
+	TRY(term_fresh_line(t, err));
+	if (p->question)
+		return ask_question(t, p, nth, err);
+	TRY(term_glyph(t, LOOK_WARN, GLYPH_ASK, err));
+	TRY(term_line(t, LOOK_BOLD, buf_str(&p->text), 0, err));
+	TRY(term_newline(t, err));
+	return term_put(t, LOOK_BOLD, STR("  y once / a always / n no / N never: "), err);
+}
+
+/* ---- the end ---- */
+
+static const struct { const char *word; enum look look; } word_looks[] = {
+	{ "passed", LOOK_OK },   { "answered", LOOK_OK }, { "planned", LOOK_OK },
+	{ "failed", LOOK_FAIL }, { "stopped", LOOK_WARN }, { "finished", LOOK_WARN },
+};
+
+static enum look look_of(const char *word)
+{
+	for (size_t i = 0; i < COUNT(word_looks); i++)
+		if (strcmp(word_looks[i].word, word) == 0)
+			return word_looks[i].look;
+	return LOOK_PLAIN;
+}
+
+static int headline(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	struct view_status st = view_status(s, false);
+	enum look look = look_of(st.word);
+
+	TRY(term_glyph(t, look, GLYPH_RUN, err));
+	TRY(term_put(t, look, str_from(st.word), err));
+	if (st.reason) {
+		TRY(term_put(t, LOOK_PLAIN, STR(": "), err));
+		TRY(term_put(t, LOOK_PLAIN, str_from(st.reason), err));
+	} else if (!view_reason(buf_str(&s->end.reason)) && s->end.reason.n > 0) {
+		TRY(term_put(t, LOOK_PLAIN, STR(": "), err));
+		TRY(term_line(t, LOOK_PLAIN, buf_str(&s->end.reason), t->cols - 20, err));
+	}
+	return term_newline(t, err);
+}
+
+static int fact(struct term_view *t, const char *name, struct str text, struct err *err)
+{
+	if (str_trim(text).n == 0)
+		return 0;
+	TRY(term_put(t, LOOK_DIM, str_from(name), err));
+	TRY(term_line(t, LOOK_PLAIN, str_trim(text), 0, err));
+	return term_newline(t, err);
+}
+
+static int commits(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(1024);
+	int64_t n = s->end.commits >= 0 ? s->end.commits : s->ncommits;
+
+	if (n == 0)
+		return 0;
+	TRY(buf_addf(&b, err, "%lld", (long long)n));
+	if (s->end.branch.n > 0)
+		TRY(buf_addf(&b, err, " on " STR_FMT, STR_ARG(str_head(buf_str(&s->end.branch), 200))));
+	return fact(t, "  commits  ", buf_str(&b), err);
+}
+
+static int left_behind(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(128);
+
+	if (s->end.uncommitted <= 0)
+		return 0;
+	TRY(buf_addf(&b, err, "%lld file%s not committed", (long long)s->end.uncommitted,
+		s->end.uncommitted == 1 ? "" : "s"));
+	TRY(fact(t, "  left     ", buf_str(&b), err));
+	return term_block(t, LOOK_DIM, buf_str(&s->end.files), "             ", FILES_SHOWN, err);
+}
+
+static int cost(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	const struct view_budget *b = &s->budget;
+	auto_buf struct buf line = BUF_MAX(256);
+
+	if (s->end.usage.n > 0) {
+		TRY(term_put(t, LOOK_DIM, STR("  usage\n"), err));
+		return term_block(t, LOOK_PLAIN, buf_str(&s->end.usage), "    ", 0, err);
+	}
+	if (b->input == 0 && b->output == 0)
+		return 0;
+	TRY(buf_addf(&line, err, "%lld tokens in, %lld out", (long long)b->input, (long long)b->output));
+	if (b->usd >= 0)
+		TRY(buf_addf(&line, err, ", %s$%.4f", b->usd_partial ? "~" : "", b->usd + b->usd_before));
+	return fact(t, "  cost     ", buf_str(&line), err);
+}
+
+static int command(struct term_view *t, const char *what, const char *verb, const char *id, struct err *err)
+{
+	TRY(term_put(t, LOOK_DIM, str_from(what), err));
+	TRY(term_put(t, LOOK_PLAIN, STR("agent6 "), err));
+	TRY(term_put(t, LOOK_PLAIN, str_from(verb), err));
+	TRY(term_put(t, LOOK_PLAIN, STR(" "), err));
+	TRY(term_line(t, LOOK_PLAIN, str_from(id), 0, err));
+	return term_newline(t, err);
+}
+
+static int next_commands(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	bool has_commits = s->end.commits > 0 || (s->end.commits < 0 && s->ncommits > 0);
+
+	if (s->run_id[0] == '\0')
+		return 0;
+	if (has_commits) {
+		TRY(command(t, "  see      ", "runs diff", s->run_id, err));
+		TRY(command(t, "  merge    ", "runs merge", s->run_id, err));
+	}
+	return command(t, "  resume   ", "resume", s->run_id, err);
+}
+
+int term_view_end(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	const struct view_end *e = &s->end;
+
+	TRY(term_fresh_line(t, err));
+	TRY(term_newline(t, err));
+	TRY(headline(t, s, err));
+	TRY(term_block(t, LOOK_PLAIN, buf_str(&e->summary), "  ", 0, err));
+	TRY(e->message.n > 0 && !str_eq(buf_str(&e->message), buf_str(&e->summary))
+		? term_block(t, LOOK_PLAIN, buf_str(&e->message), "  ", 0, err) : 0);
+	TRY(fact(t, "  gate     ", buf_str(&e->verified), err));
+	TRY(fact(t, "  stale    ", buf_str(&e->stale_gate), err));
+	TRY(commits(t, s, err));
+	TRY(left_behind(t, s, err));
+	TRY(cost(t, s, err));
+	return next_commands(t, s, err);
+}
