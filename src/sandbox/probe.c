@@ -36,11 +36,11 @@ static bool in_container(void)
 }
 
 /* Some hosts let the namespace be made and take its power away: so the first mount and lo are part of the question. */
-static int try_namespaces(void)
+static int try_namespaces(bool map, uid_t uid, gid_t gid)
 {
 	struct err err = { 0 };
 
-	if (!ns_is_real_root() && ns_map_self(geteuid(), getegid(), &err) < 0)
+	if (map && ns_map_self(uid, gid, &err) < 0)
 		return err.sys;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return errno;
@@ -51,6 +51,8 @@ static int try_namespaces(void)
 
 static int probe_userns(bool real_root)
 {
+	uid_t uid = geteuid(); /* before the namespace, in which it is nobody until mapped */
+	gid_t gid = getegid();
 	unsigned long flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 	struct err err = { 0 };
 	int pidfd = -1, st = 0;
@@ -60,7 +62,7 @@ static int probe_userns(bool real_root)
 	if (r < 0)
 		return err.sys;
 	if (r == 0)
-		_exit(try_namespaces());
+		_exit(try_namespaces(!real_root, uid, gid));
 	waitpid(pid, &st, 0);
 	close(pidfd);
 	return WIFEXITED(st) ? WEXITSTATUS(st) : EINTR;

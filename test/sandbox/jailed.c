@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "test/sandbox/jailed.h"
+#include "sandbox/namespace.h"
+#include "sandbox/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+
+struct answer {
+	int r, code, signal, exec_errno;
+	struct err err;
+};
+
+struct plan {
+	enum job_class class;
+	const char *const *argv;
+	int out, answer;
+};
+
+void jailed_fini(struct jailed *j)
+{
+	buf_fini(&j->out);
+}
+
+bool jailed_possible(void)
+{
+	struct probe p;
+
+	if (probe_host(&p, ERR_DISCARD) == 0 && p.userns && p.landlock > 0)
+		return true;
+	test_skip("this host cannot make a cell", __FILE__, __LINE__);
+	return false;
+}
+
+struct cell_spec jailed_cell(const struct test_dir *ws)
+{
+	bool root = ns_is_real_root();
+
+	return (struct cell_spec){ .lock = true,
+		.root = { .workspace = ws->path,
+			.uid = root ? POLICY_ROOT_UID : geteuid(),
+			.gid = root ? POLICY_ROOT_UID : getegid(),
+			.idmap = root } };
+}
+
+static int in_cell(const struct cell *cell, void *self)
+{
+	static const char *const env[] = { "PATH=/usr/bin:/bin", "SAID=so", NULL };
+	const struct plan *p = self;
+	struct jail_spec spec = { .class = jail_class_find(p->class), .argv = p->argv, .env = env,
+		.cwd = cell->spec->root.workspace, .in_fd = -1, .out_fd = p->out, .err_fd = p->out };
+	struct answer a = { 0 };
+	struct jails *jails = NULL;
+	struct jail jail = { .pid = -1 };
+	struct jail_status st = { 0 };
+
+	a.r = jails_open(cell, &jails, &a.err);
+	if (a.r == 0)
+		a.r = jail_spawn(jails, &spec, &jail, &a.err);
+	close(p->out);
+	if (a.r == 0 && jail.exec_errno == 0)
+		a.r = jail_reap(&jail, &st, &a.err);
+	a.code = st.code;
+	a.signal = st.signal;
+	a.exec_errno = jail.exec_errno;
+	jails_close(jails);
+	return write(p->answer, &a, sizeof(a)) == (ssize_t)sizeof(a) ? 0 : 1;
+}
+
+struct jailed jailed_argv(const struct cell_spec *given, enum job_class class, const char *const *argv)
+{
+	struct jailed j = { .out = BUF_MAX(1 << 20), .code = -1 };
+	struct cell_spec spec = *given;
+	struct answer a = { 0 };
+	struct cell_proc cell;
+	int out[2], answer[2], keep[2];
+
+	CHECK(pipe2(out, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0);
+	keep[0] = out[1];
+	keep[1] = answer[1];
+	spec.keep_fds = keep;
+	spec.nkeep = 2;
+	struct plan plan = { class, argv, out[1], answer[1] };
+	int r = cell_start(&spec, in_cell, &plan, &cell, &j.err);
+	close(out[1]);
+	close(answer[1]);
+	while (r == 0 && buf_reserve(&j.out, 4096, ERR_DISCARD) == 0) {
+		ssize_t n = read(out[0], j.out.p + j.out.n, 4096);
+
+		if (n <= 0)
+			break;
+		j.out.n += (size_t)n;
+		j.out.p[j.out.n] = '\0';
+	}
+	if (r == 0 && read(answer[0], &a, sizeof(a)) == (ssize_t)sizeof(a)) {
+		j.err = a.err;
+		j.code = a.r < 0 ? -1 : a.code;
+		j.signal = a.signal;
+		j.exec_errno = a.exec_errno;
+	}
+	close(out[0]);
+	close(answer[0]);
+	if (r == 0) {
+		CHECK(waitpid(cell.pid, NULL, 0) == cell.pid);
+		close(cell.pidfd);
+	}
+	return j;
+}
+
+struct jailed jailed_sh(const struct cell_spec *spec, enum job_class class, const char *script)
+{
+	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+
+	return jailed_argv(spec, class, argv);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sandbox/mnt.h"
+#include "test/sandbox/jailed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* Runs fn as the first process of a cell and returns its exit status. */
+static int run_cell(const struct cell_spec *spec, cell_main_fn *fn, void *self)
+{
+	struct err err = { 0 };
+	struct cell_proc p;
+	int st = 0;
+
+	CHECK_OK(cell_start(spec, fn, self, &p, &err));
+	CHECK(waitpid(p.pid, &st, 0) == p.pid);
+	close(p.pidfd);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : 1000 + WTERMSIG(st);
+}
+
+struct ceiling {
+	char ws[256], hidden[256], protect[256], outside[256];
+};
+
+static bool clear(const char *path, uint64_t bits)
+{
+	struct mount_attr attr = { .attr_clr = bits };
+
+	return syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &attr, sizeof(attr)) == 0;
+}
+
+/* Everything a taken-over zygote could do to widen the cell, with every capability of its user namespace and no
+ * filter. Returns the number of the first attempt that worked, 0 when none did. */
+static int widen(const struct cell *cell, void *self)
+{
+	const struct ceiling *c = self;
+	char below[300];
+	struct stat st;
+	int tree;
+
+	(void)cell;
+	snprintf(below, sizeof(below), "%s/key", c->hidden);
+	if (umount2(c->hidden, MNT_DETACH) == 0)
+		return 1;
+	if (umount2(c->protect, MNT_DETACH) == 0)
+		return 2;
+	if (umount2("/usr", MNT_DETACH) == 0)
+		return 3;
+	if (clear(c->protect, MOUNT_ATTR_RDONLY))
+		return 4;
+	if (clear("/usr", MOUNT_ATTR_RDONLY))
+		return 5;
+	if (clear("/", MOUNT_ATTR_RDONLY))
+		return 6;
+	if (clear(c->ws, MOUNT_ATTR_NOSUID) || clear(c->ws, MOUNT_ATTR_NODEV))
+		return 7;
+	if (mount(NULL, c->protect, NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL) == 0)
+		return 8;
+	/* A copy without what is mounted below would show what the mask hides. */
+	if (mount(c->ws, "/tmp", NULL, MS_BIND, NULL) == 0)
+		return 9;
+	if (mnt_clone(AT_FDCWD, c->ws, 0) >= 0)
+		return 10;
+	tree = mnt_clone(AT_FDCWD, c->ws, AT_RECURSIVE);
+	if (tree >= 0 && mnt_move(tree, AT_FDCWD, "/tmp") == 0 && stat("/tmp/hidden/key", &st) == 0)
+		return 11;
+	if (syscall(SYS_move_mount, AT_FDCWD, c->hidden, AT_FDCWD, "/dev/shm", 0) == 0)
+		return 12;
+	if (stat(below, &st) == 0)
+		return 13;
+	if (stat(c->outside, &st) == 0)
+		return 14;
+	if (mount("x", "/dev/shm", "sysfs", 0, NULL) == 0 && stat("/dev/shm/kernel", &st) == 0)
+		return 15;
+	if (mknod("/dev/shm/disk", S_IFBLK | 0600, 0) == 0)
+		return 16;
+	int ns = open("/proc/1/ns/net", O_RDONLY);
+	if (ns >= 0 && setns(ns, CLONE_NEWNET) == 0)
+		return 17;
+	if (sethostname("taken", 5) == 0)
+		return 18;
+	return 0;
+}
+
+TEST(cell_cannot_be_widened_by_who_stands_in_it)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_dir struct test_dir outside = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	auto_arena struct arena *mem = arena_new();
+	struct ceiling c;
+
+	test_write(&ws, "hidden/key", STR("secret"));
+	test_write(&ws, ".git/config", STR("x"));
+	test_write(&outside, "file", STR("x"));
+	snprintf(c.ws, sizeof(c.ws), "%s", ws.path);
+	snprintf(c.hidden, sizeof(c.hidden), "%s/hidden", ws.path);
+	snprintf(c.protect, sizeof(c.protect), "%s/.git", ws.path);
+	snprintf(c.outside, sizeof(c.outside), "%s/file", outside.path);
+	policy_list_add(&spec.root.hide_paths, mem, c.hidden);
+	policy_list_add(&spec.root.protect_paths, mem, c.protect);
+	if (!jailed_possible())
+		return;
+	CHECK_INT(run_cell(&spec, widen, &c), 0);
+}
+
+/* The same attempts where the mounts are not locked: they must work, or the test above proves nothing. */
+static int widen_unlocked(const struct cell *cell, void *self)
+{
+	const struct ceiling *c = self;
+	struct stat st;
+	char below[300];
+
+	(void)cell;
+	snprintf(below, sizeof(below), "%s/key", c->hidden);
+	if (stat(below, &st) == 0 || umount2(c->hidden, MNT_DETACH) < 0 || stat(below, &st) < 0)
+		return 1;
+	return clear(c->protect, MOUNT_ATTR_RDONLY) ? 0 : 2;
+}
+
+TEST(cell_without_the_lock_could_be_widened)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	auto_arena struct arena *mem = arena_new();
+	struct ceiling c;
+
+	if (spec.root.idmap)
+		TEST_SKIP("root's cells are always locked");
+	test_write(&ws, "hidden/key", STR("secret"));
+	test_write(&ws, ".git/config", STR("x"));
+	snprintf(c.hidden, sizeof(c.hidden), "%s/hidden", ws.path);
+	snprintf(c.protect, sizeof(c.protect), "%s/.git", ws.path);
+	policy_list_add(&spec.root.hide_paths, mem, c.hidden);
+	policy_list_add(&spec.root.protect_paths, mem, c.protect);
+	spec.lock = false;
+	if (!jailed_possible())
+		return;
+	CHECK_INT(run_cell(&spec, widen_unlocked, &c), 0);
+}
+
+static int wait_for_ever(const struct cell *cell, void *self)
+{
+	(void)cell;
+	(void)self;
+	while (pause() < 0)
+		;
+	return 0;
+}
+
+TEST(cell_dies_with_its_parent)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	int fds[2];
+
+	if (!jailed_possible())
+		return;
+	CHECK(pipe2(fds, O_CLOEXEC) == 0);
+	spec.keep_fds = &fds[1];
+	spec.nkeep = 1;
+	pid_t parent = fork();
+	if (parent == 0) {
+		struct cell_proc p;
+
+		_exit(cell_start(&spec, wait_for_ever, NULL, &p, ERR_DISCARD) < 0);
+	}
+	close(fds[1]);
+	int st = 0;
+	CHECK(waitpid(parent, &st, 0) == parent && WIFEXITED(st) && WEXITSTATUS(st) == 0);
+	/* Only the cell still holds the other end: end of file says that it is gone. */
+	struct pollfd p = { fds[0], POLLIN, 0 };
+	CHECK_INT(poll(&p, 1, 10000), 1);
+	CHECK(p.revents & POLLHUP);
+	close(fds[0]);
+}
+
+TEST(cell_refuses_what_it_cannot_keep)
+{
+	static const struct {
+		const char *why, *list, *path, *says;
+	} cases[] = {
+		{ "the cell has its own", "rw", "/proc/self", "a cell has its own /proc" },
+		{ "devices", "ro", "/dev/null", "a cell has its own /dev" },
+		{ "system", "rw", "/etc", "nothing in /etc may be writable" },
+		{ "system, deeper", "rw", "/usr/local/lib", "nothing in /usr may be writable" },
+		{ "a link", "rw", "link", "symbolic link" },
+		{ "through a link", "ro", "link/file", "symbolic link" },
+		{ "a fifo", "ro", "fifo", "neither a directory nor a regular file" },
+		{ "hiding a link hides nothing", "hide", "link", "symbolic link" },
+		{ "a grant inside what is hidden", "hide", "granted", "inside it is granted" },
+		{ "a write grant inside what is protected", "protect", "granted", "inside it is granted" },
+	};
+	auto_dir struct test_dir ws = test_dir_new();
+
+	test_write(&ws, "granted/sub/file", STR("x"));
+	test_write(&ws, "real/file", STR("x"));
+	CHECK(symlinkat("real", ws.fd, "link") == 0 && mkfifoat(ws.fd, "fifo", 0666) == 0);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_root struct root *root = NULL;
+		struct root_spec spec = jailed_cell(&ws).root;
+		struct err err = { 0 };
+		char path[256];
+		struct policy_list *list = cases[i].list[0] == 'h' ? &spec.hide_paths
+			: cases[i].list[0] == 'p'		   ? &spec.protect_paths
+			: strcmp(cases[i].list, "rw") == 0	   ? &spec.rw_paths
+								   : &spec.ro_paths;
+
+		snprintf(path, sizeof(path), "%s%s%s", cases[i].path[0] == '/' ? "" : ws.path,
+			cases[i].path[0] == '/' ? "" : "/", cases[i].path);
+		policy_list_add(list, mem, path);
+		if (strcmp(cases[i].path, "granted") == 0) {
+			snprintf(path, sizeof(path), "%s/granted/sub", ws.path);
+			policy_list_add(&spec.rw_paths, mem, path);
+		}
+		CHECK_INT(root_pin(&spec, mem, &root, &err), -ERR_INVALID);
+		if (!strstr(err.msg, cases[i].says))
+			CHECK_STR(str_from(err.msg), str_from(cases[i].says));
+	}
+}
+
+TEST(cell_protects_every_kind_of_git_entry)
+{
+	static const struct {
+		const char *why, *make;
+	} cases[] = {
+		{ "a directory", "mkdir .git && echo x > .git/config" },
+		{ "a file, as a linked worktree has", "echo 'gitdir: ../x' > .git" },
+		{ "a link to a directory in the workspace", "mkdir real && echo x > real/config && ln -s real .git" },
+		{ "a link that leads nowhere", "ln -s nowhere .git" },
+	};
+	static const char attack[] = "state() { ls -lid .git real; cat .git .git/config real/config; }\n"
+				     "before=$(state 2>&1)\n"
+				     "for c in 'rm -rf .git' 'mv .git x' 'echo x > .git' 'echo y > .git/config' "
+				     "'ln -sf /tmp .git' 'rm -rf real' 'mv real y' 'echo y > real/config' "
+				     "'mkdir -p .git/hooks'; do ( eval \"$c\" ) 2>/dev/null; done\n"
+				     "test \"$before\" = \"$(state 2>&1)\" && echo same || echo changed";
+
+	for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+		auto_dir struct test_dir ws = test_dir_new();
+		auto_arena struct arena *mem = arena_new();
+		struct cell_spec spec = jailed_cell(&ws);
+		bool protect = i % 2 == 0; /* the other half shows that the attack works */
+		char path[256];
+
+		if (!jailed_possible())
+			return;
+		auto_jailed struct jailed before = jailed_sh(&spec, JOB_COMMAND, cases[i / 2].make);
+		CHECK_INT(before.code, 0);
+		snprintf(path, sizeof(path), "%s/.git", ws.path);
+		if (protect)
+			policy_list_add(&spec.root.protect_paths, mem, path);
+		auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND, attack);
+		CHECK_STR(buf_str(&j.out), protect ? STR("same\n") : STR("changed\n"));
+	}
+}
+
+TEST(cell_keeps_a_protected_path_when_its_parents_are_renamed)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	char path[256];
+
+	test_write(&ws, "a/b/keep", STR("mine\n"));
+	snprintf(path, sizeof(path), "%s/a/b/keep", ws.path);
+	policy_list_add(&spec.root.protect_paths, mem, path);
+	if (!jailed_possible())
+		return;
+	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND,
+		"mv a c; mv a/b a/d; rm -rf a; mv a/b/keep x; echo x > a/b/keep; echo new > a/b/other; cat a/b/keep a/b/other");
+	struct str out = buf_str(&j.out);
+	CHECK(str_ends(out, STR("mine\nnew\n")));
+	CHECK(file_is(ws.fd, "a/b/keep", STR("mine\n")));
+}
+
+TEST(cell_hides_on_the_object_and_not_by_name)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	char path[256];
+
+	test_write(&ws, "a/secret/key", STR("hidden\n"));
+	test_write(&ws, ".env", STR("hidden\n"));
+	CHECK(symlinkat("a/secret", ws.fd, "alias") == 0);
+	snprintf(path, sizeof(path), "%s/a/secret", ws.path);
+	policy_list_add(&spec.root.hide_paths, mem, path);
+	snprintf(path, sizeof(path), "%s/.env", ws.path);
+	policy_list_add(&spec.root.hide_paths, mem, path);
+	if (!jailed_possible())
+		return;
+	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND,
+		"{ cat a/secret/key alias/key; mv a b; cat b/secret/key; cat .env; ln .env x; cat x; echo x > .env; } 2>/dev/null; echo end");
+	CHECK_STR(buf_str(&j.out), STR("end\n"));
+}
+
+TEST(cell_shares_tmp_between_commands_but_no_processes)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+
+	if (!jailed_possible())
+		return;
+	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND, "echo x > /tmp/f; ls -d /proc/[0-9]* | wc -l");
+	CHECK(j.out.n == 2 && j.out.p[0] >= '2' && j.out.p[0] <= '6'); /* stub, sh, ls, wc */
+}
+
+TEST(cell_leaves_nothing_on_the_host)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_dir struct test_dir other = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	struct stat st;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/missing", other.path);
+	policy_list_add(&spec.root.rw_paths, mem, path);
+	snprintf(path, sizeof(path), "%s/.git", ws.path);
+	policy_list_add(&spec.root.protect_paths, mem, path);
+	if (!jailed_possible())
+		return;
+	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND, "echo x > /tmp/agent6-trace-of-a-test");
+	CHECK_INT(j.code, 0);
+	CHECK(fstatat(ws.fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0);
+	CHECK(fstatat(other.fd, "missing", &st, AT_SYMLINK_NOFOLLOW) < 0);
+	CHECK(lstat("/tmp/agent6-trace-of-a-test", &st) < 0);
+}
