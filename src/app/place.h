@@ -3,7 +3,8 @@
 /* place: where a command stands: the operator's directories, the workspace, the files of its
  * configuration.
  *
- * Shape    place_find, then config_load(&place.files, ...).
+ * Shape    place_find, then config_load(&place.files, ...). Whoever lets a model write in the workspace
+ *          sets place.files.workspace = place.workspace first: configuration that lies there is refused.
  * Memory   In the arena.
  * Errors   -ERR_NOENT for a --config FILE or a workspace that is not there.
  */

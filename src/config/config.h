@@ -104,7 +104,7 @@ struct config {
  * `file` is an error. */
 struct config_files {
 	const char *global, *repo, *file;
-	const char *workspace; /* when known: global and repo must not lie in it, links followed */
+	const char *workspace; /* when a model may write there: global and repo must not lie in it, links followed */
 	const char *home;      /* what "~/" stands for */
 };
 

@@ -159,6 +159,27 @@ static int unknown(struct config *c, struct str key, struct err *err)
 	return keys_unknown(key, path, n, err);
 }
 
+int config_show_line(struct config *c, struct str key, struct buf *out, struct err *err)
+{
+	struct config_leaf *leaves;
+	size_t n = config_leaves(c, c->mem, &leaves), below = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		below += in_section(leaves[i].key, key);
+		if (!str_eq(leaves[i].key, key))
+			continue;
+		TRY(buf_addf(out, err, STR_FMT " = ", STR_ARG(key)));
+		TRY(add_value(&leaves[i], out, err));
+		TRY(buf_addz(out, "  [", err));
+		TRY(add_source(leaves[i].origin, out, err));
+		return buf_addz(out, "]\n", err);
+	}
+	if (below > 0)
+		return err_set(err, ERR_INVALID, STR_FMT " is a table, not a key; \"agent6 config show " STR_FMT "\" shows it",
+			STR_ARG(key), STR_ARG(key));
+	return unknown(c, key, err);
+}
+
 int config_show_detail(struct config *c, struct str key, struct buf *out, struct err *err)
 {
 	struct config_leaf *leaves;

@@ -11,6 +11,8 @@
 
 /* All keys, one line each: a mark when some layer set it, key, value, source. */
 int config_show_table(struct config *c, bool descriptions, struct buf *out, struct err *err) CHECKED;
+/* KEY = value  [source], of one key. */
+int config_show_line(struct config *c, struct str key, struct buf *out, struct err *err) CHECKED;
 /* A key or a section, at length. */
 int config_show_detail(struct config *c, struct str key, struct buf *out, struct err *err) CHECKED;
 /* {"sandbox.profile":{"value":...},...}; only below these keys or sections when there are any. */

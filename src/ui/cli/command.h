@@ -29,6 +29,7 @@ struct command {
 	const struct field *fields; /* flags by name ("max-usd" is --max-usd) and positional ones in order */
 	size_t nfields, size;
 	bool takes_rest;   /* words after "--" are its own */
+	bool hidden;       /* works, but help does not list it */
 	bool needs_no_root_check; /* may be run as root without --allow-root */
 	command_fn *run;
 };

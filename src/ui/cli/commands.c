@@ -4,5 +4,6 @@
 
 const struct command_group *const command_groups[] = {
 	&commands_run,
+	&commands_config,
 	NULL,
 };

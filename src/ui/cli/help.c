@@ -98,7 +98,8 @@ int help_all(struct buf *out, struct err *err)
 		for (size_t k = 0; k < command_groups[i]->n; k++) {
 			const struct command *c = &command_groups[i]->p[k];
 
-			TRY(buf_addf(out, err, "  %-22s %s\n", c->name, c->help));
+			if (!c->hidden)
+				TRY(buf_addf(out, err, "  %-22s %s\n", c->name, c->help));
 		}
 	return buf_addz(out, "\n\"agent6 COMMAND --help\" tells more; \"agent6 config path\" shows where things are kept.\n"
 		"Start with \"agent6 demo\": it needs no key, no network and no configuration.\n", err);

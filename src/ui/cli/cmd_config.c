@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/place.h"
+#include "config/edit.h"
+#include "config/show.h"
+#include "ui/cli/command.h"
+
+#include <stdio.h>
+
+#define OUTPUT_MAX ((size_t)16 * 1024 * 1024)
+
+/* The place, and the configuration as it is there. */
+static int load(struct command_ctx *ctx, struct place *place, struct config *c, struct err *err)
+{
+	TRY(place_find(STR(""), ctx->config, ctx->mem, place, err));
+	return config_load(&place->files, ctx->mem, c, err);
+}
+
+static void print(const struct buf *out)
+{
+	fwrite(out->p ? out->p : "", 1, out->n, stdout);
+}
+
+/* ------------------------------------------------------------------ show, get, path, reference */
+
+struct show_args {
+	struct str_list keys;
+	bool json, descriptions;
+};
+
+static const struct field show_fields[] = {
+	{ "keys", &field_strs, offsetof(struct show_args, keys), .flags = FIELD_POSITIONAL,
+		.help = "Keys or sections to show at length." },
+	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print an object by key, for programs." },
+	{ "descriptions", &field_bool, offsetof(struct show_args, descriptions), .help = "Say what each key means." },
+};
+
+static int run_show(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	auto_buf struct buf out = BUF_MAX(OUTPUT_MAX);
+	const struct show_args *args = decoded;
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct place place;
+
+	TRY(load(ctx, &place, c, err));
+	if (args->json)
+		TRY(config_show_json(c, args->keys, &out, err));
+	else if (args->keys.n == 0)
+		TRY(config_show_table(c, args->descriptions, &out, err));
+	for (size_t i = 0; i < args->keys.n && !args->json; i++) {
+		TRY(buf_addz(&out, i > 0 ? "\n" : "", err));
+		TRY(config_show_detail(c, args->keys.p[i], &out, err));
+	}
+	print(&out);
+	return 0;
+}
+
+struct get_args {
+	struct str key;
+};
+
+static const struct field get_fields[] = {
+	{ "key", &field_str, offsetof(struct get_args, key), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+		.help = "The dotted name, such as sandbox.profile." },
+};
+
+static int run_get(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	auto_buf struct buf out = BUF_MAX(OUTPUT_MAX);
+	const struct get_args *args = decoded;
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct place place;
+
+	TRY(load(ctx, &place, c, err));
+	TRY(config_show_line(c, args->key, &out, err));
+	print(&out);
+	return 0;
+}
+
+static int run_path(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	struct place p;
+
+	(void)decoded;
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &p, err));
+	const struct {
+		const char *what, *path;
+	} rows[] = {
+		{ "global config", p.files.global },
+		{ "repo config", p.files.repo },
+		{ "secrets", p.paths.secrets_file },
+		{ "config dir", p.paths.config },
+		{ "state (all repos)", p.paths.state },
+		{ "state (this repo)", p.repo_dir },
+		{ "skills", str_printf(ctx->mem, "%s/skills", p.paths.data).p },
+		{ "cache", p.paths.cache },
+	};
+	for (size_t i = 0; i < COUNT(rows); i++)
+		cli_out("%-18s %s%s\n", rows[i].what, rows[i].path, access(rows[i].path, F_OK) == 0 ? "" : "  (not present)");
+	return 0;
+}
+
+static int run_reference(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	auto_buf struct buf out = BUF_MAX(OUTPUT_MAX);
+
+	(void)ctx;
+	(void)decoded;
+	TRY(config_print_reference(&out, err));
+	print(&out);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ set, unset, add, remove */
+
+struct edit_args {
+	struct str key, value;
+	bool repo;
+};
+
+#define EDIT_KEY                                                                                             \
+	{ "key", &field_str, offsetof(struct edit_args, key), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, \
+		.help = "The dotted name, such as sandbox.profile." }
+#define EDIT_VALUE                                                                                           \
+	{ "value", &field_str, offsetof(struct edit_args, value), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,       \
+		.help = "TOML, or bare text for a string." }
+#define EDIT_REPO                                                                                            \
+	{ "repo", &field_bool, offsetof(struct edit_args, repo),                                                    \
+		.help = "Change this repository's file instead of the global one." }
+
+static const struct field edit_fields[] = { EDIT_KEY, EDIT_VALUE, EDIT_REPO };
+static const struct field unset_fields[] = { EDIT_KEY, EDIT_REPO };
+
+static void tell(const struct config_change *ch, const struct config_edited *done, struct arena *mem)
+{
+	const char *key = str_dupz(mem, ch->key), *value = str_dupz(mem, done->value);
+
+	if (!done->changed) {
+		cli_note("nothing to do: %s is %s in %s", key, ch->op == CONFIG_UNSET ? "not set" : value, done->file);
+		return;
+	}
+	if (ch->op == CONFIG_UNSET)
+		cli_out("Unset %s in %s\n", key, done->file);
+	else
+		cli_out("Set %s = %s in %s\n", key, value, done->file);
+	if (done->loosens)
+		cli_note("security: %s is not the default now. %s", key, done->help);
+	if (done->hidden_by_file)
+		cli_note("the file named with --config sets %s too, and wins", key);
+}
+
+static void warn(const struct err *warning)
+{
+	if (warning->code == ERR_NONE)
+		return;
+	if (warning->at.line > 0)
+		cli_note("the configuration was wrong before and still is: %s:%d:%d: %s", warning->at.file, warning->at.line,
+			warning->at.col, warning->msg);
+	else
+		cli_note("the configuration was wrong before and still is: %s", warning->msg);
+}
+
+static int edit(struct command_ctx *ctx, const struct edit_args *args, enum config_op op, struct err *err)
+{
+	struct config_change ch = { .op = op, .layer = args->repo ? CONFIG_REPO : CONFIG_GLOBAL, .key = args->key,
+		.value = args->value };
+	struct config_edited done = { 0 };
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(config_edit(&place.files, &ch, 1, ctx->mem, &done, err));
+	tell(&ch, &done, ctx->mem);
+	warn(&done.warning);
+	return 0;
+}
+
+#define EDIT_COMMAND(name, op)                                                                               \
+	static int name(struct command_ctx *ctx, const void *args, struct err *err)                          \
+	{                                                                                                    \
+		return edit(ctx, args, op, err);                                                             \
+	}
+EDIT_COMMAND(run_set, CONFIG_SET)
+EDIT_COMMAND(run_unset, CONFIG_UNSET)
+EDIT_COMMAND(run_add, CONFIG_ADD)
+EDIT_COMMAND(run_remove, CONFIG_REMOVE)
+#undef EDIT_COMMAND
+
+#define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
+
+static const struct command commands[] = {
+	{ .name = "config show", .help = "show the effective configuration and where each value comes from",
+		FIELDS(show_fields, show_args), .run = run_show, .needs_no_root_check = true },
+	{ .name = "config get", .help = "show one value and its source", FIELDS(get_fields, get_args), .run = run_get,
+		.needs_no_root_check = true },
+	{ .name = "config set", .help = "set one key", .about = "The value is TOML; bare text is a string. The rest of the "
+		"file stays as it is. A value that\nwould make the configuration wrong is refused and nothing is written.",
+		FIELDS(edit_fields, edit_args), .run = run_set },
+	{ .name = "config unset", .help = "remove one key from a file", FIELDS(unset_fields, edit_args), .run = run_unset },
+	{ .name = "config add", .help = "add an item to a list", FIELDS(edit_fields, edit_args), .run = run_add },
+	{ .name = "config remove", .help = "remove an item from a list", FIELDS(edit_fields, edit_args), .run = run_remove },
+	{ .name = "config path", .help = "show where the files are", .run = run_path, .needs_no_root_check = true },
+	{ .name = "config reference", .help = "print the reference page docs/config.md", .run = run_reference,
+		.needs_no_root_check = true, .hidden = true },
+};
+
+const struct command_group commands_config = { commands, COUNT(commands), "config show" };
