@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "test/agent/world.h"
+
+#include <string.h>
+
+#define FIN "[\"finish_run\",{\"summary\":\"done\"}]"
+#define VER "[\"run_verify_command\",{}]"
+#define RUN "[\"run_command\",{\"argv\":[\"a\"]}]"
+#define MAKE(file) "[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
+#define TURN(calls) "{\"calls\":[" calls "]}"
+
+static struct str words[] = { { "make", 4 }, { "test", 4 } };
+
+static void repository(struct world *w)
+{
+	world_init(w);
+	w->params.is_git = 1;
+	CHECK_INT(world_git(w, "init", "-q", "-b", "main"), 0);
+	test_write(&w->dir, "old", STR("1\n"));
+	CHECK_INT(world_git(w, "add", "old", NULL, NULL), 0);
+	CHECK_INT(world_git(w, "commit", "-q", "-m", "first"), 0);
+}
+
+static struct str chain_file(struct world *w, const char *name)
+{
+	return world_git_out(w, str_printf(w->mem, "refs/agent6/sunny-otter-K4Q7B2/head:%s", name).p);
+}
+
+TEST(each_editing_step_without_a_gate_is_a_commit_beside_the_branch)
+{
+	auto_world struct world w;
+
+	repository(&w);
+	test_write(&w.dir, "mine", STR("not yours\n")); /* untracked at the start */
+	world_play(&w, "{\"turns\":[{\"text\":\"Let me see.\\nAdding the file.\",\"calls\":[" MAKE("a") "]}," TURN(MAKE("b")) ","
+		TURN(FIN) "]}");
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK_INT(w.code, 0);
+	CHECK_INT(world_count(&w, "loop.auto_commit"), 2);
+	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"), STR("agent6 iter 1: Adding the file."));
+	CHECK(str_find(json_get_str(world_event(&w, "diff.updated", 0), "patch"), STR("+x")) > 0);
+	CHECK_STR(chain_file(&w, "b"), STR("x\n"));
+	CHECK_STR(chain_file(&w, "mine"), STR(""));
+	CHECK_STR(world_git_out(&w, "main:a"), STR("")); /* the person's branch stays */
+	CHECK_STR(json_get_str(world_event(&w, "run.end", 0), "branch"), STR("agent6/sunny-otter-K4Q7B2"));
+	CHECK_INT(json_get_int(world_event(&w, "run.end", 0), "commits", 0), 2);
+	CHECK_STR(json_get_str(w.manifest, "run_branch"), STR("agent6/sunny-otter-K4Q7B2"));
+	CHECK_STR(json_get_str(w.manifest, "base_branch"), STR("main"));
+}
+
+TEST(with_a_gate_a_step_is_what_the_gate_saw)
+{
+	auto_world struct world w;
+
+	repository(&w);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "," TURN(VER "," MAKE("b")) "," TURN(FIN) "]}");
+	CHECK_INT(w.code, 4); /* b was never verified */
+	CHECK_INT(world_count(&w, "loop.auto_commit"), 2);
+	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"), STR("agent6 iter 2: verify passed"));
+	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 1), "subject"), STR("checkpoint (iter 3)"));
+	CHECK_STR(world_git_out(&w, "refs/agent6/sunny-otter-K4Q7B2/head~1:b"), STR(""));
+	CHECK_STR(chain_file(&w, "b"), STR("x\n"));
+}
+
+TEST(a_command_that_changes_files_spoils_a_green_gate_and_one_that_does_not_leaves_it)
+{
+	static const struct {
+		const char *jobs, *verified;
+		int code;
+	} cases[] = {
+		{ "[{},{}]", "passed", 0 },
+		{ "[{},{\"write\":\"made\"}]", "unverified", 4 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_world struct world w;
+		auto_buf struct buf s = BUF_MAX(4096);
+
+		repository(&w);
+		w.params.verify_command = (struct str_list){ words, 2 };
+		CHECK(buf_addf(&s, ERR_DISCARD, "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(RUN) "," TURN(FIN) "],\"jobs\":%s}",
+			cases[i].jobs) == 0);
+		world_play(&w, buf_str(&s).p);
+		CHECK_STR(json_get_str(world_event(&w, "run.end", 0), "verified"), str_from(cases[i].verified));
+		CHECK_INT(w.code, cases[i].code);
+	}
+}
+
+TEST(a_gate_that_was_red_before_the_run_is_known)
+{
+	auto_world struct world w;
+
+	repository(&w);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	w.params.require_verify_to_finish = 1;
+	world_play(&w, "{\"turns\":[" TURN(VER) "," TURN(MAKE("a") "," VER) "," TURN(FIN) "],\"jobs\":[{\"code\":1},{\"code\":1}]}");
+	CHECK_STR(w.reason, STR("gate_red_at_base"));
+	CHECK_INT(w.code, 4);
+	CHECK_STR(json_get_str(world_event(&w, "run.end", 0), "baseline"), STR("red"));
+	CHECK(json_is_false(json_object_get(world_event(&w, "loop.baseline", 0), "ok")));
+}
+
+TEST(uncommitted_changes_are_taken_along_only_when_the_person_says_so)
+{
+	static const struct {
+		int attended, clean;
+		const char *answer;
+		bool starts;
+	} cases[] = {
+		{ 0, 1, "", false },
+		{ 1, 1, "cancel", false },
+		{ 1, 1, "include them in the first step", true },
+		{ 0, 0, "", true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_world struct world w;
+		auto_buf struct buf s = BUF_MAX(4096);
+
+		repository(&w);
+		test_write(&w.dir, "old", STR("2\n"));
+		w.params.attended = cases[i].attended;
+		w.params.require_clean_worktree = cases[i].clean;
+		CHECK(buf_addf(&s, ERR_DISCARD, "{\"answer\":\"%s\",\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}", cases[i].answer) == 0);
+		world_play(&w, buf_str(&s).p);
+		CHECK_INT(w.discard, !cases[i].starts);
+		CHECK_INT(w.code, cases[i].starts ? 0 : 2);
+		if (cases[i].starts)
+			CHECK_STR(chain_file(&w, "old"), STR("2\n"));
+		else
+			CHECK_INT(json_array_size(w.events) + json_array_size(w.messages), 0);
+		if (!cases[i].attended && cases[i].clean)
+			CHECK(str_find(w.message, STR("1 file is changed and not committed: old")) == 0);
+	}
+}
+
+TEST(a_run_without_an_identity_is_refused_and_told_which_keys_to_set)
+{
+	auto_world struct world w;
+
+	repository(&w);
+	w.params.git_email = STR("");
+	world_play(&w, "{\"turns\":[]}");
+	CHECK(w.discard && w.code == 2);
+	CHECK(str_find(w.message, STR("git.commit.email")) < w.message.n);
+	CHECK(str_find(w.message, STR("git.commit.name")) == w.message.n);
+}
+
+TEST(a_repository_without_a_commit_gets_its_chain_from_nothing)
+{
+	auto_world struct world w;
+
+	world_init(&w);
+	w.params.is_git = 1;
+	CHECK_INT(world_git(&w, "init", "-q", "-b", "main"), 0);
+	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}");
+	CHECK_INT(w.code, 0);
+	CHECK_STR(chain_file(&w, "a"), STR("x\n"));
+}
+
+TEST(a_directory_that_is_no_repository_is_worked_in_and_that_is_said)
+{
+	auto_world struct world w;
+
+	world_init(&w);
+	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}");
+	CHECK_INT(w.code, 0);
+	CHECK(str_find(json_get_str(world_event(&w, "run.notice", 0), "text"), STR("not a git repository")) > 0);
+	CHECK(file_is(w.dir.fd, "a", STR("x\n")));
+	CHECK_INT(world_count(&w, "loop.auto_commit"), 0);
+}
+
+TEST(an_operators_stop_leaves_edits_uncommitted_and_names_them)
+{
+	auto_world struct world w;
+	const json_t *end;
+
+	repository(&w);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	world_play(&w, "{\"turns\":[{\"act\":\"stop\",\"calls\":[" MAKE("a") "]}]}");
+	CHECK_STR(w.reason, STR("steer_abort"));
+	end = world_event(&w, "run.end", 0);
+	CHECK_INT(world_count(&w, "loop.auto_commit"), 0);
+	CHECK_INT(json_get_int(end, "uncommitted", 0), 1);
+	CHECK_STR(json_view(json_array_get(json_object_get(end, "uncommitted_files"), 0)), STR("a"));
+}
+
+TEST(a_run_that_stops_by_itself_leaves_a_checkpoint)
+{
+	auto_world struct world w;
+
+	repository(&w);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	w.params.max_iterations = 1;
+	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "]}");
+	CHECK_STR(w.reason, STR("max_iterations"));
+	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"), STR("checkpoint (iter 1)"));
+	CHECK_INT(json_get_int(world_event(&w, "run.end", 0), "uncommitted", -1), 0);
+}
+
+TEST(without_commit_per_step_nothing_is_committed)
+{
+	auto_world struct world w;
+
+	repository(&w);
+	w.params.commit_per_step = 0;
+	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}");
+	CHECK_INT(w.code, 0);
+	CHECK_INT(world_count(&w, "loop.auto_commit"), 0);
+	CHECK_INT(json_get_int(world_event(&w, "run.end", 0), "uncommitted", 0), 1);
+}

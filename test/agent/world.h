@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* world: everybody the agent talks to, played by a test from a script.
+ *
+ * Shape    world_new, change params, world_play(script), look at what came out, world_fini. The agent runs
+ *          unconfined in a child process; jobs are answered from the script, git requests by real git in
+ *          the scratch directory.
+ * Script   {"turns": [TURN...], "jobs": [JOB...], "answer": "text"}
+ *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act"} or {"status", "body", "act"},
+ *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost".
+ *                raw: the arguments of its one call as they are.
+ *          JOB   {"code", "out", "errs", "why", "write": "file"}; past the end: code 0.
+ *          Past the last turn the model answers with status 400, so that a run always ends.
+ */
+#ifndef TEST_AGENT_WORLD_H
+#define TEST_AGENT_WORLD_H
+
+#include "agent/params.h"
+#include "fmt/json.h"
+#include "test/lib/test.h"
+
+struct world {
+	struct test_dir dir;
+	struct arena *mem;
+	struct run_params params;
+	/* what came out */
+	json_t *events;   /* [{"type", fields...}] without the volatile ones */
+	json_t *deltas;
+	json_t *messages; /* as recorded */
+	json_t *requests; /* bodies */
+	json_t *argvs;    /* of the jobs */
+	json_t *manifest;
+	json_t *state;    /* the last one */
+	json_t *transcripts;
+	int in_flight;    /* markers put minus markers taken away */
+	int unsynced_requests, unsynced_jobs; /* side effects before the record was safe */
+	int cancels, kills, asked;
+	bool done, discard;
+	int code;
+	struct str reason, message;
+	int status;       /* of the child */
+	/* inside */
+	json_t *script;
+	int fds[5];
+	size_t turn, job;
+	uint32_t live, live_job;
+	bool dirty;
+	pid_t child;
+};
+
+void world_init(struct world *w);
+void world_fini(struct world *w);
+#define auto_world CLEANUP(world_fini)
+void world_play(struct world *w, const char *script);
+
+int world_git(struct world *w, const char *a, const char *b, const char *c, const char *d); /* exit status */
+struct str world_git_out(struct world *w, const char *rev); /* of git show; empty when there is none */
+
+size_t world_count(const struct world *w, const char *type);             /* events of that type */
+const json_t *world_event(const struct world *w, const char *type, size_t i);
+struct str world_text(const json_t *message);                            /* its blocks of text, joined */
+bool world_pairs(const json_t *messages); /* every call has one result, in the next message, results first */
+
+#endif
