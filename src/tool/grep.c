@@ -33,9 +33,9 @@ struct rows {
 	struct buf *out;
 	struct str prefix; /* in front of every path: where another root is */
 	struct arena *mem;
-	size_t shown, size, count;
+	size_t shown, size;
 	bool truncated, done;
-	struct str failure;
+	struct str failure, note;
 };
 
 static struct str full_name(const struct rows *r, struct str path)
@@ -76,8 +76,8 @@ static int take_line(struct rows *r, struct str line, struct err *err)
 	if (!json_object_get(j, "done") && !json_object_get(j, "error"))
 		return add_row(r, j, err);
 	r->done = true;
+	r->note = str_dup(r->mem, json_get_str(j, "note"));
 	r->failure = str_dup(r->mem, json_get_str(j, "error"));
-	r->count = (size_t)json_get_int(j, "count", 0);
 	r->truncated = r->truncated || json_is_true(json_object_get(j, "truncated"));
 	return 0;
 }
@@ -94,9 +94,11 @@ static int put(struct tool_ctx *ctx, const struct job_result *job, struct str pr
 		return err_set(err, ERR_INVALID, STR_FMT, STR_ARG(r.failure));
 	if (!r.done)
 		return err_set(err, ERR_SYS, "grep failed: the search worker ended early (exit %d)", job->code);
-	TRY(buf_addf(out, err, "],\"count\":%zu,\"truncated\":%s}", r.count, r.truncated ? "true" : "false"));
-	oc->summary = str_printf(ctx->mem, "%zu matches%s", r.count, r.truncated ? " (truncated)" : "");
-	return 0;
+	TRY(buf_addf(out, err, "],\"count\":%zu,\"truncated\":%s", r.shown, r.truncated ? "true" : "false"));
+	if (r.note.n > 0)
+		TRY(json_add_member(out, "note", r.note, err));
+	oc->summary = str_printf(ctx->mem, "%zu matches%s", r.shown, r.truncated ? " (truncated)" : "");
+	return buf_addc(out, '}', err);
 }
 
 /* ------------------------------------------------------------------ the request */

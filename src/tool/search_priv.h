@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* search_priv: the two halves of the search: lines in one file, files in a tree. */
+#ifndef TOOL_SEARCH_PRIV_H
+#define TOOL_SEARCH_PRIV_H
+
+#include "tool/search.h"
+
+struct search_row {
+	int64_t line;
+	char *text; /* owned; n bytes as they are in the file, clipped around the match */
+	size_t n;
+	bool cut_front, cut_back;
+};
+
+struct search_hits {
+	struct search_row *rows;
+	size_t n, cap;
+	bool more;        /* the file has more than SEARCH_ROWS_MAX */
+	bool too_complex; /* the pattern ran into its limit here */
+};
+
+void search_hits_fini(struct search_hits *h);
+
+struct search_pattern; /* compiled, shared by all threads */
+int search_pattern_new(struct str pattern, bool case_insensitive, struct search_pattern **out, struct err *err) CHECKED;
+void search_pattern_free(struct search_pattern *p);
+
+struct search_reader; /* one thread's buffer and match data */
+struct search_reader *search_reader_new(const struct search_pattern *p);
+void search_reader_free(struct search_reader *r);
+/* The matching lines of an open file. A binary file has none. */
+int search_file(struct search_reader *r, int fd, struct search_hits *out, struct err *err) CHECKED;
+
+#endif
