@@ -54,7 +54,8 @@ static int open_root(struct run *r, struct str path, bool writable, bool optiona
 	if (r->tools.nroots == ROOTS_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d granted paths", ROOTS_MAX - 1);
 	rc = dir_open(AT_FDCWD, str_dupz(r->mem, path), &root->dirfd, err);
-	if (rc < 0 && optional) /* a granted path that does not exist, or is a file: commands may have use for it */
+	if (rc < 0 &&
+		optional) /* a granted path that does not exist, or is a file: commands may have use for it */
 		return 0;
 	TRY(rc);
 	root->path = path;
@@ -79,8 +80,9 @@ static int confine_to_roots(const struct run *r, struct err *err)
 	int rc;
 
 	for (size_t i = 0; i < r->tools.nroots; i++)
-		rules[i] = (struct ll_rule){ .kind = LL_FD, .fd = r->roots[i].dirfd,
-			.access = r->roots[i].writable ? LL_RW : LL_RO };
+		rules[i] = (struct ll_rule){
+			.kind = LL_FD, .fd = r->roots[i].dirfd, .access = r->roots[i].writable ? LL_RW : LL_RO
+		};
 	rc = confine_self(SECCOMP_AGENT, rules, r->tools.nroots, err);
 	/* "none" was asked for by hand and said loudly; there, what the kernel lacks is lacked. */
 	if (rc == -ERR_UNSUPPORTED && str_eqz(r->p->isolation, "none"))
@@ -88,8 +90,8 @@ static int confine_to_roots(const struct run *r, struct err *err)
 	return rc;
 }
 
-static int host_job(void *self, const struct job_request *req, struct arena *mem, struct job_result *out,
-	struct err *err)
+static int host_job(
+	void *self, const struct job_request *req, struct arena *mem, struct job_result *out, struct err *err)
 {
 	struct run *r = self;
 
@@ -113,8 +115,9 @@ static int set_model(struct run *r, struct err *err)
 	struct caller *c = &r->caller;
 
 	c->spec.wire = str_eqz(p->api_format, "anthropic") ? API_ANTHROPIC : API_CHAT;
-	c->spec.deployment = str_eqz(p->deployment, "azure") ? DEPLOY_AZURE :
-		str_eqz(p->deployment, "vertex") ? DEPLOY_VERTEX : DEPLOY_DIRECT;
+	c->spec.deployment = str_eqz(p->deployment, "azure")    ? DEPLOY_AZURE
+			     : str_eqz(p->deployment, "vertex") ? DEPLOY_VERTEX
+								: DEPLOY_DIRECT;
 	c->spec.model = p->model;
 	c->spec.openai_host = p->openai_direct != 0;
 	if (p->effort.n > 0 && !api_effort_from(p->effort, &c->spec.effort))
@@ -181,8 +184,8 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.command_timeout_ms = r->p->command_timeout_s * 1000;
 	r->tools.mem = r->mem;
 	shown = r->tools;
-	/* A gate may be adopted later. The tool is there from the start, since a change of the list would make
-	 * the provider read the whole conversation anew. */
+	/* A gate may be adopted later. The tool is there from the start, since a change of the list would
+	 * make the provider read the whole conversation anew. */
 	if (shown.verify_command.n == 0 && r->p->verify_infer)
 		shown.verify_command = (struct str_list){ later, 1 };
 	return tools_schema(&shown, &r->tools_json, err);
@@ -244,15 +247,20 @@ static int put_notices(struct run *r, struct err *err)
 	auto_buf struct buf notes = BUF_MAX(16 * 1024 * 1024);
 
 	if (!r->p->is_git)
-		TRY(put_notice(r, "warning", "this is not a git repository: edits are made, but no step is recorded and nothing "
-			"can be taken back", err));
+		TRY(put_notice(r, "warning",
+			"this is not a git repository: edits are made, but no step is recorded and nothing "
+			"can be taken back",
+			err));
 	else if (!r->p->commit_per_step)
 		TRY(put_notice(r, "info", "git.commit_per_step is off: edits stay in the work tree", err));
 	if (str_eqz(r->p->run_commands, "no") && r->p->verify_command.n > 0)
-		TRY(put_notice(r, "warning", "commands may not run, so there is no verify command in this run", err));
+		TRY(put_notice(r, "warning",
+			"commands may not run, so there is no verify command in this run", err));
 	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &notes) && notes.n > AGENTS_LONG)
-		TRY(put_notice(r, "warning", "AGENTS.md is longer than 40000 characters; the model is sent all of it with each "
-			"request, up to 40 KB", err));
+		TRY(put_notice(r, "warning",
+			"AGENTS.md is longer than 40000 characters; the model is sent all of it with each "
+			"request, up to 40 KB",
+			err));
 	return 0;
 }
 
@@ -285,7 +293,9 @@ static int open_conversation(struct run *r, struct err *err)
 {
 	auto_buf struct buf system = BUF_MAX(PROMPT_MAX), first = BUF_MAX(PROMPT_MAX);
 	auto_arena struct arena *mem = arena_new();
-	const struct prompt_facts facts = { .params = r->p, .verify_command = &r->st.verify_command, .repo = r->repo,
+	const struct prompt_facts facts = { .params = r->p,
+		.verify_command = &r->st.verify_command,
+		.repo = r->repo,
 		.root_fd = r->roots[0].dirfd,
 		.head = { .unborn = r->unborn, .sha = r->st.base_sha, .branch = r->st.base_branch } };
 

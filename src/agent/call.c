@@ -10,7 +10,7 @@
 #define RAW_MAX     ((size_t)16 * 1024 * 1024) /* of an answer, kept for the record */
 #define TEXT_MAX    60000                      /* of an answer's text, in its event */
 #define DELTA_MAX   (256 * 1024)
-#define SHORT_MAX   200                        /* of an error, in an event */
+#define SHORT_MAX   200 /* of an error, in an event */
 
 struct call_live {
 	uint32_t id;
@@ -118,7 +118,10 @@ static int on_client(void *self, struct chan_msg *m, struct err *err)
 
 void caller_init(struct caller *c, struct links *l, struct keep *k)
 {
-	*c = (struct caller){ .links = l, .keep = k, .spec = MODEL_SPEC, .request = BUF_MAX(REQUEST_MAX),
+	*c = (struct caller){ .links = l,
+		.keep = k,
+		.spec = MODEL_SPEC,
+		.request = BUF_MAX(REQUEST_MAX),
 		.previous = BUF_MAX(REQUEST_MAX) };
 	links_serve(l, PEER_CLIENT, on_client, c);
 }
@@ -252,14 +255,16 @@ static int put_budget(struct caller *c, struct err *err)
 	return note_send(&n, c->keep, EVENT_BUDGET_UPDATE, err);
 }
 
-static int put_result(struct caller *c, const struct reply *r, const struct provider_fault *f, struct err *err)
+static int put_result(
+	struct caller *c, const struct reply *r, const struct provider_fault *f, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
 	note_z(&n, "role", c->live->role);
 	note_bool(&n, "ok", !f);
 	if (f) {
-		note_str(&n, "error", str_head(str_from(f->message), utf8_head(str_from(f->message), SHORT_MAX)));
+		note_str(&n, "error",
+			str_head(str_from(f->message), utf8_head(str_from(f->message), SHORT_MAX)));
 	} else {
 		note_str(&n, "text", str_head(r->text, utf8_head(r->text, TEXT_MAX)));
 		note_z(&n, "stop_reason", reply_stop_name(r->stop));
@@ -303,7 +308,8 @@ static int judge(const struct caller *c, const struct reply *r, struct provider_
 		return -ERR_REMOTE;
 	}
 	if (has_ceiling(&c->budget) && reply_is_unmetered(r)) {
-		fault_set(f, FAULT_UNMETERED, "the answer came without the token counts that the budget needs");
+		fault_set(
+			f, FAULT_UNMETERED, "the answer came without the token counts that the budget needs");
 		snprintf(f->hint, sizeof(f->hint), "%s",
 			"set max_input_tokens, max_output_tokens and max_usd to -1 to run without a budget");
 		return -ERR_REMOTE;
@@ -311,13 +317,19 @@ static int judge(const struct caller *c, const struct reply *r, struct provider_
 	return 0;
 }
 
-/* One attempt. 0: a turn; -ERR_REMOTE: a fault; *again: the server refused something that we now leave out. */
+/* One attempt. 0: a turn; -ERR_REMOTE: a fault; *again: the server refused something that we now leave out.
+ */
 static int attempt(struct caller *c, const char *role, struct conversation *conv, struct str tools,
 	struct arena *mem, struct reply *out, struct provider_fault *fault, bool *again, struct err *err)
 {
-	auto_live struct call_live v = { .id = ++c->last_id, .role = role, .raw = BUF_MAX(RAW_MAX),
-		.text = BUF_MAX(DELTA_MAX), .thinking = BUF_MAX(DELTA_MAX), .detail = BUF_MAX(16384),
-		.retry_after_ms = -1, .started_ms = time_mono_ms() };
+	auto_live struct call_live v = { .id = ++c->last_id,
+		.role = role,
+		.raw = BUF_MAX(RAW_MAX),
+		.text = BUF_MAX(DELTA_MAX),
+		.thinking = BUF_MAX(DELTA_MAX),
+		.detail = BUF_MAX(16384),
+		.retry_after_ms = -1,
+		.started_ms = time_mono_ms() };
 	const struct reply_watch watch = { on_text, on_thinking, &v };
 	const struct request_options opts = { 0 };
 	int r, done;
@@ -357,7 +369,8 @@ static double jitter(void)
 	return (double)v / 4294967296.0;
 }
 
-static int put_retry(struct caller *c, const struct provider_fault *f, int attempt_no, int64_t wait_ms, struct err *err)
+static int put_retry(
+	struct caller *c, const struct provider_fault *f, int attempt_no, int64_t wait_ms, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
@@ -390,8 +403,8 @@ static int wait_until(struct caller *c, int64_t until_ms, struct err *err)
 	return 0;
 }
 
-int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools, struct arena *mem,
-	struct reply *out, struct provider_fault *fault, struct err *err)
+int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools,
+	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err)
 {
 	for (int n = 1;; n++) {
 		bool again = false;
@@ -406,7 +419,8 @@ int caller_ask(struct caller *c, const char *role, struct conversation *conv, st
 		if (fault->kind == FAULT_STOPPED)
 			return err_set(err, ERR_STOPPED, "the operator stopped the run");
 		if (again) {
-			n--; /* not a failure of the server: it taught us its dialect; each lesson comes once */
+			n--; /* not a failure of the server: it taught us its dialect; each lesson comes once
+			      */
 			continue;
 		}
 		wait_ms = retry_delay_ms(fault, n, jitter());

@@ -26,10 +26,10 @@ struct caller {
 	struct budget budget;
 	struct usage_totals totals;
 	uint8_t endpoint;
-	struct str provider;    /* its configured name, for people */
+	struct str provider; /* its configured name, for people */
 	uint32_t last_id;
-	uint32_t transcript;    /* number of the next one */
-	struct buf request;     /* the last request, so that the record keeps only what is new */
+	uint32_t transcript; /* number of the next one */
+	struct buf request;  /* the last request, so that the record keeps only what is new */
 	struct buf previous;
 	struct call_live *live; /* NULL between calls */
 };
@@ -39,7 +39,7 @@ void caller_fini(struct caller *c);
 /* Sets up all but spec, facts, budget, endpoint and provider, which the owner fills in. */
 void caller_init(struct caller *c, struct links *l, struct keep *k);
 
-int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools, struct arena *mem,
-	struct reply *out, struct provider_fault *fault, struct err *err) CHECKED;
+int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools,
+	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err) CHECKED;
 
 #endif

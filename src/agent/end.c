@@ -50,7 +50,8 @@ static int exit_code(const struct run *r, enum gate_verdict v, const struct str_
 	if (!fine)
 		return EXIT_UNVERIFIED;
 	/* A branch was promised and edits were made, but nothing is on it. */
-	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 && uncommitted->n > 0)
+	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 &&
+		uncommitted->n > 0)
 		return EXIT_UNCOMMITTED;
 	return 0;
 }
@@ -129,8 +130,8 @@ static void note_chain(struct note *n, const struct run *r, struct arena *mem)
 	note_opt(n, "head_sha", r->st.head_sha);
 }
 
-static int put_end(struct run *r, enum gate_verdict v, int code, const struct str_list *files, struct arena *mem,
-	struct err *err)
+static int put_end(struct run *r, enum gate_verdict v, int code, const struct str_list *files,
+	struct arena *mem, struct err *err)
 {
 	auto_note struct note n = NOTE;
 	auto_buf struct buf usage = BUF_MAX(1 << 20), text = BUF_MAX(1 << 20);

@@ -31,8 +31,8 @@ bool gate_read(int root_fd, const char *name, struct buf *out)
 static bool is_there(int root_fd, const char *name, bool executable)
 {
 	struct stat st;
-	autoclose int fd = file_openat2(root_fd, name, O_PATH | O_CLOEXEC, 0,
-		RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+	autoclose int fd = file_openat2(
+		root_fd, name, O_PATH | O_CLOEXEC, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (!executable || (st.st_mode & 0111));
 }
@@ -41,7 +41,8 @@ static bool is_there(int root_fd, const char *name, bool executable)
 
 static bool needs_shell(struct str text)
 {
-	static const char *const builtins[] = { "cd", "export", "source", ".", "set", "test", "[", "if", "for" };
+	static const char *const builtins[] = { "cd", "export", "source", ".", "set", "test", "[", "if",
+		"for" };
 	struct str rest = text, first = str_cut(&rest, ' ');
 
 	if (str_find_any(text, STR("|&;<>()$`\\\"'*?[]#~{}!\n\t")) < text.n)
@@ -168,7 +169,8 @@ static bool block_after_heading(struct str text, struct buf *cmd)
 		if (fenced)
 			continue;
 		if (title.n > 0)
-			left = starts_word(title, "verify") || starts_word(title, "test") ? BLOCK_WITHIN + 1 : 0;
+			left = starts_word(title, "verify") || starts_word(title, "test") ? BLOCK_WITHIN + 1
+											  : 0;
 		if (left > 0)
 			left--;
 	}
@@ -237,7 +239,8 @@ static bool from_package_json(int fd, struct arena *mem, struct gate_found *out)
 	auto_json json_t *j = NULL;
 	struct str script;
 
-	if (!gate_read(fd, "package.json", &text) || json_decode(buf_str(&text), JSON_REPAIR, &j, ERR_DISCARD) < 0)
+	if (!gate_read(fd, "package.json", &text) ||
+		json_decode(buf_str(&text), JSON_REPAIR, &j, ERR_DISCARD) < 0)
 		return false;
 	script = json_get_str(json_object_get(j, "scripts"), "test");
 	/* What `npm init` writes is a placeholder that always fails. */
@@ -255,7 +258,8 @@ static bool has_target(struct str text, const char *want)
 		struct str names = str_head(line, colon);
 
 		if (colon == line.n || line.p[0] == '\t' || line.p[0] == '#' ||
-			(colon + 1 < line.n && line.p[colon + 1] == '=') || str_find(names, STR("=")) < names.n)
+			(colon + 1 < line.n && line.p[colon + 1] == '=') ||
+			str_find(names, STR("=")) < names.n)
 			continue;
 		while (names.n > 0)
 			if (str_eqz(str_trim(str_cut(&names, ' ')), want))
@@ -266,7 +270,8 @@ static bool has_target(struct str text, const char *want)
 
 static bool from_makefile(int fd, struct arena *mem, struct gate_found *out)
 {
-	static const char *const files[] = { "GNUmakefile", "makefile", "Makefile" }; /* as make looks for them */
+	static const char *const files[] = { "GNUmakefile", "makefile",
+		"Makefile" }; /* as make looks for them */
 	static const struct {
 		const char *target, *argv[3];
 		const char *source;
@@ -304,7 +309,8 @@ static void pytest(int fd, struct arena *mem, struct gate_found *out)
 
 static bool from_python(int fd, struct arena *mem, struct gate_found *out)
 {
-	static const char *const files[] = { "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", "setup.py" };
+	static const char *const files[] = { "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg",
+		"setup.py" };
 
 	for (size_t i = 0; i < COUNT(files); i++)
 		if (is_there(fd, files[i], false)) {
@@ -343,15 +349,16 @@ static bool has_loose_test(int dirfd)
 	if (dir_list(dirfd, mem, LIST_MAX, &e, &n, ERR_DISCARD) < 0)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (e[i].type == DT_REG && str_starts(e[i].name, STR("test_")) && str_ends(e[i].name, STR(".py")))
+		if (e[i].type == DT_REG && str_starts(e[i].name, STR("test_")) &&
+			str_ends(e[i].name, STR(".py")))
 			return true;
 	return false;
 }
 
 static bool from_loose_tests(int fd, struct arena *mem, struct gate_found *out)
 {
-	autoclose int tests = file_openat2(fd, "tests", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0,
-		RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+	autoclose int tests = file_openat2(
+		fd, "tests", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 
 	if (!has_loose_test(fd) && (tests < 0 || !has_loose_test(tests)))
 		return false;
@@ -411,9 +418,10 @@ void gate_infer(int root_fd, const struct str_list *path, struct arena *mem, str
 bool gate_did_not_run(const struct job_result *job)
 {
 	static const char *const marks[] = { "No module named pytest", "No module named 'pytest'",
-		"No module named _pytest", "No module named '_pytest'", "No module named nose", "No module named 'nose'",
-		"command not found", "o such file or directory", "can't open file", "is not recognized",
-		"ModuleNotFoundError", "ImportError while loading conftest", ": not found" };
+		"No module named _pytest", "No module named '_pytest'", "No module named nose",
+		"No module named 'nose'", "command not found", "o such file or directory", "can't open file",
+		"is not recognized", "ModuleNotFoundError", "ImportError while loading conftest",
+		": not found" };
 	const struct str texts[] = { job->out, job->errs };
 
 	if (job->why != JOB_EXITED || job->code == 0 || job->wall_ms > DEAD_WITHIN_MS)

@@ -118,7 +118,9 @@ static int job_exit(struct jobs *j, struct chan_msg *m, struct err *err)
 	TRY(drain(j, err));
 	buf_clear(&j->note);
 	TRY(buf_add_utf8(&j->note, note, err));
-	j->result = (struct job_result){ .why = why, .code = (int)code, .wall_ms = (int64_t)(wall_us / 1000) };
+	j->result = (struct job_result){
+		.why = why, .code = (int)code, .wall_ms = (int64_t)(wall_us / 1000)
+	};
 	j->phase = JOB_OVER;
 	return 0;
 }
@@ -173,7 +175,8 @@ static int wait_for_end(struct jobs *j, bool finish, struct err *err)
 	return killed ? err_set(err, ERR_STOPPED, "the operator stopped the run") : 0;
 }
 
-int jobs_ask(struct jobs *j, const struct job_ask *ask, struct arena *mem, struct job_result *out, struct err *err)
+int jobs_ask(
+	struct jobs *j, const struct job_ask *ask, struct arena *mem, struct job_result *out, struct err *err)
 {
 	autoclose int in = -1;
 	int r;
@@ -206,8 +209,9 @@ int jobs_command(struct jobs *j, const struct job_request *req, struct arena *me
 	struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(CHAN_BODY_MAX);
-	struct job_ask ask = { .type = WIRE_RUN, .in = req->in, .keep_head = req->keep_head,
-		.keep_tail = req->keep_tail };
+	struct job_ask ask = {
+		.type = WIRE_RUN, .in = req->in, .keep_head = req->keep_head, .keep_tail = req->keep_tail
+	};
 
 	pack_u32(&body, jobs_next(j));
 	pack_u8(&body, (uint8_t)req->class);

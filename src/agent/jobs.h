@@ -47,9 +47,9 @@ int jobs_command(struct jobs *j, const struct job_request *req, struct arena *me
 struct job_ask {
 	uint16_t type;
 	struct str body;
-	struct str in;   /* stdin, empty for none */
+	struct str in; /* stdin, empty for none */
 	size_t keep_head, keep_tail;
-	bool finish;     /* goes on to its end even when the operator wants out now */
+	bool finish; /* goes on to its end even when the operator wants out now */
 };
 uint32_t jobs_next(struct jobs *j);
 int jobs_ask(struct jobs *j, const struct job_ask *ask, struct arena *mem, struct job_result *out,

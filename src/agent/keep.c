@@ -50,7 +50,8 @@ static int lost(struct keep *k, struct err *err)
 		STR_ARG(k->why.n > 0 ? buf_str(&k->why) : STR("the recorder is gone")));
 }
 
-int keep_put(struct keep *k, enum record_what what, uint32_t arg, struct str name, struct str json, struct err *err)
+int keep_put(struct keep *k, enum record_what what, uint32_t arg, struct str name, struct str json,
+	struct err *err)
 {
 	const struct record_to to = { k->links->peer[PEER_RECORDER].fd, WIRE_RECORD };
 	int r;
@@ -168,7 +169,8 @@ struct str note_text(struct note *n)
 	return buf_str(&n->b);
 }
 
-int note_put(struct note *n, struct keep *k, enum record_what what, uint32_t arg, const char *name, struct err *err)
+int note_put(struct note *n, struct keep *k, enum record_what what, uint32_t arg, const char *name,
+	struct err *err)
 {
 	struct str text = note_text(n);
 

@@ -20,10 +20,10 @@ struct keep {
 	uint32_t token, synced; /* the last barrier asked for, and the last one that holds */
 	bool unsynced;          /* something was put since */
 	bool lost;
-	struct buf why;         /* what the recorder said */
-	bool loaded;            /* the answer to WIRE_LOAD is here */
+	struct buf why; /* what the recorder said */
+	bool loaded;    /* the answer to WIRE_LOAD is here */
 	bool found;
-	int loaded_fd;          /* owned, -1 when absent */
+	int loaded_fd; /* owned, -1 when absent */
 };
 
 void keep_init(struct keep *k, struct links *l);

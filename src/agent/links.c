@@ -143,7 +143,10 @@ int links_pump(struct links *l, int64_t timeout_ms, struct err *err)
 	for (int i = 0; i < PEER_COUNT; i++)
 		watch(&fds[i], l->peer[i].fd, l->peer[i].gone);
 	do
-		n = poll(fds, COUNT(fds), timeout_ms < 0 ? -1 : timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms);
+		n = poll(fds, COUNT(fds),
+			timeout_ms < 0         ? -1
+			: timeout_ms > INT_MAX ? INT_MAX
+					       : (int)timeout_ms);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return err_sys(err, errno, "poll");

@@ -21,7 +21,7 @@
 /* In the order of the descriptors 3 to 7. */
 enum peer { PEER_MONITOR, PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_RECORDER, PEER_COUNT };
 
-#define AGENT_FDS 5
+#define AGENT_FDS  5
 #define STEERS_MAX 32
 
 typedef int peer_fn(void *self, struct chan_msg *m, struct err *err);
@@ -44,7 +44,7 @@ struct links {
 	bool aborted;         /* it was the steer "abort" that stops us */
 	struct {
 		VEC(struct buf);
-	} steers;             /* oldest first */
+	} steers; /* oldest first */
 };
 
 void links_init(struct links *l, const int fds[PEER_COUNT]);
@@ -56,7 +56,8 @@ int links_send(struct links *l, enum peer p, uint16_t type, struct str body, con
 	struct err *err) CHECKED;
 /* Waits for something, then serves all that is there: at most one message of each peer. 0: time is up. */
 int links_pump(struct links *l, int64_t timeout_ms, struct err *err) CHECKED;
-int links_wait(struct links *l, enum peer p, int64_t timeout_ms, struct err *err) CHECKED; /* pump; fails when p is gone */
+int links_wait(struct links *l, enum peer p, int64_t timeout_ms,
+	struct err *err) CHECKED;                        /* pump; fails when p is gone */
 bool links_take_steer(struct links *l, struct buf *out); /* false: none waits; out gets its bytes */
 
 #endif

@@ -84,7 +84,8 @@ static int take_steers(struct run *r, struct turn *t, struct err *err)
 
 		if (text.n == 0)
 			continue;
-		turn_notice(t, str_printf(t->mem, "The person who started this run says:\n" STR_FMT, STR_ARG(text)));
+		turn_notice(t,
+			str_printf(t->mem, "The person who started this run says:\n" STR_FMT, STR_ARG(text)));
 		TRY(put_steer(r, text, err));
 	}
 	return 0;
@@ -109,20 +110,24 @@ static struct str last_line(struct str text)
 static int ask_model(struct run *r, struct turn *t, struct err *err)
 {
 	struct provider_fault fault = { 0 };
-	int rc = caller_ask(&r->caller, "worker", r->conv, buf_str(&r->tools_json), t->mem, &t->reply, &fault, err);
+	int rc = caller_ask(
+		&r->caller, "worker", r->conv, buf_str(&r->tools_json), t->mem, &t->reply, &fault, err);
 
 	if (rc == -ERR_STOPPED) {
 		run_stop_asked(r);
 		return 0;
 	}
 	if (rc == -ERR_LIMIT) {
-		run_stop(r, budget_check(&r->caller.budget, &r->caller.totals, ERR_DISCARD) < 0 ? REASON_BUDGET :
-			REASON_PROVIDER, str_from(err->msg));
+		run_stop(r,
+			budget_check(&r->caller.budget, &r->caller.totals, ERR_DISCARD) < 0 ? REASON_BUDGET
+											    : REASON_PROVIDER,
+			str_from(err->msg));
 		return 0;
 	}
 	if (rc == -ERR_REMOTE || (rc == -ERR_CLOSED && r->links->peer[PEER_CLIENT].gone)) {
-		run_stop(r, REASON_PROVIDER, fault.hint[0] ? str_printf(t->mem, "%s (%s)", err->msg, fault.hint) :
-			str_from(err->msg));
+		run_stop(r, REASON_PROVIDER,
+			fault.hint[0] ? str_printf(t->mem, "%s (%s)", err->msg, fault.hint)
+				      : str_from(err->msg));
 		return 0;
 	}
 	return rc;
@@ -143,8 +148,9 @@ static int adopt_gate(struct run *r, struct turn *t, struct err *err)
 	r->st.verify_origin = STR("adopted");
 	r->st.last_verify_ok = TRI_UNKNOWN;
 	r->st.edited_since_verify = 1;
-	turn_notice(t, STR("The repository has a verify command now, and from here on it decides: call run_verify_command "
-		"before you finish. Steps are recorded when it is green."));
+	turn_notice(t, STR("The repository has a verify command now, and from here on it decides: call "
+			   "run_verify_command "
+			   "before you finish. Steps are recorded when it is green."));
 	note_strs(&n, "command", found.command);
 	note_z(&n, "source", found.source);
 	note_int(&n, "adopted_at", t->iteration);
@@ -182,7 +188,8 @@ static int answer_model(struct run *r, struct turn *t, struct err *err)
 	auto_buf struct buf text = BUF_MAX(NOTICES_JOINED);
 
 	if (t->reply.ncalls > 0) {
-		TRY(conversation_add_results(r->conv, t->results, t->reply.ncalls, t->notices, t->nnotices, err));
+		TRY(conversation_add_results(
+			r->conv, t->results, t->reply.ncalls, t->notices, t->nnotices, err));
 		return put_last_message(r, err);
 	}
 	if (t->nnotices == 0)
@@ -244,8 +251,9 @@ int loop_turns(struct run *r, struct err *err)
 		struct turn t = { .mem = mem, .iteration = i };
 
 		if (r->p->max_iterations >= 0 && i - r->st.leg_start >= r->p->max_iterations) {
-			run_stop(r, REASON_MAX_ITERATIONS, str_printf(r->mem, "%lld turns are the limit",
-				(long long)r->p->max_iterations));
+			run_stop(r, REASON_MAX_ITERATIONS,
+				str_printf(
+					r->mem, "%lld turns are the limit", (long long)r->p->max_iterations));
 			break;
 		}
 		arena_reset(mem);

@@ -44,13 +44,13 @@ enum run_reason {
 #define X(value, word, completed, code, checkpoint) value,
 	RUN_REASONS(X)
 #undef X
-	REASON_COUNT
+		REASON_COUNT
 };
 
 struct run {
-	const struct run_params *p;  /* in mem */
-	struct arena *mem;           /* owned; the run's life */
-	struct links *links;         /* borrowed, as the next three */
+	const struct run_params *p; /* in mem */
+	struct arena *mem;          /* owned; the run's life */
+	struct links *links;        /* borrowed, as the next three */
 	struct keep *keep;
 	struct asks asks;
 	struct jobs commands, git;
@@ -60,18 +60,18 @@ struct run {
 	struct tool_ctx tools;
 	struct buf tools_json;
 	struct git_host git_host;
-	struct repo *repo;           /* owned; NULL: steps are not recorded */
-	struct conversation *conv;   /* owned */
-	struct loop_state st;        /* strings in mem */
-	struct str_list untracked;   /* at the start: never committed */
+	struct repo *repo;         /* owned; NULL: steps are not recorded */
+	struct conversation *conv; /* owned */
+	struct loop_state st;      /* strings in mem */
+	struct str_list untracked; /* at the start: never committed */
 	bool unborn;
-	int64_t last_work_ms;        /* of an edit or a verify, for the stagnation notice */
+	int64_t last_work_ms; /* of an edit or a verify, for the stagnation notice */
 
 	/* how it ends */
 	enum run_reason reason;
-	struct str message;          /* for a person, in mem */
+	struct str message;                          /* for a person, in mem */
 	struct str summary, result_json, stale_gate; /* of finish_run */
-	struct str guard_tool;       /* of loop_guard_killed */
+	struct str guard_tool;                       /* of loop_guard_killed */
 	int64_t iterations;
 };
 
@@ -83,29 +83,33 @@ struct turn {
 	struct call_result *results;
 	struct str *notices;
 	size_t nnotices;
-	bool changed;       /* an edit, or a command that may have changed files */
-	bool worked;        /* an edit or a run of the gate */
-	bool green;         /* the gate passed, and nothing changed since */
-	bool was_good;      /* when the turn began, the tree was found good and nothing was left to record */
-	bool did_not_run;   /* the gate's runner is broken */
-	bool baseline;      /* the gate was observed on the untouched tree for the first time */
+	bool changed;     /* an edit, or a command that may have changed files */
+	bool worked;      /* an edit or a run of the gate */
+	bool green;       /* the gate passed, and nothing changed since */
+	bool was_good;    /* when the turn began, the tree was found good and nothing was left to record */
+	bool did_not_run; /* the gate's runner is broken */
+	bool baseline;    /* the gate was observed on the untouched tree for the first time */
 	bool finish;
-	struct str prose;   /* its last line of text, for the step's subject */
+	struct str prose; /* its last line of text, for the step's subject */
 };
 
 /* step.c: the repository */
-int step_begin(struct run *r, struct err *err) CHECKED;  /* looks at the tree; REASON_REFUSED when it may not start */
+int step_begin(
+	struct run *r, struct err *err) CHECKED; /* looks at the tree; REASON_REFUSED when it may not start */
 int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err) CHECKED;
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
 int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, struct err *err) CHECKED;
 
 /* turn.c */
 int turn_dispatch(struct run *r, struct turn *t, struct err *err) CHECKED;
-void turn_notice(struct turn *t, struct str text); /* kept until the results go back; empty ones and too many are dropped */
+void turn_notice(struct turn *t,
+	struct str text); /* kept until the results go back; empty ones and too many are dropped */
 
 /* watch.c: streaks, gates and patience */
-bool watch_is_good(const struct run *r); /* the gate is green on this very tree; gateless: every change is a step */
-int watch_turn(struct run *r, struct turn *t, struct err *err) CHECKED;   /* after the calls: notices and stops */
+bool watch_is_good(
+	const struct run *r); /* the gate is green on this very tree; gateless: every change is a step */
+int watch_turn(
+	struct run *r, struct turn *t, struct err *err) CHECKED; /* after the calls: notices and stops */
 int watch_quiet(struct run *r, struct turn *t, struct err *err) CHECKED;  /* a turn without calls */
 int watch_finish(struct run *r, struct turn *t, struct err *err) CHECKED; /* finish_run was called */
 void watch_call(struct run *r, const struct reply_call *c);               /* before it runs */
@@ -113,7 +117,7 @@ void watch_result(struct run *r, struct str tool, struct str text, const struct 
 
 /* loop.c */
 int loop_turns(struct run *r, struct err *err) CHECKED; /* until r->reason says why it ends */
-void run_stop_asked(struct run *r); /* the operator wants out: the reason that says how */
+void run_stop_asked(struct run *r);                     /* the operator wants out: the reason that says how */
 void run_stop(struct run *r, enum run_reason why, struct str message); /* the first reason stays */
 uint64_t run_hash(struct str a, struct str b);
 

@@ -114,7 +114,8 @@ int loop_state_read(struct str json, struct arena *mem, struct loop_state *out, 
 	if (json_decode(json, JSON_EXACT, &j, err) < 0)
 		return err_wrap(err, "the saved state");
 	if (json_get_int(j, "version", 0) != STATE_VERSION)
-		return err_set(err, ERR_INVALID, "the saved state is of version %lld, this agent6 reads version %d",
+		return err_set(err, ERR_INVALID,
+			"the saved state is of version %lld, this agent6 reads version %d",
 			(long long)json_get_int(j, "version", 0), STATE_VERSION);
 #define X(kind, member)                                                                                      \
 	if (json_object_get(j, #member)) /* a state of an older build lacks what came later */               \

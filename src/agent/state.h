@@ -21,24 +21,24 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 #define LOOP_STATE(X)                                                                                        \
 	X(STR, original_task)                                                                                \
 	X(INT, next_iteration)                                                                               \
-	X(INT, leg_start)            /* the iteration this leg began with */                                 \
-	X(INT, transcript)           /* number of the next transcript */                                     \
+	X(INT, leg_start)  /* the iteration this leg began with */                                           \
+	X(INT, transcript) /* number of the next transcript */                                               \
 	X(INT, tool_calls)                                                                                   \
 	X(INT, ok_tool_calls)                                                                                \
 	X(STR, base_sha)                                                                                     \
 	X(STR, base_branch)                                                                                  \
-	X(STR, head_sha)             /* the chain's tip; empty: no step yet */                               \
+	X(STR, head_sha) /* the chain's tip; empty: no step yet */                                           \
 	X(INT, commits)                                                                                      \
 	/* the gate */                                                                                       \
-	X(STRS, verify_command)      /* empty: gateless */                                                   \
-	X(STR, verify_origin)        /* configured, inferred, adopted, "" */                                 \
+	X(STRS, verify_command) /* empty: gateless */                                                        \
+	X(STR, verify_origin)   /* configured, inferred, adopted, "" */                                      \
 	X(TRI, last_verify_ok)                                                                               \
 	X(INT, edited_since_verify)                                                                          \
 	X(TRI, baseline_ok)                                                                                  \
 	X(INT, verify_ever_passed)                                                                           \
 	X(INT, gateless_ever_committed)                                                                      \
-	X(INT, ever_changed)         /* the run changed a file */                                            \
-	X(INT, step_open)            /* something may have changed since the last step */                    \
+	X(INT, ever_changed) /* the run changed a file */                                                    \
+	X(INT, step_open)    /* something may have changed since the last step */                            \
 	/* patience */                                                                                       \
 	X(INT, quiet_streak)                                                                                 \
 	X(INT, silent_nudges)                                                                                \
@@ -47,11 +47,11 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, budget_nudged)                                                                                \
 	X(INT, stagnation_nudged)                                                                            \
 	X(INT, broken_nudged)                                                                                \
-	X(INT, idle)                 /* turns without a change since the tree was found good */              \
-	X(INT, same_call)            /* hash of the last call, and how often it came in a row */             \
-	X(INT, same_call_noted)      /* the call that a notice was given for */                              \
+	X(INT, idle)            /* turns without a change since the tree was found good */                   \
+	X(INT, same_call)       /* hash of the last call, and how often it came in a row */                  \
+	X(INT, same_call_noted) /* the call that a notice was given for */                                   \
 	X(INT, same_call_streak)                                                                             \
-	X(INT, same_result)          /* hash of its result */                                                \
+	X(INT, same_result) /* hash of its result */                                                         \
 	X(INT, error_signature)                                                                              \
 	X(INT, error_refused)                                                                                \
 	X(INT, error_streak)                                                                                 \
@@ -73,22 +73,22 @@ int loop_state_read(struct str json, struct arena *mem, struct loop_state *out, 
 
 /* Every number the loop decides by. */
 struct loop_limits {
-	int64_t max_tokens;          /* of one answer */
-	int64_t quiet_nudges;        /* empty answers in a row that get another chance */
-	int64_t silent_nudges;       /* prose without any work done */
-	int64_t silent_until;        /* ... in this many first turns */
+	int64_t max_tokens;    /* of one answer */
+	int64_t quiet_nudges;  /* empty answers in a row that get another chance */
+	int64_t silent_nudges; /* prose without any work done */
+	int64_t silent_until;  /* ... in this many first turns */
 	int64_t same_call_notice, same_call_stop;
 	int64_t error_nudge, error_escalate, error_stop;
 	int64_t verify_nudge, verify_escalate, verify_stop;
 	int64_t settled_nudge, settled_stop;
-	int64_t finish_patience;     /* finishes without a green gate that are sent back */
+	int64_t finish_patience; /* finishes without a green gate that are sent back */
 	int64_t stagnation_ms;
-	double budget_nudge;         /* fraction that is left */
-	size_t stub_min;             /* a repeated result longer than this is not sent again */
-	size_t notices;              /* in one message */
-	size_t files_named;          /* left uncommitted, in the summary */
-	size_t patch_bytes;          /* of a step, in its event */
-	size_t tail_bytes;           /* of output, in an event */
+	double budget_nudge; /* fraction that is left */
+	size_t stub_min;     /* a repeated result longer than this is not sent again */
+	size_t notices;      /* in one message */
+	size_t files_named;  /* left uncommitted, in the summary */
+	size_t patch_bytes;  /* of a step, in its event */
+	size_t tail_bytes;   /* of output, in an event */
 };
 extern const struct loop_limits loop_limits;
 

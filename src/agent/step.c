@@ -10,8 +10,8 @@
 
 /* git_host over the channel to the git zygote. A step that was begun is brought to its end even when the
  * operator wants out now: it takes moments, and half a step is nothing. */
-static int git_run(void *self, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
-	struct git_result *out, struct err *err)
+static int git_run(void *self, enum git_op op, const struct str *args, size_t n, struct str in,
+	struct arena *mem, struct git_result *out, struct err *err)
 {
 	struct run *r = self;
 	auto_buf struct buf body = BUF_MAX(CHAN_BODY_MAX);
@@ -22,7 +22,8 @@ static int git_run(void *self, enum git_op op, const struct str *args, size_t n,
 	pack_u8(&body, (uint8_t)op);
 	pack_strs(&body, args, n);
 	if (pack_ok(&body, ERR_DISCARD) < 0)
-		return err_set(err, ERR_LIMIT, "the arguments of git %s are longer than 64 KiB", gitop_name(op));
+		return err_set(
+			err, ERR_LIMIT, "the arguments of git %s are longer than 64 KiB", gitop_name(op));
 	ask.body = buf_str(&body);
 	TRY(jobs_ask(&r->git, &ask, mem, &job, err));
 	if (job.out_total > job.out.n)
@@ -68,11 +69,14 @@ static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct e
 	struct str question;
 	bool answered;
 
-	TRY(buf_addf(&b, err, "%zu file%s changed and not committed: ", dirty->n, dirty->n == 1 ? " is" : "s are"));
+	TRY(buf_addf(&b, err, "%zu file%s changed and not committed: ", dirty->n,
+		dirty->n == 1 ? " is" : "s are"));
 	TRY(name_paths(&b, dirty, err));
 	if (!r->p->attended)
-		return refuse(r, str_printf(r->mem, STR_FMT "; commit or stash them, or set git.require_clean_worktree = false",
-			STR_ARG(buf_str(&b))));
+		return refuse(r,
+			str_printf(r->mem,
+				STR_FMT "; commit or stash them, or set git.require_clean_worktree = false",
+				STR_ARG(buf_str(&b))));
 	question = str_printf(mem, STR_FMT ". What now?", STR_ARG(buf_str(&b)));
 	TRY(asks_put(&r->asks, &question, &options, 1, mem, &answers, &answered, err));
 	if (answered && (str_eq(answers.p[0], choices[0]) || str_eqz(answers.p[0], "include")))
@@ -87,13 +91,18 @@ static int check_identity(struct run *r)
 
 	if (!p->commit_per_step || (p->git_name.n > 0 && p->git_email.n > 0))
 		return 0;
-	return refuse(r, str_printf(r->mem, "git has no %s for the commits of this run: set %s%s%s in agent6's "
-		"configuration, or %s%s%s with git config --global",
-		p->git_name.n > 0 ? "email" : p->git_email.n > 0 ? "name" : "name and no email",
-		p->git_name.n > 0 ? "" : "git.commit.name", p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
-		p->git_email.n > 0 ? "" : "git.commit.email",
-		p->git_name.n > 0 ? "" : "user.name", p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
-		p->git_email.n > 0 ? "" : "user.email"));
+	return refuse(
+		r, str_printf(r->mem,
+			   "git has no %s for the commits of this run: set %s%s%s in agent6's "
+			   "configuration, or %s%s%s with git config --global",
+			   p->git_name.n > 0    ? "email"
+			   : p->git_email.n > 0 ? "name"
+						: "name and no email",
+			   p->git_name.n > 0 ? "" : "git.commit.name",
+			   p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
+			   p->git_email.n > 0 ? "" : "git.commit.email", p->git_name.n > 0 ? "" : "user.name",
+			   p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
+			   p->git_email.n > 0 ? "" : "user.email"));
 }
 
 int step_begin(struct run *r, struct err *err)
@@ -109,7 +118,8 @@ int step_begin(struct run *r, struct err *err)
 	TRY(repo_open(&r->git_host, r->roots[0].dirfd, r->p->run_id, &r->repo, err));
 	TRY(repo_status(r->repo, r->mem, &st, err));
 	if (st.unmerged)
-		return refuse(r, STR("a merge, rebase or cherry-pick stopped at a conflict here; finish or abort it first"));
+		return refuse(r, STR("a merge, rebase or cherry-pick stopped at a conflict here; finish or "
+				     "abort it first"));
 	r->unborn = st.head.unborn;
 	r->untracked = dup_list(r->mem, &st.untracked);
 	r->st.base_sha = str_dup(r->mem, st.head.sha);
@@ -129,7 +139,9 @@ static bool records_steps(const struct run *r)
 
 static struct repo_step step_of(const struct run *r, struct str message)
 {
-	return (struct repo_step){ .base = r->st.base_sha, .skip = &r->untracked, .message = message,
+	return (struct repo_step){ .base = r->st.base_sha,
+		.skip = &r->untracked,
+		.message = message,
 		.branch = r->p->branch_per_run != 0 };
 }
 
@@ -148,8 +160,8 @@ int step_is_changed(struct run *r, bool *changed, struct err *err)
 	return 0;
 }
 
-static int write_message(const struct run *r, const struct turn *t, const char *fallback, struct buf *out,
-	struct err *err)
+static int write_message(
+	const struct run *r, const struct turn *t, const char *fallback, struct buf *out, struct err *err)
 {
 	struct str prose = t ? t->prose : STR("");
 	struct str trailer = r->p->commit_trailer;
@@ -175,8 +187,8 @@ static int write_message(const struct run *r, const struct turn *t, const char *
 	return buf_addc(out, '\n', err);
 }
 
-static int put_commit(struct run *r, const struct repo_stepped *s, struct str message, struct arena *mem,
-	struct err *err)
+static int put_commit(
+	struct run *r, const struct repo_stepped *s, struct str message, struct arena *mem, struct err *err)
 {
 	auto_note struct note n = NOTE, d = NOTE;
 	struct str rest = message, patch = STR("");
@@ -245,7 +257,8 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 	if (repo_commit_step(r->repo, &step, mem, &done, &why) < 0) {
 		if (r->links->peer[PEER_GIT].gone)
 			return err_set(err, ERR_CLOSED, "%s", why.msg);
-		return put_commit_failed(r, buf_str(&message), &why, err); /* the work is in the tree; the run goes on */
+		return put_commit_failed(
+			r, buf_str(&message), &why, err); /* the work is in the tree; the run goes on */
 	}
 	r->st.step_open = 0;
 	TRY(put_left_out(r, &done.left_out, err));

@@ -43,8 +43,7 @@ static int preview_args(struct note *n, struct str args, struct err *err)
 	json_t *value;
 
 	if (json_decode(args, JSON_REPAIR, &j, ERR_DISCARD) == 0 && json_is_object(j))
-		json_object_foreach(j, key, value)
-			TRY(preview_value(&obj, key, value, err));
+		json_object_foreach(j, key, value) TRY(preview_value(&obj, key, value, err));
 	note_json(n, "args", note_text(&obj));
 	return 0;
 }
@@ -66,7 +65,8 @@ static void note_tail(struct note *n, const char *key, struct str s)
 		note_str(n, key, s);
 }
 
-static int put_result(struct run *r, const struct reply_call *c, const struct tool_outcome *oc, struct err *err)
+static int put_result(
+	struct run *r, const struct reply_call *c, const struct tool_outcome *oc, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
@@ -247,9 +247,12 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 static int refuse_args(const struct reply_call *c, struct buf *out, struct err *err)
 {
 	if (c->raw_args.n > CUT_OFF_ARGS)
-		return add_error(out, STR("the arguments were cut off while they were written; send a much smaller call, "
-			"in several steps"), err);
-	return add_error(out, STR("the arguments were not valid JSON; send the call again with one JSON object"), err);
+		return add_error(out,
+			STR("the arguments were cut off while they were written; send a much smaller call, "
+			    "in several steps"),
+			err);
+	return add_error(
+		out, STR("the arguments were not valid JSON; send the call again with one JSON object"), err);
 }
 
 /* The same answer to the same call tells a model nothing twice; it only fills its context. */
@@ -262,8 +265,10 @@ static int shorten_repeat(struct run *r, struct buf *out, struct err *err)
 	if (!same)
 		return 0;
 	buf_clear(out);
-	return buf_addz(out, "{\"same_as_before\":true,\"note\":\"the result is the same as that of the identical call "
-		"before\"}", err);
+	return buf_addz(out,
+		"{\"same_as_before\":true,\"note\":\"the result is the same as that of the identical call "
+		"before\"}",
+		err);
 }
 
 static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
@@ -289,8 +294,9 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 		watch_result(r, c->name, buf_str(&out), &oc);
 	TRY(put_result(r, c, &oc, err));
 	TRY(shorten_repeat(r, &out, err));
-	t->results[i] = (struct call_result){ .call_id = c->id, .text = str_dup(t->mem, buf_str(&out)),
-		.is_error = !oc.ok };
+	t->results[i] = (struct call_result){
+		.call_id = c->id, .text = str_dup(t->mem, buf_str(&out)), .is_error = !oc.ok
+	};
 	return 0;
 }
 

@@ -81,20 +81,23 @@ struct ladder {
 static int climb(struct run *r, struct turn *t, const struct ladder *l, int64_t streak, struct err *err)
 {
 	if (streak >= l->stop) {
-		run_stop(r, l->reason, str_printf(r->mem, "%s, %lld times in a row", l->stop_message, (long long)streak));
+		run_stop(r, l->reason,
+			str_printf(r->mem, "%s, %lld times in a row", l->stop_message, (long long)streak));
 		return 0;
 	}
 	if (streak != l->nudge && streak != l->escalate)
 		return 0;
 	turn_notice(t, str_from(streak == l->nudge ? l->nudge_text : l->escalate_text));
-	return put_count(r, l->event, t->iteration, "streak", streak, "level", streak == l->nudge ? 1 : 2, err);
+	return put_count(
+		r, l->event, t->iteration, "streak", streak, "level", streak == l->nudge ? 1 : 2, err);
 }
 
 static int watch_errors(struct run *r, struct turn *t, struct err *err)
 {
 	static const struct ladder failing = { 0, 0, 0, EVENT_TOOL_ERROR, REASON_TOOL_ERROR,
 		"The same tool error came three times in a row. Read it again and do something different.",
-		"The same tool error still repeats. Stop trying this way: take another tool or another approach, or call "
+		"The same tool error still repeats. Stop trying this way: take another tool or another "
+		"approach, or call "
 		"finish_run and say what blocks you.",
 		"the same tool error came" };
 	static const struct ladder denied = { 0, 0, 0, EVENT_TOOL_ERROR, REASON_TOOL_ERROR,
@@ -112,9 +115,11 @@ static int watch_errors(struct run *r, struct turn *t, struct err *err)
 static int watch_gate(struct run *r, struct turn *t, struct err *err)
 {
 	static const struct ladder same = { 0, 0, 0, EVENT_NO_PROGRESS, REASON_NO_PROGRESS,
-		"The verify command has failed four times in the same way. Look for another cause than the one you have "
+		"The verify command has failed four times in the same way. Look for another cause than the "
+		"one you have "
 		"been fixing.",
-		"The verify command still fails in the same way. Take your last changes back, read the failing test and the "
+		"The verify command still fails in the same way. Take your last changes back, read the "
+		"failing test and the "
 		"code it exercises, and start from what they say.",
 		"the verify command failed in the same way" };
 	struct ladder l = same;
@@ -136,8 +141,11 @@ static int watch_settled(struct run *r, struct turn *t, struct err *err)
 	}
 	if (r->st.idle != loop_limits.settled_nudge)
 		return 0;
-	turn_notice(t, gated ? STR("The verify command is green and nothing has changed since. If the task is done, call "
-		"finish_run.") : STR("Nothing has changed for some turns. If the task is done, call finish_run."));
+	turn_notice(
+		t, gated ? STR("The verify command is green and nothing has changed since. If the task is "
+			       "done, call "
+			       "finish_run.")
+			 : STR("Nothing has changed for some turns. If the task is done, call finish_run."));
 	return put_count(r, EVENT_VERIFY_SETTLED, t->iteration, "idle", r->st.idle, NULL, 0, err);
 }
 
@@ -155,8 +163,9 @@ static int watch_repeats(struct run *r, struct turn *t, struct err *err)
 		return 0;
 	}
 	r->st.same_call_noted = r->st.same_call;
-	turn_notice(t, STR("You have made the same call several times in a row. Its answer does not change; do something "
-		"else."));
+	turn_notice(t, STR("You have made the same call several times in a row. Its answer does not change; "
+			   "do something "
+			   "else."));
 	note_int(&n, "iteration", t->iteration);
 	note_str(&n, "tool", tool);
 	note_int(&n, "streak", streak);
@@ -171,8 +180,9 @@ static int watch_stagnation(struct run *r, struct turn *t, struct err *err)
 	if (r->st.stagnation_nudged || idle_ms < loop_limits.stagnation_ms)
 		return 0;
 	r->st.stagnation_nudged = 1;
-	turn_notice(t, STR("Five minutes have passed without an edit or a verify. Make the change you have in mind, or call "
-		"finish_run and say what is missing."));
+	turn_notice(t, STR("Five minutes have passed without an edit or a verify. Make the change you have "
+			   "in mind, or call "
+			   "finish_run and say what is missing."));
 	note_int(&n, "iteration", t->iteration);
 	note_num(&n, "elapsed_s", (double)idle_ms / 1000);
 	return note_send(&n, r->keep, EVENT_STAGNATION, err);
@@ -185,21 +195,28 @@ static int watch_budget(struct run *r, struct turn *t, struct err *err)
 	if (r->st.budget_nudged || left >= loop_limits.budget_nudge)
 		return 0;
 	r->st.budget_nudged = 1;
-	turn_notice(t, str_printf(t->mem, "%.0f%% of the budget is left. Bring the work to a state that can be kept and call "
-		"finish_run.", left * 100));
-	return put_count(r, EVENT_RUN_BUDGET, t->iteration, "budget_remaining", (int64_t)(left * 100), NULL, 0, err);
+	turn_notice(t,
+		str_printf(t->mem,
+			"%.0f%% of the budget is left. Bring the work to a state that can be kept and call "
+			"finish_run.",
+			left * 100));
+	return put_count(
+		r, EVENT_RUN_BUDGET, t->iteration, "budget_remaining", (int64_t)(left * 100), NULL, 0, err);
 }
 
 static int watch_broken_gate(struct run *r, struct turn *t, struct err *err)
 {
 	if (t->baseline && r->st.baseline_ok == TRI_NO)
-		turn_notice(t, STR("The verify command was red before you changed anything. Fix it if the task asks for that; "
-			"otherwise make your change and say so in finish_run."));
+		turn_notice(t, STR("The verify command was red before you changed anything. Fix it if the "
+				   "task asks for that; "
+				   "otherwise make your change and say so in finish_run."));
 	if (!t->did_not_run || r->st.broken_nudged)
 		return 0;
 	r->st.broken_nudged = 1;
-	turn_notice(t, STR("The verify command did not get as far as the tests: its runner is missing or broken. This is not a "
-		"verdict on your change. Do not install anything; go on, and propose a working command with stale_gate."));
+	turn_notice(t, STR("The verify command did not get as far as the tests: its runner is missing or "
+			   "broken. This is not a "
+			   "verdict on your change. Do not install anything; go on, and propose a working "
+			   "command with stale_gate."));
 	return put_count(r, EVENT_VERIFY_BROKEN, t->iteration, NULL, 0, NULL, 0, err);
 }
 
@@ -251,24 +268,33 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 	if (prose.n == 0) {
 		if (t->reply.stop == STOP_LENGTH && t->reply.thinking.n > 0)
 			TRY(put_starved(r, t, err));
-		return nudge_quiet(r, t, STR("Your answer was empty. Go on with a tool call, or call finish_run when the task is "
-			"done."), err);
+		return nudge_quiet(r, t,
+			STR("Your answer was empty. Go on with a tool call, or call finish_run when the task "
+			    "is "
+			    "done."),
+			err);
 	}
 	if (t->reply.stop == STOP_LENGTH)
-		return nudge_quiet(r, t, STR("Your answer was cut off at the length limit. Go on with a tool call; write less at "
-			"once."), err);
+		return nudge_quiet(r, t,
+			STR("Your answer was cut off at the length limit. Go on with a tool call; write less "
+			    "at "
+			    "once."),
+			err);
 	r->st.quiet_streak = 0;
-	if (t->iteration - r->st.leg_start < loop_limits.silent_until && !r->st.ever_changed && !r->st.verify_ever_passed &&
-		r->st.silent_nudges < loop_limits.silent_nudges) {
+	if (t->iteration - r->st.leg_start < loop_limits.silent_until && !r->st.ever_changed &&
+		!r->st.verify_ever_passed && r->st.silent_nudges < loop_limits.silent_nudges) {
 		r->st.silent_nudges++;
-		turn_notice(t, STR("Text alone does nothing here. Work on the task with the tools, or call finish_run if there is "
-			"nothing to do."));
-		return put_count(r, EVENT_SILENT_NO_WORK, t->iteration, "nudges_used", r->st.silent_nudges, NULL, 0, err);
+		turn_notice(t, STR("Text alone does nothing here. Work on the task with the tools, or call "
+				   "finish_run if there is "
+				   "nothing to do."));
+		return put_count(r, EVENT_SILENT_NO_WORK, t->iteration, "nudges_used", r->st.silent_nudges,
+			NULL, 0, err);
 	}
 	if (str_ends(prose, STR("?")) && !r->st.question_nudged) {
 		r->st.question_nudged = 1;
-		turn_notice(t, STR("If that is a question to the person, ask it with ask_user; otherwise decide yourself and go on, "
-			"or call finish_run."));
+		turn_notice(t, STR("If that is a question to the person, ask it with ask_user; otherwise "
+				   "decide yourself and go on, "
+				   "or call finish_run."));
 		return put_count(r, EVENT_QUESTION_NUDGE, t->iteration, NULL, 0, NULL, 0, err);
 	}
 	r->summary = str_dup(r->mem, prose);
@@ -288,9 +314,11 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 	if (r->p->require_verify_to_finish && gated && !good && r->st.baseline_ok != TRI_NO &&
 		r->st.finish_gated < loop_limits.finish_patience) {
 		r->st.finish_gated++;
-		turn_notice(t, STR("Not finished: the verify command must be green on the files as they are now. Run "
-			"run_verify_command, fix what it shows, then call finish_run again."));
-		return put_count(r, EVENT_VERIFY_GATED, t->iteration, "nudges_used", r->st.finish_gated, NULL, 0, err);
+		turn_notice(t, STR("Not finished: the verify command must be green on the files as they are "
+				   "now. Run "
+				   "run_verify_command, fix what it shows, then call finish_run again."));
+		return put_count(
+			r, EVENT_VERIFY_GATED, t->iteration, "nudges_used", r->st.finish_gated, NULL, 0, err);
 	}
 	if (red && r->st.baseline_ok == TRI_NO)
 		run_stop(r, REASON_RED_AT_BASE, STR(""));

@@ -16,10 +16,13 @@ static const struct {
 	const char *source;
 } cases[] = {
 	{ "nothing to go by", { { "README", "hello" } }, "", "none" },
-	{ "a block below a heading", { { "AGENTS.md", "# Project\n\n## Verify\n\nRun this:\n```sh\n# all\nmake -s check\n```\n" } },
+	{ "a block below a heading",
+		{ { "AGENTS.md",
+			"# Project\n\n## Verify\n\nRun this:\n```sh\n# all\nmake -s check\n```\n" } },
 		"[make][-s][check]", "agents_md" },
-	{ "any level, any case, a longer title", { { "AGENTS.md", "###### TESTING it\n~~~\n$ cargo test\n~~~\n" } },
-		"[cargo][test]", "agents_md" },
+	{ "any level, any case, a longer title",
+		{ { "AGENTS.md", "###### TESTING it\n~~~\n$ cargo test\n~~~\n" } }, "[cargo][test]",
+		"agents_md" },
 	{ "continued lines are one", { { "AGENTS.md", "# Test\n```\npython3 -m \\\n  pytest -q\n```\n" } },
 		"[python3][-m][pytest][-q]", "agents_md" },
 	{ "several commands must all succeed", { { "AGENTS.md", "# Test\n```\nmake\nmake test\n```\n" } },
@@ -28,28 +31,41 @@ static const struct {
 		"[sh][-c][make test | tail -3]", "agents_md" },
 	{ "a variable in front needs a shell", { { "AGENTS.md", "# Test\n```\nCI=1 make test\n```\n" } },
 		"[sh][-c][CI=1 make test]", "agents_md" },
-	{ "the block is too far away", { { "AGENTS.md", "# Test\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n```\nmake\n```\n" } },
+	{ "the block is too far away",
+		{ { "AGENTS.md", "# Test\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n```\nmake\n```\n" } },
 		"", "none" },
-	{ "a heading of another kind comes between", { { "AGENTS.md", "# Test\n\n# Build\n```\nmake\n```\n" } }, "", "none" },
-	{ "a heading inside a block is text", { { "AGENTS.md", "# Build\n```\n# test\n```\n\n```\nmake\n```\n" } }, "", "none" },
+	{ "a heading of another kind comes between",
+		{ { "AGENTS.md", "# Test\n\n# Build\n```\nmake\n```\n" } }, "", "none" },
+	{ "a heading inside a block is text",
+		{ { "AGENTS.md", "# Build\n```\n# test\n```\n\n```\nmake\n```\n" } }, "", "none" },
 	{ "an empty block is none", { { "AGENTS.md", "# Test\n```\n# later\n```\n" } }, "", "none" },
 	{ "a block without an end is none", { { "AGENTS.md", "# Test\n```\nmake test\n" } }, "", "none" },
-	{ "an inline line", { { "AGENTS.md", "- **Verify:** `sh verify.sh`, please\n" } }, "[sh][verify.sh]", "agents_md" },
-	{ "an inline line without marks", { { "AGENTS.md", "Test: make test\n" } }, "[make][test]", "agents_md" },
-	{ "the notes win over the rest", { { "AGENTS.md", "Verify: make lint\n" }, { "Makefile", "test:\n" } },
-		"[make][lint]", "agents_md" },
+	{ "an inline line", { { "AGENTS.md", "- **Verify:** `sh verify.sh`, please\n" } }, "[sh][verify.sh]",
+		"agents_md" },
+	{ "an inline line without marks", { { "AGENTS.md", "Test: make test\n" } }, "[make][test]",
+		"agents_md" },
+	{ "the notes win over the rest",
+		{ { "AGENTS.md", "Verify: make lint\n" }, { "Makefile", "test:\n" } }, "[make][lint]",
+		"agents_md" },
 	{ "notes that are not text are none", { { "AGENTS.md", "Verify: \xff\n" } }, "", "none" },
 	{ "verify.sh by the shell", { { "verify.sh", "exit 0\n" } }, "[sh][verify.sh]", "verify.sh" },
-	{ "npm", { { "package.json", "{\"scripts\":{\"test\":\"jest\"}}" } }, "[npm][test][--silent]", "package.json" },
-	{ "npm's placeholder", { { "package.json", "{\"scripts\":{\"test\":\"echo \\\"Error: no test specified\\\" && exit 1\"}}" } },
+	{ "npm", { { "package.json", "{\"scripts\":{\"test\":\"jest\"}}" } }, "[npm][test][--silent]",
+		"package.json" },
+	{ "npm's placeholder",
+		{ { "package.json",
+			"{\"scripts\":{\"test\":\"echo \\\"Error: no test specified\\\" && exit 1\"}}" } },
 		"", "none" },
 	{ "package.json that is none", { { "package.json", "{" } }, "", "none" },
-	{ "make test", { { "Makefile", "all:\n\techo\ntest: all\n\t./t\n" } }, "[make][test]", "Makefile:test" },
+	{ "make test", { { "Makefile", "all:\n\techo\ntest: all\n\t./t\n" } }, "[make][test]",
+		"Makefile:test" },
 	{ "make check", { { "makefile", "all check:\n\t./t\n" } }, "[make][check]", "Makefile:check" },
-	{ "test before check, wherever it stands", { { "Makefile", "check:\ntest:\n" } }, "[make][test]", "Makefile:test" },
-	{ "a variable is no target", { { "Makefile", "test := 1\ntest=2\n# test:\n\ttest:\n" } }, "", "none" },
-	{ "GNUmakefile is what make reads first", { { "GNUmakefile", "check:\n" }, { "Makefile", "test:\n" } },
-		"[make][check]", "Makefile:check" },
+	{ "test before check, wherever it stands", { { "Makefile", "check:\ntest:\n" } }, "[make][test]",
+		"Makefile:test" },
+	{ "a variable is no target", { { "Makefile", "test := 1\ntest=2\n# test:\n\ttest:\n" } }, "",
+		"none" },
+	{ "GNUmakefile is what make reads first",
+		{ { "GNUmakefile", "check:\n" }, { "Makefile", "test:\n" } }, "[make][check]",
+		"Makefile:check" },
 	{ "python", { { "pyproject.toml", "" } }, "[python3][-m][pytest][-q]", "pyproject" },
 	{ "python of the project", { { "tox.ini", "" }, { ".venv/bin/python", "" } },
 		"[.venv/bin/python][-m][pytest][-q]", "pyproject" },
@@ -58,8 +74,9 @@ static const struct {
 	{ "loose tests at the top", { { "test_a.py", "" } }, "[python3][-m][pytest][-q]", "test_*.py" },
 	{ "loose tests one below", { { "tests/test_a.py", "" } }, "[python3][-m][pytest][-q]", "test_*.py" },
 	{ "a helper is no test", { { "tests/helper.py", "" } }, "", "none" },
-	{ "a rule whose program is not there is passed over", { { "setup.py", "" }, { "AGENTS.md", "Test: frobnicate\n" } },
-		"[python3][-m][pytest][-q]", "pyproject" },
+	{ "a rule whose program is not there is passed over",
+		{ { "setup.py", "" }, { "AGENTS.md", "Test: frobnicate\n" } }, "[python3][-m][pytest][-q]",
+		"pyproject" },
 	{ "a script that is not there neither", { { "AGENTS.md", "Test: ./missing.sh\n" } }, "", "none" },
 };
 
@@ -148,8 +165,11 @@ TEST(a_runner_that_is_missing_is_told_from_code_that_fails)
 	};
 
 	for (size_t i = 0; i < COUNT(runs); i++) {
-		struct job_result job = { .why = JOB_EXITED, .code = runs[i].code, .wall_ms = runs[i].wall_ms,
-			.out = str_from(runs[i].out), .errs = str_from(runs[i].errs) };
+		struct job_result job = { .why = JOB_EXITED,
+			.code = runs[i].code,
+			.wall_ms = runs[i].wall_ms,
+			.out = str_from(runs[i].out),
+			.errs = str_from(runs[i].errs) };
 
 		if (gate_did_not_run(&job) != runs[i].dead)
 			print_error("case: %s\n", runs[i].why);
@@ -161,8 +181,10 @@ TEST(failures_that_differ_in_numbers_and_places_only_are_the_same)
 {
 	static const char *const same[] = { "t.py:12: AssertionError at 0x7ffe1234 in 0.12s (/tmp/a/b)\n",
 		"t.py:9: AssertionError at 0x55aa in 11.5s (/tmp/x)\n" };
-	struct job_result a = { .code = 1, .out = str_from(same[0]) }, b = { .code = 1, .out = str_from(same[1]) };
-	struct job_result c = { .code = 1, .out = STR("t.py:12: KeyError at 0x7ffe1234 in 0.12s (/tmp/a/b)\n") };
+	struct job_result a = { .code = 1, .out = str_from(same[0]) },
+			  b = { .code = 1, .out = str_from(same[1]) };
+	struct job_result c = { .code = 1,
+		.out = STR("t.py:12: KeyError at 0x7ffe1234 in 0.12s (/tmp/a/b)\n") };
 	struct job_result d = { .code = 2, .out = str_from(same[0]) };
 
 	CHECK(gate_signature(&a) == gate_signature(&b));

@@ -4,23 +4,24 @@
 
 #include <sys/wait.h>
 
-#define LS   "[\"list_dir\",{\"path\":\".\"}]"
-#define FIN  "[\"finish_run\",{\"summary\":\"done\"}]"
-#define VER  "[\"run_verify_command\",{}]"
+#define LS        "[\"list_dir\",{\"path\":\".\"}]"
+#define FIN       "[\"finish_run\",{\"summary\":\"done\"}]"
+#define VER       "[\"run_verify_command\",{}]"
 #define RUN(word) "[\"run_command\",{\"argv\":[\"" word "\"]}]"
-#define MAKE(file) "[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
+#define MAKE(file)                                                                                           \
+	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
-#define X2(t)  t "," t
-#define X3(t)  t "," t "," t
-#define X5(t)  X2(t) "," X3(t)
-#define X10(t) X5(t) "," X5(t)
+#define X2(t)       t "," t
+#define X3(t)       t "," t "," t
+#define X5(t)       X2(t) "," X3(t)
+#define X10(t)      X5(t) "," X5(t)
 
 static struct str gate_words_static[] = { { "make", 4 }, { "test", 4 } };
 
 /* Every way a run can end that a script can lead to. */
 static const struct {
 	const char *why, *script;
-	bool gate;         /* make test */
+	bool gate; /* make test */
 	bool must_verify;
 	int64_t max_iterations; /* 0: 50 */
 	const char *reason;
@@ -28,59 +29,80 @@ static const struct {
 	const char *verified;
 	const char *event; /* must be in the record, or NULL */
 } ends[] = {
-	{ "finish at once", "{\"turns\":[" TURN(FIN) "]}", .reason = "finish_run", .code = 0, .verified = "not_applicable" },
-	{ "a green gate", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(FIN) "]}", .gate = true, .reason = "finish_run",
-		.code = 0, .verified = "passed", .event = "verify.end" },
-	{ "a red gate", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(FIN) "],\"jobs\":[{\"code\":1,\"out\":\"bad\"}]}",
+	{ "finish at once", "{\"turns\":[" TURN(FIN) "]}", .reason = "finish_run", .code = 0,
+		.verified = "not_applicable" },
+	{ "a green gate", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(FIN) "]}", .gate = true,
+		.reason = "finish_run", .code = 0, .verified = "passed", .event = "verify.end" },
+	{ "a red gate",
+		"{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(
+			FIN) "],\"jobs\":[{\"code\":1,\"out\":\"bad\"}]}",
 		.gate = true, .reason = "finish_run", .code = 4, .verified = "failed" },
-	{ "an edit after the green gate", "{\"turns\":[" TURN(VER) "," TURN(MAKE("a")) "," TURN(FIN) "]}", .gate = true,
+	{ "an edit after the green gate", "{\"turns\":[" TURN(VER) "," TURN(MAKE("a")) "," TURN(FIN) "]}",
+		.gate = true, .reason = "finish_run", .code = 4, .verified = "unverified" },
+	{ "never verified", "{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}", .gate = true,
 		.reason = "finish_run", .code = 4, .verified = "unverified" },
-	{ "never verified", "{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}", .gate = true, .reason = "finish_run",
-		.code = 4, .verified = "unverified" },
 	{ "nothing changed, nothing to verify", "{\"turns\":[" TURN(LS) "," TURN(FIN) "]}", .gate = true,
 		.reason = "finish_run", .code = 0, .verified = "not_applicable" },
-	{ "the gate was wrong", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN("[\"finish_run\",{\"summary\":\"s\","
-		"\"stale_gate\":\"make check\"}]") "],\"jobs\":[{\"code\":1}]}", .gate = true, .reason = "gate_stale", .code = 4,
-		.verified = "failed" },
-	{ "a finish is sent back until it is green", "{\"turns\":[" TURN(MAKE("a")) "," X2(TURN(FIN)) "," TURN(VER) ","
-		TURN(FIN) "]}", .gate = true, .must_verify = true, .reason = "finish_run", .code = 0, .verified = "passed",
+	{ "the gate was wrong",
+		"{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(
+			"[\"finish_run\",{\"summary\":\"s\","
+			"\"stale_gate\":\"make check\"}]") "],\"jobs\":[{\"code\":1}]}",
+		.gate = true, .reason = "gate_stale", .code = 4, .verified = "failed" },
+	{ "a finish is sent back until it is green",
+		"{\"turns\":[" TURN(MAKE("a")) "," X2(TURN(FIN)) "," TURN(VER) "," TURN(FIN) "]}",
+		.gate = true, .must_verify = true, .reason = "finish_run", .code = 0, .verified = "passed",
 		.event = "loop.verify_finish.gated" },
-	{ "but not for ever", "{\"turns\":[" TURN(MAKE("a")) "," X5(TURN(FIN)) "]}", .gate = true, .must_verify = true,
-		.reason = "finish_run", .code = 4, .verified = "unverified" },
-	{ "the gate cannot be run at all", "{\"turns\":[" TURN(VER "," LS) "],\"jobs\":[{\"why\":\"unrunnable\"}]}",
-		.gate = true, .reason = "verify_command_unexecutable", .code = 1 },
-	{ "prose after work", "{\"turns\":[" TURN(MAKE("a")) ",{\"text\":\"All done.\"}]}", .reason = "silent_finish", .code = 0 },
-	{ "prose instead of work", "{\"turns\":[" X3("{\"text\":\"I would...\"}") "]}", .reason = "silent_finish", .code = 0,
-		.event = "loop.silent_no_work.nudge" },
-	{ "a question to nobody", "{\"turns\":[" TURN(MAKE("a")) ",{\"text\":\"Shall I?\"},{\"text\":\"Shall I?\"}]}",
+	{ "but not for ever", "{\"turns\":[" TURN(MAKE("a")) "," X5(TURN(FIN)) "]}", .gate = true,
+		.must_verify = true, .reason = "finish_run", .code = 4, .verified = "unverified" },
+	{ "the gate cannot be run at all",
+		"{\"turns\":[" TURN(VER "," LS) "],\"jobs\":[{\"why\":\"unrunnable\"}]}", .gate = true,
+		.reason = "verify_command_unexecutable", .code = 1 },
+	{ "prose after work", "{\"turns\":[" TURN(MAKE("a")) ",{\"text\":\"All done.\"}]}",
+		.reason = "silent_finish", .code = 0 },
+	{ "prose instead of work", "{\"turns\":[" X3("{\"text\":\"I would...\"}") "]}",
+		.reason = "silent_finish", .code = 0, .event = "loop.silent_no_work.nudge" },
+	{ "a question to nobody",
+		"{\"turns\":[" TURN(MAKE("a")) ",{\"text\":\"Shall I?\"},{\"text\":\"Shall I?\"}]}",
 		.reason = "silent_finish", .code = 0, .event = "loop.question_nudge" },
 	{ "empty answers", "{\"turns\":[" X5("{\"text\":\"\"}") "]}", .reason = "went_quiet", .code = 1,
 		.event = "loop.went_quiet.nudge" },
-	{ "answers cut off at the limit", "{\"turns\":[" X5("{\"text\":\"and then\",\"stop\":\"length\"}") "]}",
-		.reason = "went_quiet", .code = 1 },
-	{ "the same call for ever", "{\"turns\":[" X10(TURN(LS)) "," TURN(FIN) "]}", .reason = "loop_guard_killed", .code = 1,
-		.event = "loop.loop_guard.triggered" },
-	{ "the same call for ever in one turn", "{\"turns\":[" TURN(X10(LS) "," X10(LS)) "]}", .reason = "loop_guard_killed",
+	{ "answers cut off at the limit",
+		"{\"turns\":[" X5("{\"text\":\"and then\",\"stop\":\"length\"}") "]}", .reason = "went_quiet",
 		.code = 1 },
-	{ "the same error for ever", "{\"turns\":[" TURN("[\"read_file\",{\"path\":\"n1\"}]") "," TURN("[\"read_file\",{"
-		"\"path\":\"n2\"}]") "," TURN("[\"read_file\",{\"path\":\"n3\"}]") "," TURN("[\"read_file\",{\"path\":\"n4\"}]") ","
-		TURN("[\"read_file\",{\"path\":\"n5\"}]") "," TURN("[\"read_file\",{\"path\":\"n6\"}]") "," TURN("[\"read_file\",{"
-		"\"path\":\"n7\"}]") "," TURN("[\"read_file\",{\"path\":\"n8\"}]") "," TURN(FIN) "]}",
+	{ "the same call for ever", "{\"turns\":[" X10(TURN(LS)) "," TURN(FIN) "]}",
+		.reason = "loop_guard_killed", .code = 1, .event = "loop.loop_guard.triggered" },
+	{ "the same call for ever in one turn", "{\"turns\":[" TURN(X10(LS) "," X10(LS)) "]}",
+		.reason = "loop_guard_killed", .code = 1 },
+	{ "the same error for ever",
+		"{\"turns\":[" TURN("[\"read_file\",{\"path\":\"n1\"}]") "," TURN(
+			"[\"read_file\",{"
+			"\"path\":\"n2\"}]") "," TURN("[\"read_file\",{\"path\":\"n3\"}]") "," TURN("[\"read_"
+												    "file\",{"
+												    "\"path\""
+												    ":\"n4\"}"
+												    "]") "," TURN("[\"read_file\",{\"path\":\"n5\"}]") "," TURN("[\"read_file\",{\"path\":\"n6\"}]") "," TURN("[\"read_file\",{"
+																									      "\"path\":\"n7\"}]") "," TURN("[\"read_file\",{\"path\":\"n8\"}]") "," TURN(FIN) "]}",
 		.reason = "tool_error_stuck", .code = 1, .event = "loop.tool_error.nudge" },
-	{ "the turns run out", "{\"turns\":[" TURN(LS) "," TURN(MAKE("a")) "," TURN(FIN) "]}", .max_iterations = 2,
-		.reason = "max_iterations", .code = 1 },
-	{ "the provider refuses", "{\"turns\":[{\"status\":401,\"body\":\"{\\\"error\\\":{\\\"message\\\":\\\"no key\\\"}}\"}]}",
+	{ "the turns run out", "{\"turns\":[" TURN(LS) "," TURN(MAKE("a")) "," TURN(FIN) "]}",
+		.max_iterations = 2, .reason = "max_iterations", .code = 1 },
+	{ "the provider refuses",
+		"{\"turns\":[{\"status\":401,\"body\":\"{\\\"error\\\":{\\\"message\\\":\\\"no "
+		"key\\\"}}\"}]}",
 		.reason = "provider_error", .code = 1, .event = "loop.provider.fatal" },
-	{ "a stream that breaks is asked for again", "{\"turns\":[{\"cut\":true,\"calls\":[" LS "]}," TURN(FIN) "]}",
-		.reason = "finish_run", .code = 0, .event = "loop.provider.retry" },
-	{ "stop after the step", "{\"turns\":[{\"act\":\"stop\",\"calls\":[" LS "]}," TURN(FIN) "]}", .reason = "steer_abort",
+	{ "a stream that breaks is asked for again",
+		"{\"turns\":[{\"cut\":true,\"calls\":[" LS "]}," TURN(FIN) "]}", .reason = "finish_run",
+		.code = 0, .event = "loop.provider.retry" },
+	{ "stop after the step", "{\"turns\":[{\"act\":\"stop\",\"calls\":[" LS "]}," TURN(FIN) "]}",
+		.reason = "steer_abort", .code = 130 },
+	{ "stop now, in an answer", "{\"turns\":[{\"act\":\"now\",\"hang\":true}]}", .reason = "interrupted",
 		.code = 130 },
-	{ "stop now, in an answer", "{\"turns\":[{\"act\":\"now\",\"hang\":true}]}", .reason = "interrupted", .code = 130 },
-	{ "abort, in an answer", "{\"turns\":[{\"act\":\"steer abort\",\"hang\":true}]}", .reason = "steer_abort", .code = 130 },
-	{ "stop now, in a command", "{\"turns\":[" TURN(RUN("a") "," RUN("b")) "],\"jobs\":[{\"why\":\"hang\",\"act\":\"now\"}]}",
+	{ "abort, in an answer", "{\"turns\":[{\"act\":\"steer abort\",\"hang\":true}]}",
+		.reason = "steer_abort", .code = 130 },
+	{ "stop now, in a command",
+		"{\"turns\":[" TURN(RUN("a") "," RUN("b")) "],\"jobs\":[{\"why\":\"hang\",\"act\":\"now\"}]}",
 		.reason = "interrupted", .code = 130 },
-	{ "the disk is full", "{\"turns\":[{\"act\":\"lost\",\"calls\":[" LS "]}," TURN(FIN) "]}", .reason = "record_lost",
-		.code = 1 },
+	{ "the disk is full", "{\"turns\":[{\"act\":\"lost\",\"calls\":[" LS "]}," TURN(FIN) "]}",
+		.reason = "record_lost", .code = 1 },
 };
 
 TEST(every_end_has_its_reason_its_status_and_its_pairs)
@@ -97,8 +119,9 @@ TEST(every_end_has_its_reason_its_status_and_its_pairs)
 			w.params.max_iterations = ends[i].max_iterations;
 		world_play(&w, ends[i].script);
 		end = world_event(&w, "run.end", 0);
-		if (!str_eqz(w.reason, ends[i].reason) || w.code != ends[i].code || w.unsynced_requests + w.unsynced_jobs > 0 ||
-			w.in_flight != 0 || !world_pairs(w.messages))
+		if (!str_eqz(w.reason, ends[i].reason) || w.code != ends[i].code ||
+			w.unsynced_requests + w.unsynced_jobs > 0 || w.in_flight != 0 ||
+			!world_pairs(w.messages))
 			print_error("case: %s: %.*s\n", ends[i].why, STR_ARG(w.message));
 		CHECK(w.done && !w.discard);
 		CHECK_STR(w.reason, str_from(ends[i].reason));

@@ -3,7 +3,7 @@
 #include "agent/prompt.h"
 #include "test/agent/world.h"
 
-#define FIN "[\"finish_run\",{\"summary\":\"done\"}]"
+#define FIN         "[\"finish_run\",{\"summary\":\"done\"}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 
 static bool holds(struct str s, const char *part)
@@ -13,7 +13,8 @@ static bool holds(struct str s, const char *part)
 
 static struct str system_of(const struct world *w)
 {
-	return json_get_str(json_array_get(json_object_get(json_array_get(w->requests, 0), "messages"), 0), "content");
+	return json_get_str(
+		json_array_get(json_object_get(json_array_get(w->requests, 0), "messages"), 0), "content");
 }
 
 TEST(the_first_request_of_a_small_repository_is_small)
@@ -52,26 +53,36 @@ TEST(the_rules_fit_the_run)
 		const char *commands, *isolation;
 		const char *has, *has_not;
 	} cases[] = {
-		{ "a gate is named as it is run", 1, 1, 1, "yes", "strict", "[\"make\",\"te st\"]", "no verify command" },
-		{ "and decides what is committed", 1, 1, 1, "yes", "strict", "after each green verify", "each editing step" },
-		{ "without one each step is", 1, 1, 0, "yes", "strict", "each editing step", "after each green verify" },
+		{ "a gate is named as it is run", 1, 1, 1, "yes", "strict", "[\"make\",\"te st\"]",
+			"no verify command" },
+		{ "and decides what is committed", 1, 1, 1, "yes", "strict", "after each green verify",
+			"each editing step" },
+		{ "without one each step is", 1, 1, 0, "yes", "strict", "each editing step",
+			"after each green verify" },
 		{ "no repository, no rules for it", 0, 1, 0, "yes", "strict", "finish_run", ".git" },
-		{ "nothing is promised that is off", 1, 0, 0, "yes", "strict", ".git is read-only", "agent6 commits" },
+		{ "nothing is promised that is off", 1, 0, 0, "yes", "strict", ".git is read-only",
+			"agent6 commits" },
 		{ "no commands, no gate", 1, 1, 1, "no", "strict", "cannot run commands", "[\"make\"" },
-		{ "hardened has a rule of its own", 1, 1, 0, "yes", "hardened", "at the top of the repository", NULL },
+		{ "hardened has a rule of its own", 1, 1, 0, "yes", "hardened",
+			"at the top of the repository", NULL },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct run_params p = { .is_git = cases[i].git, .commit_per_step = cases[i].step,
-			.run_commands = str_from(cases[i].commands), .isolation = str_from(cases[i].isolation), .max_usd = -1,
-			.max_output_tokens = -1, .verify_timeout_s = 60 };
+		struct run_params p = { .is_git = cases[i].git,
+			.commit_per_step = cases[i].step,
+			.run_commands = str_from(cases[i].commands),
+			.isolation = str_from(cases[i].isolation),
+			.max_usd = -1,
+			.max_output_tokens = -1,
+			.verify_timeout_s = 60 };
 		struct str_list gate = { words, cases[i].gate ? 2 : 0 };
 		struct prompt_facts f = { .params = &p, .verify_command = &gate };
 		auto_buf struct buf out = BUF_MAX(65536);
 		struct err err = { 0 };
 
 		CHECK_OK(prompt_system(&f, &out, &err));
-		if (!holds(buf_str(&out), cases[i].has) || (cases[i].has_not && holds(buf_str(&out), cases[i].has_not)))
+		if (!holds(buf_str(&out), cases[i].has) ||
+			(cases[i].has_not && holds(buf_str(&out), cases[i].has_not)))
 			print_error("case: %s\n", cases[i].why);
 		CHECK(holds(buf_str(&out), cases[i].has));
 		CHECK(!cases[i].has_not || !holds(buf_str(&out), cases[i].has_not));

@@ -7,7 +7,8 @@
 #define FIN "[\"finish_run\",{\"summary\":\"done\"}]"
 #define VER "[\"run_verify_command\",{}]"
 #define RUN "[\"run_command\",{\"argv\":[\"a\"]}]"
-#define MAKE(file) "[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
+#define MAKE(file)                                                                                           \
+	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 
 static struct str words[] = { { "make", 4 }, { "test", 4 } };
@@ -33,12 +34,13 @@ TEST(each_editing_step_without_a_gate_is_a_commit_beside_the_branch)
 
 	repository(&w);
 	test_write(&w.dir, "mine", STR("not yours\n")); /* untracked at the start */
-	world_play(&w, "{\"turns\":[{\"text\":\"Let me see.\\nAdding the file.\",\"calls\":[" MAKE("a") "]}," TURN(MAKE("b")) ","
-		TURN(FIN) "]}");
+	world_play(&w, "{\"turns\":[{\"text\":\"Let me see.\\nAdding the file.\",\"calls\":[" MAKE(
+			       "a") "]}," TURN(MAKE("b")) "," TURN(FIN) "]}");
 	CHECK_STR(w.reason, STR("finish_run"));
 	CHECK_INT(w.code, 0);
 	CHECK_INT(world_count(&w, "loop.auto_commit"), 2);
-	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"), STR("agent6 iter 1: Adding the file."));
+	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"),
+		STR("agent6 iter 1: Adding the file."));
 	CHECK(str_find(json_get_str(world_event(&w, "diff.updated", 0), "patch"), STR("+x")) > 0);
 	CHECK_STR(chain_file(&w, "b"), STR("x\n"));
 	CHECK_STR(chain_file(&w, "mine"), STR(""));
@@ -58,8 +60,10 @@ TEST(with_a_gate_a_step_is_what_the_gate_saw)
 	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "," TURN(VER "," MAKE("b")) "," TURN(FIN) "]}");
 	CHECK_INT(w.code, 4); /* b was never verified */
 	CHECK_INT(world_count(&w, "loop.auto_commit"), 2);
-	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"), STR("agent6 iter 2: verify passed"));
-	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 1), "subject"), STR("checkpoint (iter 3)"));
+	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"),
+		STR("agent6 iter 2: verify passed"));
+	CHECK_STR(
+		json_get_str(world_event(&w, "loop.auto_commit", 1), "subject"), STR("checkpoint (iter 3)"));
 	CHECK_STR(world_git_out(&w, "refs/agent6/sunny-otter-K4Q7B2/head~1:b"), STR(""));
 	CHECK_STR(chain_file(&w, "b"), STR("x\n"));
 }
@@ -80,10 +84,13 @@ TEST(a_command_that_changes_files_spoils_a_green_gate_and_one_that_does_not_leav
 
 		repository(&w);
 		w.params.verify_command = (struct str_list){ words, 2 };
-		CHECK(buf_addf(&s, ERR_DISCARD, "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(RUN) "," TURN(FIN) "],\"jobs\":%s}",
-			cases[i].jobs) == 0);
+		CHECK(buf_addf(&s, ERR_DISCARD,
+			      "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(RUN) "," TURN(
+				      FIN) "],\"jobs\":%s}",
+			      cases[i].jobs) == 0);
 		world_play(&w, buf_str(&s).p);
-		CHECK_STR(json_get_str(world_event(&w, "run.end", 0), "verified"), str_from(cases[i].verified));
+		CHECK_STR(
+			json_get_str(world_event(&w, "run.end", 0), "verified"), str_from(cases[i].verified));
 		CHECK_INT(w.code, cases[i].code);
 	}
 }
@@ -95,7 +102,8 @@ TEST(a_gate_that_was_red_before_the_run_is_known)
 	repository(&w);
 	w.params.verify_command = (struct str_list){ words, 2 };
 	w.params.require_verify_to_finish = 1;
-	world_play(&w, "{\"turns\":[" TURN(VER) "," TURN(MAKE("a") "," VER) "," TURN(FIN) "],\"jobs\":[{\"code\":1},{\"code\":1}]}");
+	world_play(&w, "{\"turns\":[" TURN(VER) "," TURN(MAKE("a") "," VER) "," TURN(
+			       FIN) "],\"jobs\":[{\"code\":1},{\"code\":1}]}");
 	CHECK_STR(w.reason, STR("gate_red_at_base"));
 	CHECK_INT(w.code, 4);
 	CHECK_STR(json_get_str(world_event(&w, "run.end", 0), "baseline"), STR("red"));
@@ -123,7 +131,9 @@ TEST(uncommitted_changes_are_taken_along_only_when_the_person_says_so)
 		test_write(&w.dir, "old", STR("2\n"));
 		w.params.attended = cases[i].attended;
 		w.params.require_clean_worktree = cases[i].clean;
-		CHECK(buf_addf(&s, ERR_DISCARD, "{\"answer\":\"%s\",\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}", cases[i].answer) == 0);
+		CHECK(buf_addf(&s, ERR_DISCARD,
+			      "{\"answer\":\"%s\",\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}",
+			      cases[i].answer) == 0);
 		world_play(&w, buf_str(&s).p);
 		CHECK_INT(w.discard, !cases[i].starts);
 		CHECK_INT(w.code, cases[i].starts ? 0 : 2);
@@ -167,7 +177,8 @@ TEST(a_directory_that_is_no_repository_is_worked_in_and_that_is_said)
 	world_init(&w);
 	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}");
 	CHECK_INT(w.code, 0);
-	CHECK(str_find(json_get_str(world_event(&w, "run.notice", 0), "text"), STR("not a git repository")) > 0);
+	CHECK(str_find(json_get_str(world_event(&w, "run.notice", 0), "text"), STR("not a git repository")) >
+		0);
 	CHECK(file_is(w.dir.fd, "a", STR("x\n")));
 	CHECK_INT(world_count(&w, "loop.auto_commit"), 0);
 }
@@ -196,7 +207,8 @@ TEST(a_run_that_stops_by_itself_leaves_a_checkpoint)
 	w.params.max_iterations = 1;
 	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) "]}");
 	CHECK_STR(w.reason, STR("max_iterations"));
-	CHECK_STR(json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"), STR("checkpoint (iter 1)"));
+	CHECK_STR(
+		json_get_str(world_event(&w, "loop.auto_commit", 0), "subject"), STR("checkpoint (iter 1)"));
 	CHECK_INT(json_get_int(world_event(&w, "run.end", 0), "uncommitted", -1), 0);
 }
 

@@ -8,7 +8,8 @@
 #define LS  "[\"list_dir\",{\"path\":\".\"}]"
 #define FIN "[\"finish_run\",{\"summary\":\"done\"}]"
 #define VER "[\"run_verify_command\",{}]"
-#define MAKE(file) "[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
+#define MAKE(file)                                                                                           \
+	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 
 static struct str words[] = { { "make", 4 }, { "test", 4 } };
@@ -55,7 +56,8 @@ TEST(a_steer_that_comes_with_the_last_words_goes_on_with_the_run)
 	auto_world struct world w;
 
 	world_init(&w);
-	world_play(&w, "{\"turns\":[" TURN(MAKE("a")) ",{\"act\":\"steer and b\",\"text\":\"All done.\"}," TURN(FIN) "]}");
+	world_play(&w, "{\"turns\":[" TURN(MAKE(
+			       "a")) ",{\"act\":\"steer and b\",\"text\":\"All done.\"}," TURN(FIN) "]}");
 	CHECK_STR(w.reason, STR("finish_run"));
 	CHECK(was_told(&w, "and b"));
 }
@@ -65,7 +67,8 @@ TEST(half_an_answer_is_never_a_message)
 	auto_world struct world w;
 
 	world_init(&w);
-	world_play(&w, "{\"turns\":[{\"cut\":true,\"text\":\"half of it\",\"calls\":[" LS "]}," TURN(FIN) "]}");
+	world_play(
+		&w, "{\"turns\":[{\"cut\":true,\"text\":\"half of it\",\"calls\":[" LS "]}," TURN(FIN) "]}");
 	CHECK_STR(w.reason, STR("finish_run"));
 	CHECK_INT(json_array_size(w.messages), 3); /* task, finish, its result */
 	CHECK_INT(world_count(&w, "role.call"), 2);
@@ -129,11 +132,14 @@ TEST(the_same_red_gate_again_and_again_ends_the_run)
 	w.params.verify_command = (struct str_list){ words, 2 };
 	CHECK(buf_addz(&s, "{\"turns\":[", ERR_DISCARD) == 0);
 	for (int i = 0; i < 12; i++)
-		CHECK(buf_addf(&s, ERR_DISCARD, "{\"calls\":[[\"apply_edit\",{\"path\":\"f%d\",\"edits\":[{\"kind\":\"create\","
-			"\"new_string\":\"x\"}]}]," VER "]},", i) == 0);
+		CHECK(buf_addf(&s, ERR_DISCARD,
+			      "{\"calls\":[[\"apply_edit\",{\"path\":\"f%d\",\"edits\":[{\"kind\":\"create\","
+			      "\"new_string\":\"x\"}]}]," VER "]},",
+			      i) == 0);
 	CHECK(buf_addz(&s, TURN(FIN) "],\"jobs\":[", ERR_DISCARD) == 0);
 	for (int i = 0; i < 12; i++)
-		CHECK(buf_addf(&s, ERR_DISCARD, "%s{\"code\":1,\"out\":\"t.c:%d: failed in 0.%ds\"}", i ? "," : "", i * 7, i) == 0);
+		CHECK(buf_addf(&s, ERR_DISCARD, "%s{\"code\":1,\"out\":\"t.c:%d: failed in 0.%ds\"}",
+			      i ? "," : "", i * 7, i) == 0);
 	CHECK(buf_addz(&s, "]}", ERR_DISCARD) == 0);
 	world_play(&w, buf_str(&s).p);
 	CHECK_STR(w.reason, STR("no_progress"));
@@ -150,7 +156,8 @@ TEST(a_green_tree_that_rests_is_a_finished_run)
 	w.params.verify_command = (struct str_list){ words, 2 };
 	CHECK(buf_addz(&s, "{\"turns\":[" TURN(MAKE("a") "," VER), ERR_DISCARD) == 0);
 	for (int i = 0; i < 9; i++)
-		CHECK(buf_addf(&s, ERR_DISCARD, ",{\"calls\":[[\"read_file\",{\"path\":\"a\",\"limit\":%d}]]}", i + 1) == 0);
+		CHECK(buf_addf(&s, ERR_DISCARD,
+			      ",{\"calls\":[[\"read_file\",{\"path\":\"a\",\"limit\":%d}]]}", i + 1) == 0);
 	CHECK(buf_addz(&s, "]}", ERR_DISCARD) == 0);
 	world_play(&w, buf_str(&s).p);
 	CHECK_STR(w.reason, STR("verify_settled"));
@@ -165,8 +172,9 @@ TEST(a_gate_whose_runner_is_missing_is_no_verdict)
 
 	world_init(&w);
 	w.params.verify_command = (struct str_list){ words, 2 };
-	world_play(&w, "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(FIN) "],\"jobs\":[{\"code\":1,\"errs\":"
-		"\"/usr/bin/python3: No module named pytest\"}]}");
+	world_play(&w, "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(
+			       FIN) "],\"jobs\":[{\"code\":1,\"errs\":"
+				    "\"/usr/bin/python3: No module named pytest\"}]}");
 	CHECK_STR(json_get_str(world_event(&w, "run.end", 0), "verified"), STR("unverified"));
 	CHECK_INT(world_count(&w, "loop.verify_broken.nudge"), 1);
 	CHECK_INT(world_count(&w, "loop.baseline"), 0);
@@ -181,10 +189,12 @@ TEST(a_repeated_long_result_is_sent_once)
 	memset(big, 'x', 2000);
 	world_init(&w);
 	test_write(&w.dir, "a", str_of(big, 2000));
-	world_play(&w, "{\"turns\":[" TURN("[\"read_file\",{\"path\":\"a\"}]") "," TURN("[\"read_file\",{\"path\":\"a\"}]") ","
-		TURN(FIN) "]}");
-	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 2), "content"), 0), "content"), "xxxx"));
-	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 4), "content"), 0), "content"), "same_as_before"));
+	world_play(&w, "{\"turns\":[" TURN("[\"read_file\",{\"path\":\"a\"}]") "," TURN(
+			       "[\"read_file\",{\"path\":\"a\"}]") "," TURN(FIN) "]}");
+	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 2), "content"), 0), "content"),
+		"xxxx"));
+	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 4), "content"), 0), "content"),
+		"same_as_before"));
 }
 
 TEST(arguments_that_are_no_object_get_an_answer_and_run_nothing)
@@ -192,9 +202,11 @@ TEST(arguments_that_are_no_object_get_an_answer_and_run_nothing)
 	auto_world struct world w;
 
 	world_init(&w);
-	world_play(&w, "{\"turns\":[{\"raw\":\"{\\\"path\\\": \",\"calls\":[[\"read_file\",{}]]}," TURN(FIN) "]}");
+	world_play(&w,
+		"{\"turns\":[{\"raw\":\"{\\\"path\\\": \",\"calls\":[[\"read_file\",{}]]}," TURN(FIN) "]}");
 	CHECK_STR(w.reason, STR("finish_run"));
-	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 2), "content"), 0), "content"), "not valid JSON"));
+	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 2), "content"), 0), "content"),
+		"not valid JSON"));
 	CHECK_INT(json_array_size(w.argvs), 0);
 }
 
@@ -217,7 +229,9 @@ TEST(a_run_that_nobody_watches_asks_nobody)
 	auto_world struct world w;
 
 	world_init(&w);
-	world_play(&w, "{\"turns\":[" TURN("[\"ask_user\",{\"questions\":[{\"question\":\"Which?\"}]}]") "," TURN(FIN) "]}");
+	world_play(
+		&w, "{\"turns\":[" TURN(
+			    "[\"ask_user\",{\"questions\":[{\"question\":\"Which?\"}]}]") "," TURN(FIN) "]}");
 	CHECK_STR(w.reason, STR("finish_run"));
 	CHECK_INT(w.asked, 0);
 }
@@ -228,10 +242,12 @@ TEST(a_question_is_answered_by_the_person_who_watches)
 
 	world_init(&w);
 	w.params.attended = 1;
-	world_play(&w, "{\"answer\":\"the left one\",\"turns\":[" TURN("[\"ask_user\",{\"questions\":[{\"question\":\"Which?\"}]}]")
-		"," TURN(FIN) "]}");
+	world_play(
+		&w, "{\"answer\":\"the left one\",\"turns\":[" TURN(
+			    "[\"ask_user\",{\"questions\":[{\"question\":\"Which?\"}]}]") "," TURN(FIN) "]}");
 	CHECK_INT(w.asked, 1);
-	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 2), "content"), 0), "content"), "the left one"));
+	CHECK(holds(json_get_str(json_array_get(json_object_get(message(&w, 2), "content"), 0), "content"),
+		"the left one"));
 }
 
 TEST(a_command_that_was_stopped_is_killed_and_all_calls_of_its_turn_have_a_result)
@@ -240,7 +256,9 @@ TEST(a_command_that_was_stopped_is_killed_and_all_calls_of_its_turn_have_a_resul
 	const json_t *content;
 
 	world_init(&w);
-	world_play(&w, "{\"turns\":[" TURN("[\"run_command\",{\"argv\":[\"a\"]}]," LS) "],\"jobs\":[{\"why\":\"hang\",\"act\":\"now\"}]}");
+	world_play(&w, "{\"turns\":[" TURN(
+			       "[\"run_command\",{\"argv\":[\"a\"]}]," LS) "],\"jobs\":[{\"why\":\"hang\","
+									   "\"act\":\"now\"}]}");
 	CHECK_STR(w.reason, STR("interrupted"));
 	CHECK_INT(w.kills, 1);
 	content = json_object_get(message(&w, 2), "content");
@@ -256,8 +274,10 @@ TEST(output_keeps_its_head_and_its_tail_and_ends_with_the_job)
 	struct str result;
 
 	world_init(&w);
-	CHECK(buf_addz(&s, "{\"turns\":[" TURN("[\"run_command\",{\"argv\":[\"a\"]}]") "," TURN(FIN) "],\"jobs\":[{\"out\":\"first",
-		ERR_DISCARD) == 0);
+	CHECK(buf_addz(&s,
+		      "{\"turns\":[" TURN("[\"run_command\",{\"argv\":[\"a\"]}]") "," TURN(
+			      FIN) "],\"jobs\":[{\"out\":\"first",
+		      ERR_DISCARD) == 0);
 	for (int i = 0; i < 100000; i++)
 		CHECK(buf_addz(&s, "0123", ERR_DISCARD) == 0);
 	CHECK(buf_addz(&s, "last\"}]}", ERR_DISCARD) == 0);

@@ -16,22 +16,46 @@
 #define DEADLINE_MS 60000
 
 static const char *const git_env[] = { "GIT_AUTHOR_NAME=Ann", "GIT_COMMITTER_NAME=Ann",
-	"GIT_AUTHOR_EMAIL=ann@example.invalid", "GIT_COMMITTER_EMAIL=ann@example.invalid", "PATH=/usr/bin:/bin",
-	"GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent", NULL };
+	"GIT_AUTHOR_EMAIL=ann@example.invalid", "GIT_COMMITTER_EMAIL=ann@example.invalid",
+	"PATH=/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent", NULL };
 
 void world_init(struct world *w)
 {
-	*w = (struct world){ .dir = test_dir_new(), .mem = arena_new(), .events = json_array(), .deltas = json_array(),
-		.messages = json_array(), .requests = json_array(), .argvs = json_array(), .manifest = json_object(),
+	*w = (struct world){ .dir = test_dir_new(),
+		.mem = arena_new(),
+		.events = json_array(),
+		.deltas = json_array(),
+		.messages = json_array(),
+		.requests = json_array(),
+		.argvs = json_array(),
+		.manifest = json_object(),
 		.transcripts = json_array() };
-	w->params = (struct run_params){ .run_id = STR("sunny-otter-K4Q7B2"), .mode = STR("run"),
-		.task = STR("fix the bug"), .workspace = str_from(w->dir.path), .version = STR("0"),
-		.isolation = STR("strict"), .run_commands = STR("yes"), .git_name = STR("Ann"),
-		.git_email = STR("ann@example.invalid"), .branch_per_run = 1, .require_clean_worktree = 1,
-		.commit_per_step = 1, .verify_infer = 0, .verify_timeout_s = 60, .command_timeout_s = 60,
-		.max_iterations = 50, .max_input_tokens = 1000000, .max_output_tokens = 100000, .max_usd = -1,
-		.provider = STR("mock"), .api_format = STR("openai"), .deployment = STR("direct"), .model = STR("m"),
-		.temperature = -1, .price_in = -1, .price_out = -1 };
+	w->params = (struct run_params){ .run_id = STR("sunny-otter-K4Q7B2"),
+		.mode = STR("run"),
+		.task = STR("fix the bug"),
+		.workspace = str_from(w->dir.path),
+		.version = STR("0"),
+		.isolation = STR("strict"),
+		.run_commands = STR("yes"),
+		.git_name = STR("Ann"),
+		.git_email = STR("ann@example.invalid"),
+		.branch_per_run = 1,
+		.require_clean_worktree = 1,
+		.commit_per_step = 1,
+		.verify_infer = 0,
+		.verify_timeout_s = 60,
+		.command_timeout_s = 60,
+		.max_iterations = 50,
+		.max_input_tokens = 1000000,
+		.max_output_tokens = 100000,
+		.max_usd = -1,
+		.provider = STR("mock"),
+		.api_format = STR("openai"),
+		.deployment = STR("direct"),
+		.model = STR("m"),
+		.temperature = -1,
+		.price_in = -1,
+		.price_out = -1 };
 }
 
 void world_fini(struct world *w)
@@ -121,8 +145,9 @@ static json_t *calls_of(struct world *w, const json_t *turn)
 			buf_clear(&args);
 			BUG_IF(buf_add(&args, json_get_str(turn, "raw"), ERR_DISCARD) < 0);
 		}
-		json_array_append_new(out, json_pack("{s:s,s:s,s:{s:O,s:o}}", "id", id.p, "type", "function", "function",
-			"name", json_array_get(c, 0), "arguments", json_text(buf_str(&args))));
+		json_array_append_new(
+			out, json_pack("{s:s,s:s,s:{s:O,s:o}}", "id", id.p, "type", "function", "function",
+				     "name", json_array_get(c, 0), "arguments", json_text(buf_str(&args))));
 	}
 	return out;
 }
@@ -132,15 +157,17 @@ static void answer(struct world *w, const json_t *turn)
 	auto_json json_t *calls = calls_of(w, turn);
 	auto_buf struct buf body = BUF_MAX(1 << 20);
 	bool any = json_array_size(calls) > 0;
-	auto_json json_t *message = json_pack("{s:s,s:o}", "role", "assistant", "content",
-		json_text(json_get_str(turn, "text")));
+	auto_json json_t *message = json_pack(
+		"{s:s,s:o}", "role", "assistant", "content", json_text(json_get_str(turn, "text")));
 	auto_json json_t *reply = NULL;
 
 	if (any)
 		json_object_set(message, "tool_calls", calls);
-	reply = json_pack("{s:s,s:s,s:[{s:i,s:O,s:s}],s:{s:i,s:i,s:i}}", "id", "r", "model", "m", "choices", "index", 0,
-		"message", message, "finish_reason",
-		json_object_get(turn, "stop") ? json_string_value(json_object_get(turn, "stop")) : any ? "tool_calls" : "stop",
+	reply = json_pack("{s:s,s:s,s:[{s:i,s:O,s:s}],s:{s:i,s:i,s:i}}", "id", "r", "model", "m", "choices",
+		"index", 0, "message", message, "finish_reason",
+		json_object_get(turn, "stop") ? json_string_value(json_object_get(turn, "stop"))
+		: any                         ? "tool_calls"
+					      : "stop",
 		"usage", "prompt_tokens", 100, "completion_tokens", 10, "total_tokens", 110);
 	BUG_IF(!reply || json_add(&body, reply, ERR_DISCARD) < 0);
 	head(w, 200);
@@ -181,7 +208,8 @@ static void on_request(struct world *w, struct chan_msg *m)
 	}
 	w->live = unpack_u32(&u);
 	w->unsynced_requests += w->dirty;
-	BUG_IF(memfd_read(fd, &body, ERR_DISCARD) < 0 || json_decode(buf_str(&body), JSON_EXACT, &j, ERR_DISCARD) < 0);
+	BUG_IF(memfd_read(fd, &body, ERR_DISCARD) < 0 ||
+		json_decode(buf_str(&body), JSON_EXACT, &j, ERR_DISCARD) < 0);
 	json_array_append_new(w->requests, j);
 	turn = json_array_get(json_object_get(w->script, "turns"), w->turn++);
 	act(w, json_get_str(turn, "act"));
@@ -418,8 +446,10 @@ static void serve(struct world *w)
 		enum wire_link link;
 		void (*fn)(struct world *w, struct chan_msg *m);
 	} peers[PEER_COUNT] = { [PEER_MONITOR] = { LINK_MONITOR_AGENT, on_agent },
-		[PEER_ZYGOTE] = { LINK_ZYGOTE_AGENT, on_job }, [PEER_GIT] = { LINK_ZYGOTE_AGENT, on_git },
-		[PEER_CLIENT] = { LINK_CLIENT_AGENT, on_request }, [PEER_RECORDER] = { LINK_RECORDER_AGENT, on_record } };
+		[PEER_ZYGOTE] = { LINK_ZYGOTE_AGENT, on_job },
+		[PEER_GIT] = { LINK_ZYGOTE_AGENT, on_git },
+		[PEER_CLIENT] = { LINK_CLIENT_AGENT, on_request },
+		[PEER_RECORDER] = { LINK_RECORDER_AGENT, on_record } };
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 	size_t open = PEER_COUNT;
 

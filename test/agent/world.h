@@ -24,21 +24,21 @@ struct world {
 	struct arena *mem;
 	struct run_params params;
 	/* what came out */
-	json_t *events;   /* [{"type", fields...}] without the volatile ones */
+	json_t *events; /* [{"type", fields...}] without the volatile ones */
 	json_t *deltas;
 	json_t *messages; /* as recorded */
 	json_t *requests; /* bodies */
 	json_t *argvs;    /* of the jobs */
 	json_t *manifest;
-	json_t *state;    /* the last one */
+	json_t *state; /* the last one */
 	json_t *transcripts;
-	int in_flight;    /* markers put minus markers taken away */
+	int in_flight;                        /* markers put minus markers taken away */
 	int unsynced_requests, unsynced_jobs; /* side effects before the record was safe */
 	int cancels, kills, asked;
 	bool done, discard;
 	int code;
 	struct str reason, message;
-	int status;       /* of the child */
+	int status; /* of the child */
 	/* inside */
 	json_t *script;
 	int fds[5];
@@ -56,9 +56,9 @@ void world_play(struct world *w, const char *script);
 int world_git(struct world *w, const char *a, const char *b, const char *c, const char *d); /* exit status */
 struct str world_git_out(struct world *w, const char *rev); /* of git show; empty when there is none */
 
-size_t world_count(const struct world *w, const char *type);             /* events of that type */
+size_t world_count(const struct world *w, const char *type); /* events of that type */
 const json_t *world_event(const struct world *w, const char *type, size_t i);
-struct str world_text(const json_t *message);                            /* its blocks of text, joined */
+struct str world_text(const json_t *message); /* its blocks of text, joined */
 bool world_pairs(const json_t *messages); /* every call has one result, in the next message, results first */
 
 #endif
