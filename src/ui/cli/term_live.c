@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/term_live.h"
+
+#include "ui/cli/term_view.h"
+
+#include "sys/file.h"
+#include "sys/loop.h"
+#include "view/follow.h"
+
+#include <errno.h>
+#include <string.h>
+#include <termios.h>
+
+#define INPUT_MAX 8192
+#define STARTUP_WARNINGS 8
+
+struct term_live {
+	struct term_live_spec spec;
+	struct follow *follow;
+	struct view *view;
+	struct term_view term;
+	struct loop *loop;
+	struct buf input;       /* typed, not yet a line */
+	struct buf answers;     /* of a question with several parts, so far */
+	char asking[64];        /* the prompt whose answer is being typed, or empty */
+	size_t nth;             /* which of its questions */
+	char answered[64];      /* the last one answered here: its event may still be on its way */
+	bool muted;             /* reading what is not to be shown */
+	bool ended;             /* run.end came while not muted */
+	bool over, left;
+	struct buf warnings;    /* met while muted, since the last leg ended */
+};
+
+/* ---- showing ---- */
+
+/* A resumed run: what the recorder found damaged at this start stands behind the last leg's end. */
+static int while_muted(struct term_live *l, const struct view_item *it, struct err *err)
+{
+	if (it->kind == VIEW_END || it->kind == VIEW_START)
+		buf_clear(&l->warnings);
+	if (it->kind != VIEW_WARNING || l->warnings.n + it->text.n + 1 > l->warnings.max)
+		return 0;
+	TRY(buf_add(&l->warnings, it->text, err));
+	return buf_addc(&l->warnings, '\n', err);
+}
+
+static int show_warnings(struct term_live *l, struct err *err)
+{
+	for (struct str rest = buf_str(&l->warnings); rest.n > 0;) {
+		const struct view_item it = { .kind = VIEW_WARNING, .text = str_trim(str_line(&rest)) };
+
+		TRY(term_view_item(&l->term, &it, view_state(l->view), err));
+	}
+	buf_clear(&l->warnings);
+	return 0;
+}
+
+static bool can_answer(const struct term_live *l)
+{
+	return l->spec.in_fd >= 0 && l->spec.answers_fd >= 0;
+}
+
+static int on_journal_line(void *self, struct str line, struct err *err)
+{
+	struct term_live *l = self;
+	struct view_item it = view_line(l->view, line);
+
+	if (l->muted)
+		return while_muted(l, &it, err);
+	if (it.kind == VIEW_START)
+		l->ended = false;
+	if (it.kind == VIEW_END)
+		l->ended = true;
+	if (it.kind == VIEW_ANSWER && l->asking[0] && str_eqz(it.name, l->asking)) {
+		l->asking[0] = '\0'; /* somebody else was faster */
+		buf_clear(&l->answers);
+	}
+	/* What can be answered here is asked properly, not told. */
+	if ((it.kind == VIEW_PROMPT || it.kind == VIEW_QUESTION) && can_answer(l))
+		return 0;
+	return term_view_item(&l->term, &it, view_state(l->view), err);
+}
+
+/* ---- asking ---- */
+
+static const struct view_prompt *find_prompt(const struct term_live *l, const char *id)
+{
+	const struct view_state *s = view_state(l->view);
+
+	for (size_t i = 0; i < s->nprompts; i++)
+		if (strcmp(s->prompts[i].id, id) == 0)
+			return &s->prompts[i];
+	return NULL;
+}
+
+/* The oldest open prompt that is not the one just answered. A finished run asks nothing. */
+static int ask_next(struct term_live *l, struct err *err)
+{
+	const struct view_state *s = view_state(l->view);
+
+	if (!can_answer(l) || l->asking[0] || l->muted || l->over)
+		return 0;
+	for (size_t i = 0; i < s->nprompts; i++) {
+		const struct view_prompt *p = &s->prompts[i];
+
+		if (strcmp(p->id, l->answered) == 0)
+			continue;
+		snprintf(l->asking, sizeof(l->asking), "%s", p->id);
+		l->nth = 0;
+		buf_clear(&l->answers);
+		buf_clear(&l->input);
+		/* What was typed before the question was shown is no answer to it. */
+		if (tcflush(l->spec.in_fd, TCIFLUSH) < 0 && errno != ENOTTY && errno != EPERM)
+			return err_sys(err, errno, "flush the keyboard");
+		return term_view_ask(&l->term, p, 0, err);
+	}
+	return 0;
+}
+
+static int write_answer(struct term_live *l, struct str text, struct err *err)
+{
+	TRY(file_replace(l->spec.answers_fd, l->asking, text, 0600, err));
+	snprintf(l->answered, sizeof(l->answered), "%s", l->asking);
+	l->asking[0] = '\0';
+	l->term.mid_line = false; /* the person's own Enter ended the line */
+	return 0;
+}
+
+/* A capital N is "never": one key, no other meaning. */
+static const char *approval_word(struct str typed)
+{
+	static const struct { const char *typed, *word; } words[] = {
+		{ "y", "yes" }, { "Y", "yes" }, { "yes", "yes" }, { "a", "always" }, { "A", "always" },
+		{ "always", "always" }, { "n", "no" }, { "no", "no" }, { "N", "never" }, { "never", "never" },
+	};
+
+	for (size_t i = 0; i < COUNT(words); i++)
+		if (str_eqz(typed, words[i].typed))
+			return words[i].word;
+	return NULL;
+}
+
+static int answer_approval(struct term_live *l, const struct view_prompt *p, struct str typed, struct err *err)
+{
+	const char *word = approval_word(typed);
+
+	if (word)
+		return write_answer(l, str_from(word), err);
+	l->term.mid_line = false;
+	return term_view_ask(&l->term, p, 0, err);
+}
+
+/* A number picks an option; anything else is the answer as typed. */
+static struct str pick_option(const struct view_prompt *p, size_t nth, struct str typed)
+{
+	struct str text = buf_str(&p->text);
+	int64_t want;
+	size_t q = 0;
+
+	if (str_to_i64(typed, &want, ERR_DISCARD) < 0)
+		return typed;
+	while (text.n > 0) {
+		struct str line = str_trim_suffix(str_line(&text), STR("\n"));
+
+		if (!str_starts(line, STR(" "))) {
+			q++;
+			continue;
+		}
+		if (q == nth + 1 && --want == 0)
+			return str_trim(line);
+	}
+	return typed;
+}
+
+static int answer_question(struct term_live *l, const struct view_prompt *p, struct str typed, struct err *err)
+{
+	if (typed.n == 0) {
+		l->term.mid_line = false;
+		return term_view_ask(&l->term, p, l->nth, err);
+	}
+	TRY(buf_add(&l->answers, pick_option(p, l->nth, typed), err));
+	TRY(buf_addc(&l->answers, '\n', err));
+	l->nth++;
+	l->term.mid_line = false;
+	if (l->nth < p->nquestions)
+		return term_view_ask(&l->term, p, l->nth, err);
+	return write_answer(l, buf_str(&l->answers), err);
+}
+
+static int on_typed_line(struct term_live *l, struct str typed, struct err *err)
+{
+	const struct view_prompt *p = l->asking[0] ? find_prompt(l, l->asking) : NULL;
+
+	if (!p)
+		return 0;
+	return p->question ? answer_question(l, p, typed, err) : answer_approval(l, p, typed, err);
+}
+
+/* ---- the loop ---- */
+
+static int catch_up(struct term_live *l, struct err *err)
+{
+	TRY(follow_read(l->follow, on_journal_line, l, err));
+	TRY(ask_next(l, err));
+	TRY(term_view_flush(&l->term, err));
+	if (l->ended || l->over)
+		loop_quit(l->loop);
+	return 0;
+}
+
+static int on_journal(void *self, uint32_t events, struct err *err)
+{
+	(void)events;
+	return catch_up(self, err);
+}
+
+/* Nothing more will be written; what is there is still shown. */
+static int on_over(void *self, uint32_t events, struct err *err)
+{
+	struct term_live *l = self;
+
+	(void)events;
+	loop_unwatch(l->loop, l->spec.over_fd);
+	l->over = true;
+	return catch_up(l, err);
+}
+
+static int on_stop(void *self, uint32_t events, struct err *err)
+{
+	struct term_live *l = self;
+
+	(void)events;
+	(void)err;
+	l->left = true;
+	loop_quit(l->loop);
+	return 0;
+}
+
+static int on_keys(void *self, uint32_t events, struct err *err)
+{
+	struct term_live *l = self;
+	char bytes[1024];
+	ssize_t n = read(l->spec.in_fd, bytes, sizeof(bytes));
+
+	(void)events;
+	if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EIO)) /* EIO: we are in the background */
+		return 0;
+	if (n <= 0) { /* end of input: an open approval is a no, and nothing more is asked here */
+		loop_unwatch(l->loop, l->spec.in_fd);
+		if (l->asking[0])
+			TRY(write_answer(l, STR("no"), err));
+		l->spec.in_fd = -1;
+		return 0;
+	}
+	if (buf_add(&l->input, str_of(bytes, (size_t)n), ERR_DISCARD) < 0)
+		buf_clear(&l->input); /* longer than any answer */
+	for (;;) {
+		struct str all = buf_str(&l->input);
+		size_t nl = str_find_any(all, STR("\n"));
+
+		if (nl == all.n)
+			break;
+		TRY(on_typed_line(l, str_trim(str_head(all, nl)), err));
+		TRY(buf_splice(&l->input, 0, nl + 1 < l->input.n ? nl + 1 : l->input.n, STR(""), err));
+	}
+	TRY(ask_next(l, err));
+	return term_view_flush(&l->term, err);
+}
+
+int term_live_open(const struct term_live_spec *spec, struct term_live **out, struct err *err)
+{
+	auto_term_live struct term_live *l = mem_alloc(sizeof(*l));
+
+	l->spec = *spec;
+	l->input = BUF_MAX(INPUT_MAX);
+	l->answers = BUF_MAX(2 * INPUT_MAX);
+	l->warnings = BUF_MAX(STARTUP_WARNINGS * 1024);
+	l->view = view_new(VIEW_ALL);
+	term_view_init(&l->term, spec->out_fd, spec->style, term_columns(spec->out_fd));
+	TRY(loop_open(&l->loop, err));
+	TRY(follow_open(spec->record_fd, &l->follow, err));
+	*out = take(&l);
+	return 0;
+}
+
+void term_live_close(struct term_live *l)
+{
+	if (!l)
+		return;
+	follow_close(l->follow);
+	loop_close(l->loop);
+	view_free(l->view);
+	term_view_fini(&l->term);
+	buf_fini(&l->input);
+	buf_fini(&l->answers);
+	buf_fini(&l->warnings);
+	free(l);
+}
+
+static int watch_if(struct term_live *l, int fd, loop_fn *fn, struct err *err)
+{
+	return fd >= 0 ? loop_watch(l->loop, fd, EPOLLIN, fn, l, err) : 0;
+}
+
+static int first_read(struct term_live *l, struct err *err)
+{
+	l->muted = l->spec.only_new;
+	TRY(follow_read(l->follow, on_journal_line, l, err));
+	l->muted = false;
+	TRY(show_warnings(l, err));
+	l->over = l->spec.over_fd < 0;
+	TRY(ask_next(l, err));
+	return term_view_flush(&l->term, err);
+}
+
+int term_live_run(struct term_live *l, enum term_live_end *out, struct err *err)
+{
+	TRY(first_read(l, err));
+	if (!l->over && !l->ended) {
+		TRY(watch_if(l, follow_fd(l->follow), on_journal, err));
+		TRY(watch_if(l, l->spec.over_fd, on_over, err));
+		TRY(watch_if(l, l->spec.stop_fd, on_stop, err));
+		TRY(watch_if(l, l->spec.in_fd, on_keys, err));
+		TRY(loop_run(l->loop, err));
+	}
+	if (l->term.mid_line)
+		TRY(buf_addc(&l->term.out, '\n', err));
+	TRY(term_view_flush(&l->term, err));
+	*out = l->left ? LIVE_LEFT : l->ended ? LIVE_ENDED : LIVE_GONE;
+	return 0;
+}

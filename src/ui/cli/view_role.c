@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/view_role.h"
+
+#include "ui/cli/term_live.h"
+
+#include "fmt/pack.h"
+#include "fmt/wire.h"
+#include "sandbox/confine.h"
+#include "session/layout.h"
+#include "sys/chan.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MONITOR_FD 3
+#define WORDS_MAX  16
+
+struct opened {
+	char run_id[SESSION_ID_MAX + 1];
+	bool attended, resumed;
+	struct term_style style;
+	int record_fd, answers_fd;
+};
+
+static int wait_open(struct opened *o, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct chan_msg *msg = arena_alloc(mem, sizeof(*msg));
+	size_t n;
+
+	TRY(chan_recv(MONITOR_FD, msg, err));
+	TRY(wire_check(LINK_MONITOR_VIEW, WIRE_DOWN, msg->type, msg->body.n, msg->nfds, err));
+	struct unpack u = unpack_from(msg->body);
+	struct str id = unpack_str(&u);
+	uint8_t attended = unpack_u8(&u);
+	struct str *words = unpack_strs(&u, mem, WORDS_MAX, &n);
+
+	if (!unpack_done(&u) || !session_id_ok(id))
+		return err_set(err, ERR_PROTOCOL, "WIRE_VIEW_OPEN does not decode");
+	memcpy(o->run_id, id.p, id.n);
+	o->attended = attended != 0;
+	o->style = term_style_from(words, n);
+	for (size_t i = 0; i < n; i++)
+		o->resumed = o->resumed || str_eqz(words[i], "resumed");
+	o->record_fd = chan_take_fd(msg, 0);
+	o->answers_fd = chan_take_fd(msg, 1);
+	return 0;
+}
+
+static int confine(const struct opened *o, struct err *err)
+{
+	const struct ll_rule rules[] = {
+		{ .kind = LL_FD, .fd = o->record_fd, .access = LL_RO },
+		{ .kind = LL_FD, .fd = o->answers_fd, .access = LL_RO | LL_WRITE_FILE | LL_MAKE_REG | LL_REMOVE_FILE | LL_TRUNCATE },
+	};
+
+	return confine_self(SECCOMP_VIEW, rules, COUNT(rules), err);
+}
+
+static int show(struct opened *o, struct err *err)
+{
+	bool tty = term_is_tty(STDERR_FILENO);
+	struct term_live_spec spec = { .run_id = o->run_id, .record_fd = o->record_fd, .answers_fd = o->answers_fd,
+		.out_fd = STDERR_FILENO, .in_fd = o->attended && term_is_tty(STDIN_FILENO) ? STDIN_FILENO : -1,
+		.over_fd = MONITOR_FD, .stop_fd = -1, .only_new = o->resumed, .style = o->style };
+	auto_term_live struct term_live *live = NULL;
+	enum term_live_end end;
+
+	spec.style.color = spec.style.color && tty;
+	TRY(term_live_open(&spec, &live, err));
+	TRY(confine(o, err));
+	return term_live_run(live, &end, err);
+}
+
+int role_view_main(void)
+{
+	struct opened o = { .record_fd = -1, .answers_fd = -1 };
+	struct err err = { 0 };
+	int r;
+
+	/* Ctrl-C reaches the whole foreground group; only the monitor acts on it. SIGHUP ends the view. */
+	if (signal(SIGINT, SIG_IGN) == SIG_ERR || signal(SIGHUP, SIG_DFL) == SIG_ERR || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return 1;
+	r = wait_open(&o, &err);
+	if (r == 0)
+		r = show(&o, &err);
+	if (r < 0 && r != -ERR_CLOSED) { /* the one thing a view may say about itself */
+		auto_buf struct buf line = BUF_MAX(2048);
+
+		if (buf_addz(&line, "[agent6] the view ended: ", ERR_DISCARD) == 0 &&
+			term_clean(str_from(err.msg), TERM_LINE, &line, ERR_DISCARD) == 0 &&
+			buf_addz(&line, "; the run goes on\n", ERR_DISCARD) == 0)
+			r = write(STDERR_FILENO, line.p, line.n) < 0 ? -1 : r;
+	}
+	base_close_fd(&o.record_fd);
+	base_close_fd(&o.answers_fd);
+	return r < 0 ? 1 : 0;
+}
