@@ -42,7 +42,7 @@
 static const uint32_t ioctls_refused[] = { TIOCSTI, 0x541C /* TIOCLINUX */, TIOCSCTTY, TIOCSETD, FIOSETOWN,
 	SIOCSPGRP, 0x4B33 /* KDGKBTYPE */, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR };
 /* A program of ours asks a terminal it was given for its size and mode, and pipes for their fill. */
-static const uint32_t ioctls_own[] = { TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGWINSZ, FIONBIO, FIONREAD, FIOCLEX,
+static const uint32_t ioctls_own[] = { TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, FIONBIO, FIONREAD, FIOCLEX,
 	FIONCLEX };
 static const uint32_t fcntls_refused[] = { F_SETOWN, F_SETOWN_EX_NR };
 static const uint32_t prctls_own[] = { PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_GET_NO_NEW_PRIVS,
