@@ -164,56 +164,6 @@ json_t *json_text(struct str s)
 	return j;
 }
 
-/* The bytes that stand for c inside a string; 0 when c stands for itself. */
-static size_t escape(unsigned char c, char out[7])
-{
-	static const char letters[] = "btnvfr"; /* from \b (8) to \r (13); \v has no short form */
-
-	out[0] = '\\';
-	if (c == '"' || c == '\\') {
-		out[1] = (char)c;
-		return 2;
-	}
-	if (c >= ' ')
-		return 0;
-	if (c >= '\b' && c <= '\r' && c != '\v') {
-		out[1] = letters[c - '\b'];
-		return 2;
-	}
-	return (size_t)snprintf(out, 7, "\\u%04x", c);
-}
-
-static int add_quoted(struct buf *b, struct str s, struct err *err)
-{
-	size_t good = 0;
-	char esc[7];
-
-	TRY(buf_addc(b, '"', err));
-	for (size_t i = 0; i < s.n;) {
-		size_t at = i;
-		unsigned char c = (unsigned char)s.p[i];
-		size_t n = 0;
-
-		if (c >= 0x80 ? utf8_next(s, &i) >= 0 : (n = escape(c, esc), i++, n == 0))
-			continue;
-		TRY(buf_add(b, str_of(s.p + good, at - good), err));
-		TRY(buf_add(b, n > 0 ? str_of(esc, n) : FFFD, err));
-		good = i;
-	}
-	TRY(buf_add(b, str_skip(s, good), err));
-	return buf_addc(b, '"', err);
-}
-
-int json_add_quoted(struct buf *b, struct str s, struct err *err)
-{
-	size_t before = b->n;
-	int r = add_quoted(b, s, err);
-
-	if (r < 0)
-		buf_shrink(b, before);
-	return r;
-}
-
 /* The shortest spelling that reads back as the same number, marked as a real. */
 static int add_real(struct buf *b, double v, struct err *err)
 {
@@ -252,7 +202,7 @@ static int add_object(struct buf *b, const json_t *j, struct err *err)
 		if (!first)
 			TRY(buf_addc(b, ',', err));
 		first = false;
-		TRY(add_quoted(b, str_from(key), err));
+		TRY(json_add_quoted(b, str_from(key), err));
 		TRY(buf_addc(b, ':', err));
 		TRY(add_value(b, value, err));
 	}
@@ -267,7 +217,7 @@ static int add_value(struct buf *b, const json_t *j, struct err *err)
 	case JSON_ARRAY:
 		return add_array(b, j, err);
 	case JSON_STRING:
-		return add_quoted(b, json_view(j), err);
+		return json_add_quoted(b, json_view(j), err);
 	case JSON_INTEGER:
 		return buf_addf(b, err, "%lld", (long long)json_integer_value(j));
 	case JSON_REAL:
@@ -287,25 +237,6 @@ int json_add(struct buf *b, const json_t *j, struct err *err)
 {
 	size_t before = b->n;
 	int r = add_value(b, j, err);
-
-	if (r < 0)
-		buf_shrink(b, before);
-	return r;
-}
-
-static int add_member(struct buf *b, const char *key, struct str s, struct err *err)
-{
-	if (b->n > 0 && b->p[b->n - 1] != '{')
-		TRY(buf_addc(b, ',', err));
-	TRY(add_quoted(b, str_from(key), err));
-	TRY(buf_addc(b, ':', err));
-	return add_quoted(b, s, err);
-}
-
-int json_add_member(struct buf *b, const char *key, struct str s, struct err *err)
-{
-	size_t before = b->n;
-	int r = add_member(b, key, s, err);
 
 	if (r < 0)
 		buf_shrink(b, before);
