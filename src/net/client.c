@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "net/client.h"
+#include "net/head.h"
+#include "net/live.h"
+#include "net/scrub.h"
+#include "net/transfer.h"
+
+#include "base/time.h"
+#include "fmt/pack.h"
+#include "fmt/wire.h"
+#include "sys/chan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#define SLOTS      (CLIENT_LIVE + 4) /* the further ones hold refusals that the agent has not read yet */
+#define PIECE_MAX  (60 * 1024)       /* of WIRE_DATA */
+#define TEXT_BYTES 900
+
+struct request {
+	struct client *c;
+	bool used;
+	uint32_t id;
+	const struct live *live; /* NULL: refused before it began */
+	struct transfer *transfer; /* NULL: not started, over, or played from the recording */
+	bool playing;
+	struct play play;
+	struct str body; /* mapped */
+	uint32_t notes_seen; /* the count of the broker's notes when it began */
+	struct head head;
+	bool head_sent;
+	struct scrub scrub;
+	struct buf out; /* scrubbed, not yet sent */
+	bool paused;    /* the transfer waits until out is empty */
+	uint64_t received;
+	int64_t last_ms; /* the last byte, or the start */
+	bool over, end_sent;
+	enum net_outcome outcome;
+	char text[TEXT_BYTES];
+};
+
+/* What the broker said about its last failed dial of a route. */
+struct note {
+	uint32_t count; /* 0: nothing yet */
+	enum net_outcome outcome;
+	char text[TEXT_BYTES];
+};
+
+struct client {
+	struct loop *loop; /* borrowed */
+	const struct endpoint_table *table;
+	struct live live[ENDPOINTS_MAX];
+	struct stores stores;
+	char *proxy, *no_proxy;
+	struct transfers *transfers;
+	struct recording recording;
+	size_t played; /* chat answers so far */
+	int agent;
+	uint32_t watching; /* the events of the agent's channel that are watched; 0: not watched */
+	bool blocked;      /* the agent's channel is full */
+	int notes;
+	uint32_t note_count;
+	struct note note[ROUTES_MAX];
+	struct request requests[SLOTS];
+	uint64_t requests_used, bytes_used;
+	struct chan_msg msg;
+};
+
+/* --- the broker's notes --- */
+
+static void read_notes(struct client *c)
+{
+	while (c->notes >= 0) {
+		struct unpack u;
+		struct str text;
+		struct note *n;
+		uint8_t route, outcome;
+		int r = chan_recv(c->notes, &c->msg, ERR_DISCARD);
+
+		if (r == -ERR_BUSY)
+			return;
+		if (r < 0 || wire_check(LINK_BROKER_CLIENT, WIRE_DOWN, c->msg.type, c->msg.body.n, c->msg.nfds,
+				     ERR_DISCARD) < 0) {
+			chan_msg_fini(&c->msg);
+			close(take_fd(&c->notes));
+			return;
+		}
+		u = unpack_from(c->msg.body);
+		route = unpack_u8(&u);
+		outcome = unpack_u8(&u);
+		text = unpack_str(&u);
+		if (!unpack_done(&u) || route >= ROUTES_MAX)
+			continue;
+		n = &c->note[route];
+		n->count = ++c->note_count;
+		n->outcome = outcome;
+		snprintf(n->text, sizeof(n->text), STR_FMT, STR_ARG(text));
+	}
+}
+
+/* --- to the agent --- */
+
+static loop_fn on_agent, on_request_timer;
+
+static int free_slots(const struct client *c)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < SLOTS; i++)
+		n += !c->requests[i].used;
+	return n;
+}
+
+/* Reads from the agent only while there is a slot for what it may ask: an agent that does not read its
+ * answers cannot make us hold more of them. */
+static int watch_agent(struct client *c, struct err *err)
+{
+	uint32_t want = (free_slots(c) > 0 ? EPOLLIN : 0) | (c->blocked ? EPOLLOUT : 0) | EPOLLRDHUP;
+
+	if (c->agent < 0 || want == c->watching)
+		return 0;
+	if (c->watching)
+		loop_unwatch(c->loop, c->agent);
+	c->watching = want;
+	return loop_watch(c->loop, c->agent, want, on_agent, c, err);
+}
+
+static void request_fini(struct request *q)
+{
+	loop_cancel(q->c->loop, on_request_timer, q);
+	if (q->transfer)
+		transfer_cancel(q->transfer);
+	if (q->body.n > 0)
+		munmap((void *)q->body.p, q->body.n);
+	buf_fini(&q->out);
+	*q = (struct request){ .c = q->c };
+}
+
+static int on_agent_gone(void *self, uint32_t events, struct err *err)
+{
+	struct client *c = self;
+
+	(void)events;
+	(void)err;
+	for (size_t i = 0; i < SLOTS; i++)
+		if (c->requests[i].used)
+			request_fini(&c->requests[i]);
+	return 0;
+}
+
+/* May be called from within libcurl, so the requests are ended from the loop. */
+static void drop_agent(struct client *c)
+{
+	loop_unwatch(c->loop, c->agent);
+	close(take_fd(&c->agent));
+	BUG_IF(loop_after(c->loop, 0, on_agent_gone, c, ERR_DISCARD) < 0);
+}
+
+/* 0, or -ERR_BUSY: not sent, the channel is full. A channel that is gone swallows everything. */
+static int tell(struct client *c, uint16_t type, const struct buf *body)
+{
+	int r;
+
+	if (c->agent < 0)
+		return 0;
+	r = chan_send(c->agent, type, buf_str(body), NULL, 0, ERR_DISCARD);
+	if (r == -ERR_BUSY) {
+		c->blocked = true;
+		return watch_agent(c, ERR_DISCARD) < 0 ? 0 : r;
+	}
+	if (r < 0)
+		drop_agent(c);
+	return 0;
+}
+
+static int send_head(struct request *q)
+{
+	auto_buf struct buf b = BUF_MAX(64);
+
+	pack_u32(&b, q->id);
+	pack_u32(&b, (uint32_t)q->head.status);
+	pack_i64(&b, q->head.retry_after_ms);
+	pack_u8(&b, (uint8_t)q->head.content);
+	return tell(q->c, WIRE_HEAD, &b);
+}
+
+static int send_piece(struct request *q)
+{
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
+
+	pack_u32(&b, q->id);
+	pack_str(&b, buf_str(&q->out));
+	return tell(q->c, WIRE_DATA, &b);
+}
+
+static int send_end(struct request *q)
+{
+	auto_buf struct buf b = BUF_MAX(4096);
+
+	pack_u32(&b, q->id);
+	pack_u8(&b, (uint8_t)q->outcome);
+	pack_str(&b, str_from(q->text));
+	return tell(q->c, WIRE_END, &b);
+}
+
+/* Sends what is due, in order. -ERR_BUSY when the agent must read first. */
+static int flush(struct request *q)
+{
+	if (q->head.done && !q->head_sent) {
+		TRY(send_head(q));
+		q->head_sent = true;
+	}
+	if (q->out.n > 0) {
+		TRY(send_piece(q));
+		buf_clear(&q->out);
+	}
+	if (q->over && !q->transfer && !q->end_sent) {
+		TRY(send_end(q));
+		q->end_sent = true;
+	}
+	return 0;
+}
+
+/* As flush, from a handler of the loop: frees a request whose end was sent. */
+static void settle(struct request *q)
+{
+	if (flush(q) == 0 && q->end_sent)
+		request_fini(q);
+}
+
+static void FORMAT(3, 4) end_request(struct request *q, enum net_outcome outcome, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (q->over)
+		return;
+	q->over = true;
+	q->outcome = outcome;
+	va_start(ap, fmt);
+	vsnprintf(q->text, sizeof(q->text), fmt, ap);
+	va_end(ap);
+}
+
+/* As a handler of the loop, outside libcurl's callbacks: ends the exchange as well. */
+static void stop_request(struct request *q)
+{
+	BUG_IF(!q->over);
+	if (q->transfer)
+		transfer_cancel(q->transfer);
+	q->transfer = NULL;
+	q->playing = false;
+	settle(q); /* when full: again when the agent has read */
+}
+
+/* --- an answer arrives --- */
+
+static bool within_ceiling(struct client *c, uint64_t more)
+{
+	c->bytes_used += more;
+	return c->table->max_bytes < 0 || c->bytes_used <= (uint64_t)c->table->max_bytes;
+}
+
+/* Looks at the clock again when the request could first be late; bytes that arrive do not move it. */
+static int arm_timer(struct request *q, struct err *err)
+{
+	const struct endpoint *e = q->live->e;
+	int64_t limit = q->head.done ? e->idle_ms : e->first_byte_ms;
+
+	return loop_after(q->c->loop, q->last_ms + limit - time_mono_ms(), on_request_timer, q, err);
+}
+
+static int on_line(void *self, struct str line)
+{
+	struct request *q = self;
+	struct err err = { 0 };
+
+	q->last_ms = time_mono_ms();
+	if (q->over)
+		return -1;
+	if (head_line(&q->head, line, time_now_ms(), &err) < 0) {
+		end_request(q, NET_LIMIT, "%s: %s", q->live->host, err.msg);
+		return -1;
+	}
+	if (!within_ceiling(q->c, line.n)) {
+		end_request(q, NET_LIMIT, "the ceiling of %lld bytes for this run is reached",
+			(long long)q->c->table->max_bytes);
+		return -1;
+	}
+	if (q->head.done && !q->head_sent) {
+		(void)flush(q); /* when full: before the first piece */
+		return arm_timer(q, ERR_DISCARD);
+	}
+	return 0;
+}
+
+static enum transfer_take on_body(void *self, struct str piece)
+{
+	struct request *q = self;
+
+	q->last_ms = time_mono_ms();
+	if (q->over)
+		return TRANSFER_STOP;
+	if (flush(q) < 0) {
+		q->paused = true;
+		return TRANSFER_LATER;
+	}
+	q->received += piece.n;
+	if (q->received > CLIENT_ANSWER_MAX) {
+		end_request(q, NET_LIMIT, "%s: the answer is longer than %d MiB", q->live->host,
+			CLIENT_ANSWER_MAX / (1024 * 1024));
+		return TRANSFER_STOP;
+	}
+	if (!within_ceiling(q->c, piece.n)) {
+		end_request(q, NET_LIMIT, "the ceiling of %lld bytes for this run is reached",
+			(long long)q->c->table->max_bytes);
+		return TRANSFER_STOP;
+	}
+	if (scrub_feed(&q->scrub, piece, &q->out, ERR_DISCARD) < 0) {
+		end_request(q, NET_LIMIT, "%s: a piece of the answer is too long", q->live->host);
+		return TRANSFER_STOP;
+	}
+	(void)flush(q); /* when full, the next piece waits */
+	return TRANSFER_TAKEN;
+}
+
+static void on_done(void *self, enum net_outcome outcome, const char *text)
+{
+	struct request *q = self;
+	struct client *c = q->c;
+	const struct note *n = &c->note[q->live->e->route % ROUTES_MAX];
+
+	q->transfer = NULL;
+	if (q->over) { /* we stopped it ourselves and said why */
+		settle(q);
+		(void)watch_agent(c, ERR_DISCARD);
+		return;
+	}
+	if (scrub_end(&q->scrub, &q->out, ERR_DISCARD) < 0 && outcome == NET_OK)
+		outcome = NET_LIMIT;
+	read_notes(c);
+	/* Through the broker a failed dial looks like a connection that broke; the note says what it was. */
+	if (outcome != NET_OK && q->head.status == 0 && q->live->unix_path && n->count > q->notes_seen)
+		end_request(q, n->outcome, "%s", n->text);
+	else
+		end_request(q, outcome, "%s", text);
+	settle(q);
+	(void)watch_agent(c, ERR_DISCARD);
+}
+
+static int play_on(struct request *q, struct err *err)
+{
+	struct client *c = q->c;
+	int64_t wait_ms = 0;
+	int r;
+
+	if (q->out.n > 0) { /* the agent has not read the last piece */
+		q->paused = true;
+		return 0;
+	}
+	q->head.done = true;
+	r = play_next(&q->play, PIECE_MAX / 2, &q->out, &wait_ms, err);
+	TRY(r);
+	if (r == 0) {
+		q->playing = false;
+		end_request(q, NET_OK, "%s", "");
+		settle(q);
+	} else {
+		q->paused = flush(q) < 0;
+		if (!q->paused)
+			TRY(loop_after(c->loop, wait_ms, on_request_timer, q, err));
+	}
+	return watch_agent(c, err);
+}
+
+static int on_request_timer(void *self, uint32_t events, struct err *err)
+{
+	struct request *q = self;
+	struct client *c = q->c;
+	const struct endpoint *e = q->live->e;
+	int64_t limit = q->head.done ? e->idle_ms : e->first_byte_ms;
+
+	(void)events;
+	if (q->playing)
+		return play_on(q, err);
+	if (q->paused) /* it is the agent that keeps the server waiting */
+		q->last_ms = time_mono_ms();
+	if (q->over || time_mono_ms() - q->last_ms < limit)
+		return q->over ? 0 : arm_timer(q, err);
+	end_request(q, NET_TIMEOUT, q->head.done ? "%s: nothing more arrived for %lld s" : "%s: no answer within %lld s",
+		q->live->host, (long long)(limit + 999) / 1000);
+	stop_request(q);
+	return watch_agent(c, err);
+}
+
+/* --- a request begins --- */
+
+/* The sealed body, mapped: it cannot change or shrink under us, and is not copied. */
+static int map_body(int fd, struct str *out, struct err *err)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	int have = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *p;
+
+	if (have < 0 || (have & seals) != seals || fstat(fd, &st) < 0)
+		return err_set(err, ERR_PROTOCOL, "the request's body is not a sealed memfd");
+	if (st.st_size <= 0 || st.st_size > CLIENT_BODY_MAX)
+		return err_set(err, ERR_LIMIT, "a request has 1 byte to %d MiB", CLIENT_BODY_MAX / (1024 * 1024));
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return err_sys(err, errno, "map the request's body");
+	*out = str_of(p, (size_t)st.st_size);
+	return 0;
+}
+
+static int start_play(struct request *q, enum net_route route, struct err *err)
+{
+	struct client *c = q->c;
+
+	TRY(recording_answer(&c->recording, route, route == ROUTE_CHAT ? c->played : 0, &q->play, err));
+	if (route == ROUTE_CHAT)
+		c->played++;
+	q->head = (struct head){ .status = q->play.status, .retry_after_ms = q->play.retry_after_ms,
+		.content = q->play.content };
+	q->playing = true;
+	return loop_after(c->loop, 0, on_request_timer, q, err);
+}
+
+static int start_transfer(struct request *q, enum net_route route, struct err *err)
+{
+	struct client *c = q->c;
+	const struct live *l = q->live;
+	struct transfer_spec spec = { .url = route == ROUTE_CHAT ? l->chat_url : l->models_url, .host = l->host,
+		.unix_path = l->unix_path, .proxy = c->proxy, .no_proxy = c->no_proxy,
+		.headers = route == ROUTE_CHAT ? l->post_headers : l->get_headers, .post = route == ROUTE_CHAT,
+		.body = q->body, .ca = l->ca, .connect_ms = l->e->connect_ms, .on_line = on_line, .on_body = on_body,
+		.on_done = on_done, .self = q };
+
+	if (!within_ceiling(c, q->body.n))
+		return err_set(err, ERR_LIMIT, "the ceiling of %lld bytes for this run is reached",
+			(long long)c->table->max_bytes);
+	read_notes(c);
+	q->notes_seen = c->note_count;
+	q->scrub.key = &l->e->key;
+	TRY(transfer_start(c->transfers, &spec, &q->transfer, err));
+	return arm_timer(q, err);
+}
+
+static size_t count_live(const struct client *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SLOTS; i++)
+		n += c->requests[i].used && !c->requests[i].over;
+	return n;
+}
+
+/* Everything that can speak against a request. What it returns is the sentence for the agent. */
+static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int body_fd, struct err *err)
+{
+	struct client *c = q->c;
+
+	if (endpoint >= c->table->n)
+		return err_set(err, ERR_DENIED, "there is no endpoint %u", endpoint);
+	if (route != ROUTE_CHAT && route != ROUTE_MODELS)
+		return err_set(err, ERR_DENIED, "there is no route %u", route);
+	if ((route == ROUTE_CHAT) != (body_fd >= 0))
+		return err_set(err, ERR_DENIED, "a chat request has a body, a model listing has none");
+	if (count_live(c) > CLIENT_LIVE) /* itself included */
+		return err_set(err, ERR_DENIED, "%d requests are under way already", CLIENT_LIVE);
+	if (c->table->max_requests >= 0 && c->requests_used >= (uint64_t)c->table->max_requests)
+		return err_set(err, ERR_DENIED, "the ceiling of %lld requests for this run is reached",
+			(long long)c->table->max_requests);
+	c->requests_used++;
+	q->live = &c->live[endpoint];
+	q->last_ms = time_mono_ms();
+	if (body_fd >= 0)
+		TRY(map_body(body_fd, &q->body, err));
+	if (q->live->e->kind == ENDPOINT_RECORDING)
+		return start_play(q, route, err);
+	if (!(route == ROUTE_CHAT ? q->live->chat_url : q->live->models_url))
+		return err_set(err, ERR_DENIED, "provider " STR_FMT " has no %s", STR_ARG(q->live->e->name),
+			route == ROUTE_CHAT ? "chat" : "model listing");
+	return start_transfer(q, route, err);
+}
+
+static struct request *find_request(struct client *c, uint32_t id)
+{
+	for (size_t i = 0; i < SLOTS; i++)
+		if (c->requests[i].used && c->requests[i].id == id)
+			return &c->requests[i];
+	return NULL;
+}
+
+static struct request *free_request(struct client *c)
+{
+	for (size_t i = 0; i < SLOTS; i++)
+		if (!c->requests[i].used)
+			return &c->requests[i];
+	return NULL;
+}
+
+static int take_request(struct client *c, struct unpack *u, int body_fd, struct err *err)
+{
+	uint32_t id = unpack_u32(u);
+	uint8_t endpoint = unpack_u8(u), route = unpack_u8(u);
+	struct request *q = free_request(c);
+	struct err why = { 0 };
+
+	if (!unpack_done(u) || find_request(c, id))
+		return err_set(err, ERR_PROTOCOL, "a request is malformed or reuses an id");
+	BUG_IF(!q); /* the channel is not read without a free slot */
+	*q = (struct request){ .c = c, .used = true, .id = id, .out = BUF_MAX(PIECE_MAX),
+		.head.retry_after_ms = -1 };
+	if (start_request(q, endpoint, route, body_fd, &why) < 0) {
+		end_request(q, NET_REFUSED, "%s", why.msg);
+		stop_request(q);
+	}
+	return 0;
+}
+
+static int take_cancel(struct client *c, struct unpack *u, struct err *err)
+{
+	struct request *q = find_request(c, unpack_u32(u));
+
+	if (!unpack_done(u))
+		return err_set(err, ERR_PROTOCOL, "a cancel is malformed");
+	if (!q || q->over)
+		return 0; /* it crossed the end on its way */
+	buf_clear(&q->out);
+	end_request(q, NET_CANCELLED, "cancelled");
+	stop_request(q);
+	return 0;
+}
+
+static int read_agent(struct client *c, struct err *err)
+{
+	autoclose int body = -1;
+	struct unpack u;
+	int r = chan_recv(c->agent, &c->msg, err);
+
+	if (r == -ERR_BUSY)
+		return 0;
+	TRY(r);
+	if (wire_check(LINK_CLIENT_AGENT, WIRE_UP, c->msg.type, c->msg.body.n, c->msg.nfds, err) < 0) {
+		chan_msg_fini(&c->msg);
+		return -ERR_PROTOCOL;
+	}
+	body = chan_take_fd(&c->msg, 0);
+	u = unpack_from(c->msg.body);
+	return c->msg.type == WIRE_REQ ? take_request(c, &u, body, err) : take_cancel(c, &u, err);
+}
+
+/* The agent has read: what waited goes on. */
+static int drain(struct client *c, struct err *err)
+{
+	c->blocked = false;
+	for (size_t i = 0; i < SLOTS && !c->blocked; i++) {
+		struct request *q = &c->requests[i];
+
+		if (!q->used)
+			continue;
+		settle(q);
+		if (!q->used || c->blocked || !q->paused)
+			continue;
+		q->paused = false;
+		if (q->transfer)
+			transfer_go_on(q->transfer);
+		else if (q->playing)
+			TRY(loop_after(c->loop, 0, on_request_timer, q, err));
+	}
+	return 0;
+}
+
+static int on_agent(void *self, uint32_t events, struct err *err)
+{
+	struct client *c = self;
+
+	if (events & EPOLLOUT)
+		TRY(drain(c, err));
+	if (c->agent >= 0 && (events & EPOLLIN) && free_slots(c) > 0) {
+		if (read_agent(c, ERR_DISCARD) < 0) /* gone, or it broke a rule: dropped, never answered */
+			drop_agent(c);
+	} else if (c->agent >= 0 && (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))) {
+		drop_agent(c);
+	}
+	return watch_agent(c, err);
+}
+
+/* --- opening --- */
+
+static int connect_notes(struct client *c, int dir_fd, struct err *err)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+	if (dir_fd < 0)
+		return 0;
+	c->notes = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" ROUTE_NOTES, dir_fd);
+	if (c->notes < 0 || connect(c->notes, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
+		return err_sys(err, errno, "reach the broker");
+	return 0;
+}
+
+static int open_all(struct client *c, const struct client_spec *spec, struct err *err)
+{
+	TRY(chan_nonblock(c->agent, err));
+	if (spec->recording.n > 0)
+		TRY(recording_parse(spec->recording, &c->recording, err));
+	TRY(transfers_open(c->loop, &c->transfers, err));
+	for (size_t i = 0; i < spec->table->n; i++) {
+		const struct endpoint *e = &spec->table->p[i];
+
+		if (e->kind == ENDPOINT_RECORDING && c->recording.answers == 0)
+			return err_set(err, ERR_INVALID, "there is no recording to play");
+		if (live_init(&c->live[i], e, spec->dir_fd, &c->stores, err) < 0)
+			return err_wrap(err, "provider " STR_FMT, STR_ARG(e->name));
+	}
+	return connect_notes(c, spec->dir_fd, err);
+}
+
+int client_open(const struct client_spec *spec, struct loop *loop, struct client **out, struct err *err)
+{
+	struct client *c = mem_alloc(sizeof(*c));
+	int r;
+
+	BUG_IF(spec->table->n > ENDPOINTS_MAX);
+	c->loop = loop;
+	c->table = spec->table;
+	c->agent = spec->agent_fd;
+	c->notes = -1;
+	for (size_t i = 0; i < SLOTS; i++)
+		c->requests[i].c = c;
+	if (spec->table->proxy.n > 0) {
+		c->proxy = live_cstr(spec->table->proxy);
+		c->no_proxy = live_cstr(spec->table->no_proxy);
+	}
+	r = open_all(c, spec, err);
+	if (r < 0) {
+		client_close(c);
+		return r;
+	}
+	*out = c;
+	return 0;
+}
+
+int client_serve(struct client *c, struct err *err)
+{
+	return watch_agent(c, err);
+}
+
+void client_close(struct client *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < SLOTS; i++)
+		if (c->requests[i].used)
+			request_fini(&c->requests[i]);
+	if (c->watching && c->agent >= 0)
+		loop_unwatch(c->loop, c->agent);
+	for (size_t i = 0; i < COUNT(c->live); i++)
+		live_fini(&c->live[i]);
+	transfers_close(c->transfers);
+	stores_fini(&c->stores);
+	if (c->agent >= 0)
+		close(c->agent);
+	if (c->notes >= 0)
+		close(c->notes);
+	free(c->proxy);
+	free(c->no_proxy);
+	free(c);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* live: an endpoint made ready for requests while files can still be opened: URLs, headers with the key
+ * in them, trusted certificates, the broker's socket.
+ *
+ * Shape    live_init once per endpoint of the table, live_fini at the end. Nothing changes in between.
+ * Memory   The endpoint is borrowed. Certificate stores are shared and owned by struct stores.
+ * Errors   -ERR_NOENT or -ERR_SYNTAX for certificates, as castore_load.
+ */
+#ifndef NET_LIVE_H
+#define NET_LIVE_H
+
+#include "fmt/endpoint.h"
+#include "net/castore.h"
+
+#include <curl/curl.h>
+
+struct live {
+	const struct endpoint *e;
+	char *chat_url, *models_url; /* NULL: the endpoint has no such route */
+	char *unix_path;             /* NULL: direct */
+	char *host;                  /* for sentences */
+	struct curl_slist *post_headers, *get_headers;
+	struct castore *ca; /* borrowed from stores; NULL: plain http */
+};
+
+struct store {
+	struct str path; /* borrowed from the table; empty: the system's */
+	struct castore *ca;
+};
+struct stores {
+	struct store p[ENDPOINTS_MAX];
+	size_t n;
+};
+
+int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct stores *stores, struct err *err) CHECKED;
+void live_fini(struct live *l);
+void stores_fini(struct stores *all);
+char *live_cstr(struct str s); /* an owned copy */
+
+#endif
