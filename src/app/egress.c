@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/egress.h"
+
+#include "base/time.h"
+#include "fmt/pack.h"
+#include "sys/chan.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define READY_MS 10000
+
+/* $XDG_RUNTIME_DIR is private and in memory; /tmp serves where there is none. */
+static int make_dir(char *out, size_t size, int *fd, struct err *err)
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (!base || base[0] != '/' || strlen(base) > size - 32 || stat(base, &st) < 0 || !S_ISDIR(st.st_mode) ||
+		st.st_uid != geteuid() || access(base, W_OK | X_OK) < 0)
+		base = "/tmp";
+	snprintf(out, size, "%s/agent6-net-XXXXXX", base);
+	if (!mkdtemp(out)) { /* mode 0700 */
+		int sys = errno;
+
+		out[0] = '\0';
+		return err_sys(err, sys, "make a private directory in %s", base);
+	}
+	return dir_open(AT_FDCWD, out, fd, err);
+}
+
+/* Receives one message within the deadline. */
+static int receive(int chan, int64_t deadline_ms, struct chan_msg *m, struct err *err)
+{
+	struct pollfd p = { .fd = chan, .events = POLLIN };
+	int64_t left;
+	int n;
+
+	do {
+		left = deadline_ms - time_mono_ms();
+		n = left > 0 ? poll(&p, 1, left > INT32_MAX ? INT32_MAX : (int)left) : 0;
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_sys(err, errno, "wait for a process");
+	return n == 0 ? err_set(err, ERR_TIMEOUT, "no answer in time") : chan_recv(chan, m, err);
+}
+
+/* u8 ok, str error, and for the client str hint. */
+static int await_ready(int chan, enum wire_link link, uint16_t type, int64_t deadline_ms, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	struct unpack u;
+	struct str error, hint = STR("");
+	bool ok;
+
+	TRY(receive(chan, deadline_ms, m, err));
+	TRY(wire_check(link, WIRE_UP, m->type, m->body.n, m->nfds, err));
+	u = unpack_from(m->body);
+	ok = unpack_u8(&u) == 1;
+	error = unpack_str(&u);
+	if (type == WIRE_CLIENT_READY)
+		hint = unpack_str(&u);
+	if (m->type != type || !unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "%s is malformed", wire_name(type));
+	if (ok)
+		return 0;
+	err_set(err, ERR_REMOTE, STR_FMT, STR_ARG(error));
+	if (hint.n > 0)
+		err_hint(err, STR_FMT, STR_ARG(hint));
+	return -ERR_REMOTE;
+}
+
+static int start_broker(const struct egress_spec *spec, const struct route_table *routes, int dir_fd,
+	int64_t deadline_ms, struct egress *e, struct err *err)
+{
+	auto_buf struct buf bytes = BUF_MAX(ENDPOINT_TABLE_BYTES);
+	autoclose int table = -1;
+
+	TRY(routes_pack(routes, &bytes, err));
+	TRY(memfd_seal("agent6-routes", buf_str(&bytes), &table, err));
+	TRY(launch_role(spec->progs, "broker", NULL, 0, false, &e->broker, err));
+	TRY(chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, dir_fd }, 2, err));
+	if (await_ready(e->broker.chan, LINK_MONITOR_BROKER, WIRE_BROKER_READY, deadline_ms, err) < 0)
+		return err_wrap(err, "the broker");
+	return 0;
+}
+
+/* The table may hold keys: it is wiped here as soon as the memfd has it. */
+static int seal_table(const struct endpoint_table *t, int *out, struct err *err)
+{
+	auto_buf struct buf bytes = BUF_MAX(ENDPOINT_TABLE_BYTES);
+	int r = buf_reserve(&bytes, ENDPOINT_TABLE_BYTES / 4, err); /* seldom grows, so no copy stays behind */
+
+	if (r == 0)
+		r = endpoints_pack(t, &bytes, err);
+	if (r == 0)
+		r = memfd_seal("agent6-endpoints", buf_str(&bytes), out, err);
+	explicit_bzero(bytes.p, bytes.n);
+	return r;
+}
+
+static int start_client(const struct egress_spec *spec, int dir_fd, int64_t deadline_ms, struct egress *e,
+	struct err *err)
+{
+	static const char *const argv[] = { "agent6-net", NULL };
+	autoclose int table = -1, theirs = -1;
+	int pair[2], fds[4];
+	size_t n = 0;
+	char which = 0;
+
+	TRY(seal_table(spec->table, &table, err));
+	TRY(chan_pair(pair, err));
+	e->agent_chan = pair[0];
+	theirs = pair[1];
+	if (launch(&(struct launch_spec){ .exe = spec->progs->net, .argv = argv, .fds = &theirs, .nfds = 1,
+			.errors = true }, &e->client, err) < 0)
+		return err_wrap(err, "start agent6-net");
+	fds[n++] = table;
+	struct {
+		char bit;
+		int fd;
+	} more[] = { { CLIENT_DIR, dir_fd }, { CLIENT_SECRETS, spec->secrets_fd },
+		{ CLIENT_RECORDING, spec->recording_fd } };
+	for (size_t i = 0; i < COUNT(more); i++)
+		if (more[i].fd >= 0) {
+			which |= more[i].bit;
+			fds[n++] = more[i].fd;
+		}
+	TRY(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err));
+	return await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, deadline_ms, err);
+}
+
+static int start_both(const struct egress_spec *spec, struct egress *e, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct route_table routes = { 0 };
+	int64_t deadline_ms = time_mono_ms() + (spec->ready_ms > 0 ? spec->ready_ms : READY_MS);
+	autoclose int dir_fd = -1;
+	size_t index;
+
+	TRY(routes_derive(spec->table, &routes, mem, err));
+	for (size_t i = 0; spec->more && i < spec->more->n; i++)
+		TRY(routes_add(&routes, &spec->more->p[i], mem, &index, err));
+	if (routes.n > 0) {
+		TRY(make_dir(e->dir, sizeof(e->dir), &dir_fd, err));
+		TRY(start_broker(spec, &routes, dir_fd, deadline_ms, e, err));
+	}
+	return start_client(spec, dir_fd, deadline_ms, e, err);
+}
+
+int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err)
+{
+	struct egress e = EGRESS_NONE;
+	int r = start_both(spec, &e, err);
+
+	if (r < 0) {
+		egress_stop(&e);
+		return r;
+	}
+	*out = e;
+	return 0;
+}
+
+void egress_stop(struct egress *e)
+{
+	base_close_fd(&e->agent_chan);
+	peer_kill(&e->client);
+	peer_kill(&e->broker);
+	if (e->dir[0] && dir_remove_tree(AT_FDCWD, e->dir, ERR_DISCARD) < 0)
+		e->dir[0] = '\0'; /* an empty directory may stay in /tmp; nobody is left to tell */
+	*e = EGRESS_NONE;
+}
+
+static int send_request(int chan, enum net_route route, struct str body, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(16);
+	autoclose int fd = -1;
+
+	pack_u32(&b, 1);
+	pack_u8(&b, 0);
+	pack_u8(&b, (uint8_t)route);
+	TRY(pack_ok(&b, err));
+	if (body.n > 0)
+		TRY(memfd_seal("agent6-body", body, &fd, err));
+	return chan_send(chan, WIRE_REQ, buf_str(&b), &fd, fd >= 0, err);
+}
+
+/* One message of the answer; 1 when it was the last. */
+static int take_message(const struct chan_msg *m, struct buf *out, struct egress_reply *reply, struct err *err)
+{
+	struct unpack u = unpack_from(m->body);
+	struct str text = STR("");
+	uint8_t outcome = NET_OK;
+
+	(void)unpack_u32(&u);
+	if (m->type == WIRE_HEAD) {
+		reply->status = (int)unpack_u32(&u);
+		reply->retry_after_ms = unpack_i64(&u);
+		reply->content = unpack_u8(&u);
+	} else {
+		if (m->type == WIRE_END)
+			outcome = unpack_u8(&u);
+		text = unpack_str(&u);
+	}
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "%s is malformed", wire_name(m->type));
+	if (m->type == WIRE_DATA)
+		return buf_add(out, text, err);
+	if (m->type == WIRE_HEAD)
+		return 0;
+	switch (outcome) {
+	case NET_OK:
+		return 1;
+	case NET_TIMEOUT:
+		return err_set(err, ERR_TIMEOUT, STR_FMT, STR_ARG(text));
+	case NET_REFUSED:
+		return err_set(err, ERR_DENIED, STR_FMT, STR_ARG(text));
+	case NET_LIMIT:
+		return err_set(err, ERR_LIMIT, STR_FMT, STR_ARG(text));
+	default:
+		return err_set(err, ERR_REMOTE, STR_FMT, STR_ARG(text));
+	}
+}
+
+static int read_answer(int chan, int64_t deadline_ms, struct buf *out, struct egress_reply *reply, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	int r = 0;
+
+	while (r == 0) {
+		TRY(receive(chan, deadline_ms, m, err));
+		TRY(wire_check(LINK_CLIENT_AGENT, WIRE_DOWN, m->type, m->body.n, m->nfds, err));
+		r = take_message(m, out, reply, err);
+	}
+	return r < 0 ? r : 0;
+}
+
+static void egress_stop_ptr(struct egress *e)
+{
+	egress_stop(e);
+}
+
+int egress_get(const struct programs *progs, const struct endpoint *e, enum net_route route, struct str body,
+	int secrets_fd, int64_t deadline_ms, struct buf *out, struct egress_reply *reply, struct err *err)
+{
+	struct endpoint one = *e; /* shares the key; only `route` is ours */
+	struct endpoint_table t = { .p = &one, .n = 1, .max_requests = 1, .max_bytes = -1 };
+	CLEANUP(egress_stop_ptr) struct egress pair = EGRESS_NONE;
+	struct egress_reply got = { .retry_after_ms = -1 };
+	int64_t until_ms = time_mono_ms() + deadline_ms;
+
+	TRY(egress_start(&(struct egress_spec){ .progs = progs, .table = &t, .secrets_fd = secrets_fd,
+		.recording_fd = -1, .ready_ms = deadline_ms }, &pair, err));
+	TRY(send_request(pair.agent_chan, route, body, err));
+	if (read_answer(pair.agent_chan, until_ms, out, &got, err) < 0)
+		return err_wrap(err, STR_FMT, STR_ARG(e->name));
+	*reply = got;
+	return 0;
+}
