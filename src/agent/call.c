@@ -335,6 +335,7 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 	int r, done;
 
 	v.stream = reply_new(&c->spec, tools, &watch, mem);
+	reply_number_calls(v.stream, conversation_count(conv));
 	buf_clear(&c->request);
 	TRY(request_encode(&c->spec, conv, &opts, &c->request, err));
 	TRY(put_call(c, role, err));
@@ -348,7 +349,8 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 		return r;
 	}
 	done = reply_end(v.stream, v.how, buf_str(&v.detail), out, fault);
-	usage_add(&c->totals, c->spec.model, &c->facts, &out->usage);
+	if (done == 0 || out->usage.known)
+		usage_add(&c->totals, c->spec.model, &c->facts, &out->usage);
 	if (done == 0)
 		done = judge(c, out, fault);
 	*again = done < 0 && model_adapt(&c->spec, v.status, buf_str(&v.raw));

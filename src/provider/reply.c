@@ -146,7 +146,6 @@ void reply_counter(struct reply_stream *s, struct jval number, enum usage_known 
 		return;
 	*to = n > 0 ? n : 0;
 	s->usage.known |= which;
-	s->usage_seen = true;
 }
 
 static int on_event(void *self, const struct sse_event *ev, struct err *err)
@@ -196,6 +195,11 @@ void reply_free(struct reply_stream *s)
 	buf_fini(&s->stop_raw);
 	buf_fini(&s->model);
 	free(s);
+}
+
+void reply_number_calls(struct reply_stream *s, size_t first)
+{
+	s->first_call = first;
 }
 
 void reply_head(struct reply_stream *s, struct reply_head head)

@@ -78,6 +78,10 @@ static inline void reply_free_ptr(struct reply_stream **s)
 }
 #define auto_reply CLEANUP(reply_free_ptr)
 
+/* Ids that a server left out are made up from this number on: call_<first>, ... They stay apart over a
+ * conversation when it is the count of its messages. */
+void reply_number_calls(struct reply_stream *s, size_t first);
+
 struct reply_head {
 	int status;
 	int64_t retry_after_ms; /* -1: none */

@@ -58,7 +58,7 @@ struct reply_stream {
 	bool has_details, delta_seen, refused;
 	struct buf stop_raw, model;
 	struct usage usage;
-	bool usage_seen;
+	size_t first_call;      /* number of the first id that is made up */
 	bool finish_seen;       /* a stop reason came */
 	bool done;              /* the stream said that it is over */
 	bool failed;

@@ -61,12 +61,13 @@ static bool is_usable_id(struct str id)
 	return true;
 }
 
-static struct str unique_id(struct arena *mem, const struct reply *r, struct str id)
+static struct str unique_id(const struct reply_stream *s, const struct reply *r, struct str id)
 {
+	struct arena *mem = s->mem;
 	bool again;
 
 	if (!is_usable_id(id))
-		id = str_printf(mem, "call_%zu", r->ncalls);
+		id = str_printf(mem, "call_%zu", s->first_call + r->ncalls);
 	do {
 		again = false;
 		for (size_t i = 0; i < r->ncalls && !again; i++)
@@ -102,7 +103,7 @@ static void make_call(struct reply_stream *s, struct block *b, struct reply *out
 
 	jtext_repair(&b->text, 0);
 	*c = (struct reply_call){
-		.id = unique_id(s->mem, out, str_dup(s->mem, buf_str(&b->id))),
+		.id = unique_id(s, out, str_dup(s->mem, buf_str(&b->id))),
 		.name = clean_name(s->mem, buf_str(&b->name)),
 		.extra = str_dup(s->mem, buf_str(&b->extra)),
 		.recovered = b->recovered,

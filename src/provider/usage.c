@@ -63,18 +63,19 @@ static struct usage_row *row_of(struct usage_totals *t, struct str model)
 void usage_add(struct usage_totals *t, struct str model, const struct model_facts *facts, const struct usage *u)
 {
 	struct usage_row *row = row_of(t, model);
+	bool metered = u->known & (USAGE_INPUT | USAGE_OUTPUT);
 
 	row->calls++;
 	add(&row->input, u->input);
 	add(&row->output, u->output);
 	add(&row->cache_read, u->cache_read);
 	add(&row->cache_write, u->cache_write);
-	if (!(u->known & (USAGE_INPUT | USAGE_OUTPUT)))
+	if (!metered)
 		row->unmetered_calls++;
 	if ((u->known & USAGE_COST) && u->cost_picousd > 0) {
 		row->reported_calls++;
 		add(&row->reported_picousd, u->cost_picousd);
-	} else if (facts->price_known) {
+	} else if (facts->price_known && metered) {
 		add(&row->estimated_picousd, estimate(facts, u));
 	} else {
 		row->unpriced_calls++;

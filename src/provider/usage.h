@@ -48,7 +48,8 @@ struct usage_totals {
 void usage_fini(struct usage_totals *t);
 #define auto_usage CLEANUP(usage_fini)
 
-/* facts may be overridden by the caller with prices it knows better. */
+/* facts may be overridden by the caller with prices it knows better. A call without counters has an
+ * unknown cost; one that failed before the server counted anything (known is 0) is not added at all. */
 void usage_add(struct usage_totals *t, struct str model, const struct model_facts *facts, const struct usage *u);
 
 int64_t usage_input(const struct usage_totals *t);  /* fresh and written to a cache; reads are not counted */

@@ -283,6 +283,24 @@ TEST(reply_that_promised_a_call_and_brought_none_is_empty)
 	CHECK(!reply_is_empty(&run.reply) && !reply_is_unmetered(&run.reply));
 }
 
+TEST(reply_numbers_the_ids_it_makes_up_from_where_it_is_told)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct model_spec spec = MODEL_SPEC;
+	struct provider_fault fault;
+	struct reply out;
+
+	spec.wire = API_CHAT;
+	auto_reply struct reply_stream *s = reply_new(&spec, STR(""), NULL, mem);
+	reply_number_calls(s, 41);
+	reply_feed(s, STR("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"a\"}},"
+		"{\"function\":{\"name\":\"b\"}}]}}]}\n\ndata: [DONE]\n\n"));
+	CHECK_INT(reply_end(s, OVER_EOF, STR(""), &out, &fault), 0);
+	CHECK_INT(out.ncalls, 2);
+	CHECK_STR(out.calls[0].id, STR("call_41"));
+	CHECK_STR(out.calls[1].id, STR("call_42"));
+}
+
 TEST(reply_with_too_many_parts_is_refused)
 {
 	auto_arena struct arena *mem = arena_new();

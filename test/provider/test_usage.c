@@ -84,6 +84,17 @@ TEST(usage_of_an_unknown_price_is_never_zero)
 	CHECK(strstr(got.p, "cost~$2.50 of $10.00 (at least: some calls have no known price)\n"));
 }
 
+TEST(usage_of_a_call_without_counters_has_no_known_cost)
+{
+	auto_usage struct usage_totals t = { 0 };
+	bool complete = true;
+
+	call(&t, "claude-opus-4-8", (struct usage){ .known = 0 });
+	CHECK_INT(usage_microusd(&t, &complete), 0);
+	CHECK(!complete && !usage_price_known(&t));
+	CHECK_INT(t.p[0].unmetered_calls, 1);
+}
+
 TEST(usage_cost_knows_caches_tiers_and_what_the_server_reports)
 {
 	static const struct {
