@@ -226,6 +226,95 @@ TEST(reply_that_ends_badly_is_a_fault_and_no_turn)
 	}
 }
 
+#define USAGE(in, out) "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":" in ",\"completion_tokens\":" out "}}\n\n"
+#define FRAGMENT(members) CHAT("\"tool_calls\":[{" members "}]")
+#define DONE "data: [DONE]\n\n"
+
+static const struct {
+	const char *why;
+	enum api_wire wire;
+	const char *body, *want; /* text|thinking|id name args;...|stop|in out read write */
+} streams[] = {
+	{ "text and usage", API_CHAT, CHAT("\"content\":\"a\"") CHAT("\"content\":\"b\"") USAGE("7", "2") DONE, "ab|||end_turn|7 2 0 0" },
+	{ "half a surrogate pair waits for the other", API_CHAT, CHAT("\"content\":\"x\\ud83e\"") CHAT("\"content\":\"\\udd80\"") DONE,
+		"x\xf0\x9f\xa6\x80|||end_turn|0 0 0 0" },
+	{ "and stands as a mark when it never comes", API_CHAT, CHAT("\"content\":\"x\\ud83e\"") CHAT("\"content\":\"y\"") DONE,
+		"x\xEF\xBF\xBDy|||end_turn|0 0 0 0" },
+	{ "think tags, cut anywhere", API_CHAT, CHAT("\"content\":\" <think>\\n a <b \"") CHAT("\"content\":\"</think>\\n\\nyes </think>\"") DONE,
+		"yes </think>|a <b||end_turn|0 0 0 0" },
+	{ "a tag that is never closed", API_CHAT, CHAT("\"content\":\"<think>a</thin\"") DONE, "|a</thin||end_turn|0 0 0 0" },
+	{ "a text that only begins like a tag", API_CHAT, CHAT("\"content\":\"<thi\"") DONE, "<thi|||end_turn|0 0 0 0" },
+	{ "both reasoning fields are one thought", API_CHAT, CHAT("\"reasoning\":\"t\",\"reasoning_content\":\"t\"") CHAT("\"reasoning\":\"u\"") DONE,
+		"|tu||end_turn|0 0 0 0" },
+	{ "fragments by index, in turn", API_CHAT, FRAGMENT("\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{\"}")
+		FRAGMENT("\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"y\",\"arguments\":\"{\"}")
+		FRAGMENT("\"index\":0,\"function\":{\"arguments\":\"}\"}") FRAGMENT("\"index\":1,\"function\":{\"arguments\":\"}\"}") DONE,
+		"||a x {};b y {};|tool_use|0 0 0 0" },
+	{ "one index for all, ids differ", API_CHAT, FRAGMENT("\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{}\"}")
+		FRAGMENT("\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"x\",\"arguments\":\"{}\"}") DONE, "||a x {};b x {};|tool_use|0 0 0 0" },
+	{ "neither index nor id", API_CHAT, FRAGMENT("\"function\":{\"name\":\"x\",\"arguments\":\"{\"}")
+		FRAGMENT("\"function\":{\"arguments\":\"}\"}") FRAGMENT("\"function\":{\"name\":\"y\"}") DONE, "||call_0 x {};call_1 y {};|tool_use|0 0 0 0" },
+	{ "arguments before the name", API_CHAT, FRAGMENT("\"index\":3,\"id\":\"a\",\"function\":{\"arguments\":\"{\\\"q\\\":1}\"}")
+		FRAGMENT("\"index\":3,\"id\":\"a\",\"function\":{\"name\":\"x\"}") DONE, "||a x {\"q\":1};|tool_use|0 0 0 0" },
+	{ "arguments twice in quotes", API_CHAT, FRAGMENT("\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"\\\"{}\\\"\"}") DONE,
+		"||a x {};|tool_use|0 0 0 0" },
+	{ "junk after the object", API_CHAT, FRAGMENT("\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{}</s>\"}") DONE,
+		"||a x {};|tool_use|0 0 0 0" },
+	{ "a call without a name is none", API_CHAT, FRAGMENT("\"id\":\"a\",\"function\":{\"name\":\" \",\"arguments\":\"{}\"}") DONE,
+		"|||end_turn|0 0 0 0" },
+	{ "the form before tool_calls", API_CHAT, CHAT("\"function_call\":{\"name\":\"x\",\"arguments\":\"\"}") DONE, "||call_0 x {};|tool_use|0 0 0 0" },
+	{ "cached tokens are part of the prompt", API_CHAT, "data: {\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1,"
+		"\"prompt_tokens_details\":{\"cached_tokens\":99}}}\n\n" DONE, "|||end_turn|0 1 10 0" },
+	{ "the last usage counts", API_CHAT, USAGE("5", "1") USAGE("6", "-2") DONE, "|||end_turn|6 0 0 0" },
+	{ "Anthropic's counters are cumulative", API_ANTHROPIC, AN_START
+		"data: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":4,\"cache_read_input_tokens\":8}}\n\n"
+		"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5,\"input_tokens\":null}}\n\n"
+		"data: {\"type\":\"message_stop\"}\n\n", "|||end_turn|3 5 8 0" },
+	{ "interleaved blocks, in order of appearance", API_ANTHROPIC, AN_START
+		"data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"text\",\"text\":\"a\"}}\n\n"
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"t\"}}\n\n"
+		"data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"b\"}}\n\n"
+		"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"u\"}}\n\n"
+		"data: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{\"type\":\"text_delta\",\"text\":\"lost\"}}\n\n"
+		AN_STOP("end_turn"), "ab|tu||end_turn|3 0 0 0" },
+	{ "a broken event is skipped", API_ANTHROPIC, AN_START "data: {oops\n\n" AN_STOP("pause_turn"), "|||pause|3 0 0 0" },
+	{ "a delta of another kind than its block", API_ANTHROPIC, AN_START
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\n"
+		"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{}\"}}\n\n"
+		AN_STOP("end_turn"), "|||end_turn|3 0 0 0" },
+	{ "everything after the end is ignored", API_ANTHROPIC, AN_START AN_STOP("end_turn") "data: {\"type\":\"error\"}\n\n", "|||end_turn|3 0 0 0" },
+};
+
+static void describe(struct buf *out, const struct reply *r)
+{
+	const struct usage *u = &r->usage;
+
+	CHECK(buf_addf(out, ERR_DISCARD, STR_FMT "|" STR_FMT "|", STR_ARG(r->text), STR_ARG(r->thinking)) == 0);
+	for (size_t i = 0; i < r->ncalls; i++)
+		CHECK(buf_addf(out, ERR_DISCARD, STR_FMT " " STR_FMT " " STR_FMT ";", STR_ARG(r->calls[i].id),
+			STR_ARG(r->calls[i].name), STR_ARG(r->calls[i].args)) == 0);
+	CHECK(buf_addf(out, ERR_DISCARD, "|%s|%lld %lld %lld %lld", reply_stop_name(r->stop), (long long)u->input,
+		(long long)u->output, (long long)u->cache_read, (long long)u->cache_write) == 0);
+}
+
+TEST(reply_reads_every_stream_in_pieces_of_every_size)
+{
+	for (size_t i = 0; i < COUNT(streams); i++)
+		for (size_t step = 1; step <= strlen(streams[i].body); step++) {
+			auto_arena struct arena *mem = arena_new();
+			auto_buf struct buf got = BUF_MAX(4096);
+			CLEANUP(run_fini) struct run run = { 0 };
+
+			feed(&run, streams[i].wire, REPLY_HEAD(200), str_from(streams[i].body), step, OVER_EOF, mem);
+			describe(&got, &run.reply);
+			if (run.r < 0 || !str_eqz(buf_str(&got), streams[i].want))
+				print_error("%s, pieces of %zu: %s\n", streams[i].why, step, run.fault.message);
+			CHECK_INT(run.r, 0);
+			CHECK_STR(buf_str(&got), str_from(streams[i].want));
+			CHECK_STR(buf_str(&run.shown), run.reply.text);
+		}
+}
+
 TEST(reply_refuses_an_answer_without_end)
 {
 	auto_arena struct arena *mem = arena_new();

@@ -216,6 +216,30 @@ TEST(request_settings_follow_model_and_operator)
 	}
 }
 
+TEST(request_names_the_model_only_where_the_url_does_not)
+{
+	static const struct {
+		enum api_wire wire;
+		enum api_deployment deployment;
+		const char *begins;
+	} rows[] = {
+		{ API_ANTHROPIC, DEPLOY_DIRECT, "{\"model\":\"m\",\"max_tokens\"" },
+		{ API_ANTHROPIC, DEPLOY_VERTEX, "{\"anthropic_version\":\"vertex-2023-10-16\",\"max_tokens\"" },
+		{ API_CHAT, DEPLOY_VERTEX, "{\"model\":\"m\",\"stream\":true" },
+		{ API_CHAT, DEPLOY_AZURE, "{\"stream\":true" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_conversation struct conversation *c = start();
+		struct model_spec spec = spec_of(rows[i].wire, "m");
+		auto_buf struct buf got = BUF_MAX(1 << 16);
+
+		spec.deployment = rows[i].deployment;
+		encode(&spec, c, &got);
+		CHECK(str_starts(buf_str(&got), str_from(rows[i].begins)));
+	}
+}
+
 TEST(request_refuses_what_no_server_takes)
 {
 	auto_conversation struct conversation *c = conversation_new();
