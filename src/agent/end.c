@@ -41,7 +41,7 @@ enum gate_verdict run_verdict(const struct run *r)
 	return r->st.last_verify_ok == TRI_YES ? VERDICT_PASSED : VERDICT_FAILED;
 }
 
-static int exit_code(const struct run *r, enum gate_verdict v, const struct str_list *uncommitted)
+static int exit_code(const struct run *r, enum gate_verdict v, int64_t uncommitted)
 {
 	bool fine = v == VERDICT_PASSED || v == VERDICT_NOT_APPLICABLE;
 
@@ -50,27 +50,27 @@ static int exit_code(const struct run *r, enum gate_verdict v, const struct str_
 	if (!fine)
 		return EXIT_UNVERIFIED;
 	/* A branch was promised and edits were made, but nothing is on it. */
-	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 &&
-		uncommitted->n > 0)
+	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 && uncommitted > 0)
 		return EXIT_UNCOMMITTED;
 	return 0;
 }
 
-static int checkpoint(struct run *r, struct err *err)
-{
-	bool changed = false;
+/* What the run changed and no step holds. */
+struct leftover {
+	struct str_list files; /* named, at most loop_limits.files_named */
+	int64_t total;
+};
 
-	if (!r->st.step_open)
+static int checkpoint(struct run *r, struct arena *mem, struct leftover *left, struct err *err)
+{
+	if (r->links->peer[PEER_GIT].gone || !r->st.step_open)
 		return 0;
 	if (reasons[r->reason].checkpoint)
 		TRY(step_commit(r, NULL, "checkpoint", err));
-	if (!r->st.step_open)
+	if (!r->st.step_open || !r->repo)
 		return 0;
-	if (r->repo)
-		TRY(step_is_changed(r, &changed, err));
-	else
-		changed = true;
-	r->st.step_open = changed;
+	TRY(step_uncommitted(r, mem, &left->files, &left->total, err));
+	r->st.step_open = left->total > 0;
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static void note_chain(struct note *n, const struct run *r, struct arena *mem)
 	note_opt(n, "head_sha", r->st.head_sha);
 }
 
-static int put_end(struct run *r, enum gate_verdict v, int code, const struct str_list *files,
+static int put_end(struct run *r, enum gate_verdict v, int code, const struct leftover *left,
 	struct arena *mem, struct err *err)
 {
 	auto_note struct note n = NOTE;
@@ -145,7 +145,7 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct st
 	note_z(&n, "verified", verdict_words[v]);
 	note_opt(&n, "message", r->message);
 	note_opt(&n, "summary", str_head(r->summary, utf8_head(r->summary, TOOL_RESULT_MAX)));
-	if (r->result_json.n > 0)
+	if (r->result_json.n > 0 && r->result_json.n <= TOOL_RESULT_MAX)
 		note_json(&n, "result", r->result_json);
 	if (v != VERDICT_PASSED)
 		note_opt(&n, "stale_gate", r->stale_gate);
@@ -160,8 +160,8 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct st
 	note_json(&n, "usage", buf_str(&usage));
 	note_str(&n, "usage_text", buf_str(&text));
 	note_cost(&n, r);
-	note_int(&n, "uncommitted", (int64_t)files->n);
-	note_strs(&n, "uncommitted_files", *files);
+	note_int(&n, "uncommitted", left->total);
+	note_strs(&n, "uncommitted_files", left->files);
 	return note_send(&n, r->keep, EVENT_RUN_END, err);
 }
 
@@ -182,20 +182,13 @@ static int send_done(struct run *r, int code, struct err *err)
 static int finish_record(struct run *r, int *code, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
-	struct str_list files;
+	struct leftover left = { 0 };
 	enum gate_verdict v;
 
-	if (!r->links->peer[PEER_GIT].gone)
-		TRY(checkpoint(r, err));
+	TRY(checkpoint(r, mem, &left, err));
 	v = run_verdict(r);
-	if (r->links->peer[PEER_GIT].gone)
-		files = (struct str_list){ 0 };
-	else if (r->st.step_open)
-		TRY(step_uncommitted(r, mem, &files, err));
-	else
-		files = (struct str_list){ 0 };
-	*code = exit_code(r, v, &files);
-	TRY(put_end(r, v, *code, &files, mem, err));
+	*code = exit_code(r, v, left.total);
+	TRY(put_end(r, v, *code, &left, mem, err));
 	return keep_barrier(r->keep, err);
 }
 

@@ -98,7 +98,7 @@ int step_begin(
 	struct run *r, struct err *err) CHECKED; /* looks at the tree; REASON_REFUSED when it may not start */
 int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err) CHECKED;
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
-int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, struct err *err) CHECKED;
+int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;
 
 /* turn.c */
 int turn_dispatch(struct run *r, struct turn *t, struct err *err) CHECKED;

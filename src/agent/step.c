@@ -6,6 +6,7 @@
 
 #define PROSE_MAX   72
 #define PATHS_NAMED 10
+#define NAMES_BYTES 65536 /* of files left behind, in the last event */
 #define GIT_KEEP    (8 * 1024 * 1024)
 
 /* git_host over the channel to the git zygote. A step that was begun is brought to its end even when the
@@ -273,29 +274,22 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 	return put_commit(r, &done, buf_str(&message), mem, err);
 }
 
-static bool was_untracked(const struct run *r, struct str name)
+/* What is on disk and in no step; *total may be more than are named. */
+int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err)
 {
-	for (size_t i = 0; i < r->untracked.n; i++)
-		if (str_eq(r->untracked.p[i], name))
-			return true;
-	return false;
-}
-
-/* Files that differ from the person's commit and are in no step, when there is anything of that kind. */
-int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, struct err *err)
-{
-	struct repo_status st;
-	bool changed;
+	struct repo_step step = step_of(r, STR(""));
+	int n;
 
 	*files = (struct str_list){ 0 };
-	TRY(step_is_changed(r, &changed, err));
-	if (!r->repo || !changed || repo_status(r->repo, mem, &st, ERR_DISCARD) < 0)
+	*total = 0;
+	if (!r->repo)
 		return 0;
-	files->p = arena_array(mem, loop_limits.files_named, sizeof(*files->p));
-	for (size_t i = 0; i < st.dirty.n && files->n < loop_limits.files_named; i++)
-		files->p[files->n++] = st.dirty.p[i];
-	for (size_t i = 0; i < st.untracked.n && files->n < loop_limits.files_named; i++)
-		if (!was_untracked(r, st.untracked.p[i]))
-			files->p[files->n++] = st.untracked.p[i];
+	n = repo_changes(r->repo, &step, loop_limits.files_named, mem, files, err);
+	if (n < 0)
+		return n == -ERR_CLOSED ? n : 0;
+	*total = n;
+	for (size_t i = 0, bytes = 0; i < files->n; i++)
+		if ((bytes += files->p[i].n) > NAMES_BYTES)
+			files->n = i;
 	return 0;
 }

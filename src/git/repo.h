@@ -94,6 +94,9 @@ int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena 
 	struct err *err) CHECKED;
 /* Whether a step would have something to commit; message is not needed. 1, 0. */
 int repo_is_changed(struct repo *r, const struct repo_step *step, struct err *err) CHECKED;
+/* The names of what a step would commit, at most max of them, removed ones first; returns how many there are. */
+int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct str_list *out,
+	struct err *err) CHECKED;
 
 enum repo_how { REPO_SQUASH, REPO_MERGE, REPO_FF };
 enum repo_outcome {

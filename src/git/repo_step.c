@@ -225,6 +225,24 @@ int repo_is_changed(struct repo *r, const struct repo_step *step, struct err *er
 	return s.add.n + s.gone.n > 0;
 }
 
+int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct str_list *out,
+	struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	CLEANUP(scan_fini) struct scan s = { 0 };
+	struct str parent;
+	size_t n;
+
+	TRY(find_parent(r, step->base, tmp, &parent, err));
+	TRY(stand_at(r, parent, tmp, err));
+	TRY(scan_tree(r, step, tmp, &s, err));
+	n = s.gone.n + s.add.n < max ? s.gone.n + s.add.n : max;
+	*out = (struct str_list){ arena_array(mem, n + 1, sizeof(*out->p)), n };
+	for (size_t i = 0; i < n; i++)
+		out->p[i] = str_dup(mem, i < s.gone.n ? s.gone.p[i] : s.add.p[i - s.gone.n]);
+	return (int)(s.gone.n + s.add.n);
+}
+
 int repo_drop_branch(struct repo *r, struct str old, struct err *err)
 {
 	auto_arena struct arena *tmp = arena_new();

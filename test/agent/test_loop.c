@@ -10,6 +10,7 @@
 #define RUN(word) "[\"run_command\",{\"argv\":[\"" word "\"]}]"
 #define MAKE(file)                                                                                           \
 	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
+#define READ(nr) "[\"read_file\",{\"path\":\"n" nr "\"}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 #define X2(t)       t "," t
 #define X3(t)       t "," t "," t
@@ -74,14 +75,8 @@ static const struct {
 	{ "the same call for ever in one turn", "{\"turns\":[" TURN(X10(LS) "," X10(LS)) "]}",
 		.reason = "loop_guard_killed", .code = 1 },
 	{ "the same error for ever",
-		"{\"turns\":[" TURN("[\"read_file\",{\"path\":\"n1\"}]") "," TURN(
-			"[\"read_file\",{"
-			"\"path\":\"n2\"}]") "," TURN("[\"read_file\",{\"path\":\"n3\"}]") "," TURN("[\"read_"
-												    "file\",{"
-												    "\"path\""
-												    ":\"n4\"}"
-												    "]") "," TURN("[\"read_file\",{\"path\":\"n5\"}]") "," TURN("[\"read_file\",{\"path\":\"n6\"}]") "," TURN("[\"read_file\",{"
-																									      "\"path\":\"n7\"}]") "," TURN("[\"read_file\",{\"path\":\"n8\"}]") "," TURN(FIN) "]}",
+		"{\"turns\":[" TURN(READ("1")) "," TURN(READ("2")) "," TURN(READ("3")) "," TURN(READ("4")) "," TURN(
+			READ("5")) "," TURN(READ("6")) "," TURN(READ("7")) "," TURN(READ("8")) "," TURN(FIN) "]}",
 		.reason = "tool_error_stuck", .code = 1, .event = "loop.tool_error.nudge" },
 	{ "the turns run out", "{\"turns\":[" TURN(LS) "," TURN(MAKE("a")) "," TURN(FIN) "]}",
 		.max_iterations = 2, .reason = "max_iterations", .code = 1 },

@@ -198,6 +198,21 @@ TEST(an_operators_stop_leaves_edits_uncommitted_and_names_them)
 	CHECK_STR(json_view(json_array_get(json_object_get(end, "uncommitted_files"), 0)), STR("a"));
 }
 
+TEST(only_what_is_in_no_step_is_named_as_left_behind)
+{
+	auto_world struct world w;
+	const json_t *end;
+
+	repository(&w);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	world_play(&w, "{\"turns\":[" TURN(MAKE("a") "," VER) ",{\"act\":\"stop\",\"calls\":[" MAKE("b") "]}]}");
+	end = world_event(&w, "run.end", 0);
+	CHECK_INT(world_count(&w, "loop.auto_commit"), 1);
+	CHECK_INT(json_get_int(end, "uncommitted", -1), 1);
+	CHECK_INT(json_array_size(json_object_get(end, "uncommitted_files")), 1);
+	CHECK_STR(json_view(json_array_get(json_object_get(end, "uncommitted_files"), 0)), STR("b"));
+}
+
 TEST(a_run_that_stops_by_itself_leaves_a_checkpoint)
 {
 	auto_world struct world w;
