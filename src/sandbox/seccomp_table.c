@@ -38,7 +38,7 @@ static const struct seccomp_row deny_world_rows[] = {
 	{ NR(fsopen), V_EPERM }, { NR(fsconfig), V_EPERM }, { NR(fsmount), V_EPERM }, { NR(fspick), V_EPERM },
 	{ NR(mount_setattr), V_EPERM }, { NR(statmount), V_EPERM }, { NR(listmount), V_EPERM },
 	{ NR(unshare), V_EPERM }, { NR(setns), V_EPERM }, { NR(sethostname), V_EPERM }, { NR(clone3), V_ENOSYS },
-	{ NR(openat2), V_ENOSYS }, { NR(clone), V_CLONE },
+	{ NR(clone), V_CLONE },
 };
 static const struct seccomp_set deny_world = { deny_world_rows, COUNT(deny_world_rows) };
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* endpoint: a configured provider turned into the client's row for it.
+ *
+ * Shape    app_endpoint. The key is taken from the environment when the provider names a variable that
+ *          is set, otherwise the client looks it up in the secrets file.
+ * Memory   Texts live in the arena; an inline key is the endpoint's own (endpoints_fini wipes it).
+ * Errors   -ERR_INVALID naming the provider and what is wrong with it.
+ * Source   docs/config.md, "providers"; the paths are the vendors' (docs/architecture.md, "Providers").
+ */
+#ifndef APP_ENDPOINT_H
+#define APP_ENDPOINT_H
+
+#include "config/config.h"
+#include "fmt/endpoint.h"
+
+int app_endpoint(const struct config_provider *p, struct str model, struct arena *mem, struct endpoint *out,
+	struct err *err) CHECKED;
+/* Overwrites the values of every key variable a provider names in our own environment: it is readable
+ * in /proc for as long as we live. */
+void app_endpoint_forget_keys(const struct config *c);
+
+#endif

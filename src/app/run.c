@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/start_priv.h"
+
+#include "fmt/pack.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PARAMS_MAX (4 * 1024 * 1024)
+
+struct run_request run_request_new(void)
+{
+	return (struct run_request){ .max_usd = -2, .recording_fd = -1 };
+}
+
+/* ---- where ---- */
+
+/* The workspace is the top of the repository around the directory, or the directory itself. */
+static int find_workspace(struct start *s, struct err *err)
+{
+	autofree char *asked = s->rq->workspace.n > 0 ? strndup(s->rq->workspace.p, s->rq->workspace.n) : mem_strdup(".");
+	char path[PATH_MAX];
+
+	if (!realpath(asked, path))
+		return err_sys(err, errno, "%s", asked);
+	int r = discover_repo(path, s->mem, &s->repo, err);
+	if (r < 0 && r != -ERR_NOENT)
+		return r;
+	s->is_git = r == 0;
+	s->workspace = s->is_git ? s->repo.top : str_dupz(s->mem, str_from(path));
+	return 0;
+}
+
+static bool is_within(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0' || (n == 1 && dir[0] == '/'));
+}
+
+/* What the model may write must not hold what we trust, nor lie in it. */
+static int check_apart(const struct start *s, const char *dir, const char *what, struct err *err)
+{
+	int r;
+
+	if (!is_within(dir, s->workspace) && !is_within(s->workspace, dir))
+		return 0;
+	r = err_set(err, ERR_DENIED, "the workspace %s and the %s %s lie in one another", s->workspace, what, dir);
+	err_hint(err, "run agent6 in a project's own repository, or move it with AGENT6_%s_HOME",
+		strcmp(what, "configuration directory") == 0 ? "CONFIG" : "STATE");
+	return r;
+}
+
+static int find_session(struct start *s, struct err *err)
+{
+	struct str want = s->rq->run_id;
+
+	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
+	TRY(dir_make(s->repo_dir, 0700, err));
+	if (want.n > 0) {
+		if (!session_id_ok(want))
+			return err_set(err, ERR_INVALID,
+				"\"" STR_FMT "\" is not a run id: letters, digits, '.', '_' and '-' only, at most %d",
+				STR_ARG(want), SESSION_ID_MAX);
+		s->ref.kind = SESSION_RUN;
+		snprintf(s->ref.id, sizeof(s->ref.id), STR_FMT, STR_ARG(want));
+	} else {
+		TRY(session_mint(s->repo_dir, SESSION_RUN, &s->ref, err));
+	}
+	if (s->rq->out_run_id)
+		snprintf(s->rq->out_run_id, SESSION_ID_MAX + 1, "%s", s->ref.id);
+	/* The checkout first: nothing is left behind when another run is using it. */
+	TRY(repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err));
+	TRY(session_create(s->repo_dir, &s->ref, err));
+	return session_lock(s->repo_dir, &s->ref, &s->run_lock, err);
+}
+
+/* A run that could not be started leaves no trace. */
+static void forget_session(const struct start *s)
+{
+	if (s->ref.id[0] != '\0' && s->run_lock >= 0)
+		(void)!dir_remove_tree(AT_FDCWD, session_path(s->repo_dir, &s->ref, NULL, s->mem), ERR_DISCARD);
+}
+
+/* ---- who ---- */
+
+static int find_identity(struct start *s, struct err *err)
+{
+	TRY(programs_open(&s->programs, err));
+	TRY(spawner_start(&s->programs, &s->spawner, err));
+	if (s->rq->git_name) {
+		s->identity = (struct spawner_identity){ str_from(s->rq->git_name), str_from(s->rq->git_email) };
+		return 0;
+	}
+	return spawner_identity(s->spawner.chan, s->mem, &s->identity, err);
+}
+
+/* ---- the watch ---- */
+
+static int watch(struct start *s, struct monitor_end *end, struct err *err)
+{
+	auto_buf struct buf go = BUF_MAX(PARAMS_MAX);
+	autoclose int answers = -1;
+
+	TRY(run_params_pack(&s->params, &go, err));
+	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "answers", s->mem), &answers, err));
+	struct monitor_spec spec = {
+		.zygote = s->zygote, .git = s->git, .recorder = s->recorder, .spawner = s->spawner, .view = s->view,
+		.client = s->egress.client, .broker = s->egress.broker,
+		.agent_chan = s->agent_chan, .answers_fd = answers,
+		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
+			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,
+		.attended = s->attended, .confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
+	};
+	/* The monitor owns them all from here on, and what is recorded stays. */
+	s->kept = true;
+	s->zygote = s->git = s->recorder = s->spawner = s->view = PEER_NONE;
+	s->egress = EGRESS_NONE;
+	s->agent_chan = -1;
+	return monitor_run(&spec, end, err);
+}
+
+static int run_started(struct start *s, struct err *err)
+{
+	struct monitor_end end;
+	int r;
+
+	r = start_processes(s, err);
+	if (r < 0) {
+		start_fini(s);
+		return r;
+	}
+	TRY(watch(s, &end, err));
+	if (end.discard)
+		return err_set(err, ERR_DENIED, "%s", end.message);
+	if (strcmp(end.reason, "record_lost") == 0) {
+		r = err_set(err, ERR_SYS, "%s", end.message);
+		err_hint(err, "what came after the last record is not saved; run " STR_FMT " cannot be relied on",
+			STR_ARG(str_from(s->ref.id)));
+		return r;
+	}
+	return end.exit_code;
+}
+
+static void fini_start(struct start *s)
+{
+	start_fini(s);
+}
+
+int app_run(const struct run_request *rq, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	CLEANUP(fini_start) struct start s = { .mem = mem, .rq = rq, .run_lock = -1, .repo_lock = -1, .agent_chan = -1,
+		.secrets_fd = -1, .agent_ends = { -1, -1, -1, -1, -1 }, .programs = { -1, -1, -1, "" },
+		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE, .git = PEER_NONE,
+		.view = PEER_NONE };
+	int r;
+
+	TRY(find_workspace(&s, err));
+	TRY(settings_load(&s, err));
+	TRY(check_apart(&s, s.config_dir, "configuration directory", err));
+	TRY(check_apart(&s, s.state_dir, "state directory", err));
+	TRY(settings_policy(&s, err));
+	TRY(settings_model(&s, err));
+	TRY(find_identity(&s, err));
+	TRY(settings_params(&s, err));
+	r = find_session(&s, err);
+	if (r >= 0) {
+		s.params.run_id = str_from(s.ref.id);
+		r = run_started(&s, err);
+	}
+	if (r < 0 && !s.kept)
+		forget_session(&s);
+	return r;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/start_priv.h"
+
+#include "app/endpoint.h"
+#include "app/gitbox.h"
+#include "config/paths.h"
+#include "config/secrets.h"
+#include "sandbox/probe.h"
+#include "sandbox/toolpath.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define INDEX_TIMEOUT_MS 60000
+
+int settings_load(struct start *s, struct err *err)
+{
+	struct config_files files = { 0 };
+	struct config *c = arena_alloc(s->mem, sizeof(*c));
+	const char *repo_dir;
+
+	TRY(paths_find(paths_env, s->mem, &s->paths, err));
+	s->config_dir = s->paths.config;
+	s->state_dir = s->paths.state;
+	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &repo_dir, err));
+	files.global = s->paths.global_file;
+	files.repo = str_printf(s->mem, "%s/config.toml", repo_dir).p;
+	files.file = s->rq->config.n > 0 ? str_dupz(s->mem, s->rq->config) : NULL;
+	files.workspace = s->workspace;
+	files.home = s->paths.home;
+	TRY(config_load(&files, s->mem, c, err));
+	s->config = c;
+	s->attended = !s->rq->unattended && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+	return 0;
+}
+
+/* ---- what may be done ---- */
+
+static int set_profile(struct start *s, struct err *err)
+{
+	static const enum probe_wish wishes[] = {
+		[CONFIG_PROFILE_AUTO] = WISH_AUTO,
+		[CONFIG_PROFILE_STRICT] = WISH_STRICT,
+		[CONFIG_PROFILE_HARDENED] = WISH_HARDENED,
+		[CONFIG_PROFILE_NONE] = WISH_NONE,
+	};
+	enum probe_wish wish = s->rq->disable_sandbox ? WISH_NONE : wishes[s->config->sandbox.profile];
+	auto_buf struct buf notice = BUF_MAX(1024);
+	struct probe probe;
+
+	TRY(probe_host(&probe, err));
+	TRY(probe_resolve(&probe, wish, &s->profile, &notice, err));
+	if (notice.n > 0)
+		s->notices[s->nnotices++] = str_dup(s->mem, buf_str(&notice));
+	if (s->profile == PROFILE_NONE)
+		s->notices[s->nnotices++] = STR("UNSANDBOXED: the model's commands run as you, with your files, your keys and "
+						"your network");
+	return 0;
+}
+
+static int set_run_commands(struct start *s, struct err *err)
+{
+	int want = s->config->sandbox.run_commands;
+	int r;
+
+	if (s->rq->no_commands)
+		want = RUN_COMMANDS_NO;
+	if (s->rq->auto_approve && want == RUN_COMMANDS_ASK)
+		want = RUN_COMMANDS_YES;
+	s->params.run_commands = str_from(config_word("sandbox.run_commands", want));
+	if (want != RUN_COMMANDS_ASK || s->attended)
+		return 0;
+	r = err_set(err, ERR_DENIED, "sandbox.run_commands is \"ask\" and nobody can answer here");
+	err_hint(err, "use a terminal, or --auto-approve, or --no-commands, or agent6 config set sandbox.run_commands yes");
+	return r;
+}
+
+static int check_networks(struct start *s, struct err *err)
+{
+	int r;
+
+	if (s->config->sandbox.tool_network == TOOL_NETWORK_ALLOW) {
+		r = err_set(err, ERR_UNSUPPORTED, "sandbox.tool_network = \"allow\" is not available yet");
+		err_hint(err, "agent6 config unset sandbox.tool_network");
+		return r;
+	}
+	return 0;
+}
+
+int settings_policy(struct start *s, struct err *err)
+{
+	TRY(set_run_commands(s, err));
+	TRY(check_networks(s, err));
+	return set_profile(s, err);
+}
+
+/* ---- which model ---- */
+
+static int no_model(struct err *err)
+{
+	int r = err_set(err, ERR_DENIED, "no model is configured");
+
+	err_hint(err, "agent6 connect adds a provider, agent6 model worker PROVIDER MODEL chooses one; agent6 demo needs neither");
+	return r;
+}
+
+/* agent_network: through the broker, to loopback only, or dialled by the client itself. */
+static int set_agent_network(struct start *s, struct endpoint *e, struct err *err)
+{
+	switch ((enum config_agent_network)s->config->sandbox.agent_network) {
+	case AGENT_NETWORK_PROVIDERS:
+		return 0;
+	case AGENT_NETWORK_LOCAL:
+		if (host_is_loopback(e->host))
+			return 0;
+		return err_set(err, ERR_DENIED,
+			"sandbox.agent_network is \"local\" and provider " STR_FMT " is at " STR_FMT, STR_ARG(e->name),
+			STR_ARG(e->host));
+	case AGENT_NETWORK_OPEN:
+		e->direct = true;
+		s->notices[s->nnotices++] = STR("sandbox.agent_network is \"open\": the client dials by itself and is not held "
+						"to the providers' hosts");
+		return 0;
+	}
+	return err_set(err, ERR_INVALID, "sandbox.agent_network has no such value");
+}
+
+static int open_secrets(struct start *s, const struct endpoint *e, struct err *err)
+{
+	int r;
+
+	if (e->key_from != KEY_SECRETS)
+		return 0;
+	r = secrets_open(s->paths.secrets_file, &s->secrets_fd, err);
+	if (r != -ERR_NOENT)
+		return r;
+	if (e->key_optional)
+		return 0;
+	r = err_set(err, ERR_DENIED, "there is no key for provider " STR_FMT, STR_ARG(e->name));
+	err_hint(err, "agent6 connect " STR_FMT " stores one; or set the variable that providers." STR_FMT ".api_key_env names",
+		STR_ARG(e->name), STR_ARG(e->name));
+	return r;
+}
+
+static int use_recording(struct start *s)
+{
+	struct endpoint *e = s->endpoints.p;
+
+	endpoint_init(e);
+	e->name = STR("recording");
+	e->kind = ENDPOINT_RECORDING;
+	e->auth = AUTH_NONE;
+	e->key_from = KEY_NONE;
+	s->params.provider = STR("recording");
+	s->params.model = STR("recording");
+	s->params.api_format = STR("anthropic");
+	s->params.deployment = STR("direct");
+	s->params.effort = STR("off");
+	s->params.temperature = -1;
+	s->params.price_in = s->params.price_out = -1;
+	return 0;
+}
+
+int settings_model(struct start *s, struct err *err)
+{
+	struct config_model m = config_model_of(s->config, CONFIG_WORKER);
+	const struct config_provider *p;
+
+	s->endpoints = (struct endpoint_table){ .p = arena_alloc(s->mem, sizeof(struct endpoint)), .n = 1,
+		.max_requests = -1, .max_bytes = -1 };
+	if (s->rq->recording_fd >= 0)
+		return use_recording(s);
+	if (m.provider.n == 0 || m.model.n == 0)
+		return no_model(err);
+	p = config_provider(s->config, m.provider);
+	if (!p) {
+		int r = err_set(err, ERR_INVALID, "models.worker.provider: there is no [providers." STR_FMT "]",
+			STR_ARG(m.provider));
+
+		err_hint(err, "agent6 connect " STR_FMT " adds it", STR_ARG(m.provider));
+		return r;
+	}
+	endpoint_init(s->endpoints.p); /* so that a failure leaves something to wipe */
+	TRY(app_endpoint(p, m.model, s->mem, s->endpoints.p, err));
+	app_endpoint_forget_keys(s->config);
+	TRY(set_agent_network(s, s->endpoints.p, err));
+	TRY(open_secrets(s, s->endpoints.p, err));
+	s->params.provider = p->name;
+	s->params.api_format = str_from(config_word("providers.api_format", p->api_format));
+	s->params.deployment = str_from(config_word("providers.deployment", p->deployment));
+	s->params.openai_direct = str_eqz(s->endpoints.p->host, "api.openai.com");
+	s->params.model = m.model;
+	s->params.effort = str_from(config_word("models.effort", m.effort));
+	s->params.temperature = m.temperature;
+	s->params.prompt_caching = p->prompt_caching;
+	s->params.context_tokens = m.context_tokens;
+	s->params.price_in = m.price_in;
+	s->params.price_out = m.price_out;
+	s->params.extra_body = p->extra_body;
+	return 0;
+}
+
+/* ---- what the agent is told ---- */
+
+static struct str host_note(struct arena *mem)
+{
+	struct utsname u;
+
+	return uname(&u) == 0 ? str_printf(mem, "%s %s", u.sysname, u.machine) : STR("Linux");
+}
+
+static struct str or_else(struct str wish, struct str other)
+{
+	return wish.n > 0 ? wish : other;
+}
+
+static int set_tools(struct start *s, struct err *err)
+{
+	struct toolpath_ask ask = { .home = s->paths.home, .data_home = getenv("XDG_DATA_HOME") };
+
+	policy_list_add(&ask.deny, s->mem, s->config_dir);
+	policy_list_add(&ask.deny, s->mem, s->state_dir);
+	TRY(toolpath_derive(&ask, s->mem, &s->tools, err));
+	for (struct str rest = str_from(s->tools.path); rest.n > 0;) {
+		struct str dir = str_cut(&rest, ':');
+		struct str *bigger = arena_array(s->mem, s->params.tool_paths.n + 1, sizeof(*bigger));
+
+		if (s->params.tool_paths.n > 0)
+			memcpy(bigger, s->params.tool_paths.p, s->params.tool_paths.n * sizeof(*bigger));
+		bigger[s->params.tool_paths.n++] = dir;
+		s->params.tool_paths.p = bigger;
+	}
+	return 0;
+}
+
+int settings_params(struct start *s, struct err *err)
+{
+	const struct config *c = s->config;
+	struct run_params *p = &s->params;
+
+	p->mode = STR("run");
+	p->task = s->rq->task;
+	p->workspace = str_from(s->workspace);
+	p->version = STR(AGENT6_VERSION);
+	p->isolation = str_from(policy_profile_name(s->profile));
+	p->host_note = host_note(s->mem);
+	p->attended = s->attended;
+	p->extra_read_paths = c->sandbox.extra_read_paths;
+	p->extra_write_paths = c->sandbox.extra_write_paths;
+	p->hide_paths = c->sandbox.hide_paths;
+	p->is_git = s->is_git;
+	p->git_name = s->rq->git_name ? s->identity.name : or_else(c->git.name, s->identity.name);
+	p->git_email = s->rq->git_email ? s->identity.email : or_else(c->git.email, s->identity.email);
+	p->branch_per_run = c->git.branch_per_run;
+	p->require_clean_worktree = c->git.require_clean_worktree;
+	p->commit_per_step = c->git.commit_per_step;
+	p->commit_trailer = c->git.trailer;
+	p->verify_command = s->rq->verify_command.n > 0 ? s->rq->verify_command : c->workflow.verify_command;
+	p->verify_infer = c->workflow.verify_infer;
+	p->verify_timeout_s = c->workflow.verify_timeout_s;
+	p->command_timeout_s = c->workflow.command_timeout_s;
+	p->require_verify_to_finish = c->workflow.require_verify_to_finish;
+	p->max_iterations = s->rq->max_iterations != 0 ? s->rq->max_iterations : c->workflow.max_iterations;
+	p->max_input_tokens = c->budget.max_input_tokens;
+	p->max_output_tokens = c->budget.max_output_tokens;
+	p->max_usd = s->rq->max_usd >= -1 ? s->rq->max_usd : c->budget.max_usd;
+	return set_tools(s, err);
+}
+
+/* ---- the cells ---- */
+
+static void add_all(struct policy_list *to, struct arena *mem, struct str_list from)
+{
+	for (size_t i = 0; i < from.n; i++)
+		policy_list_add(to, mem, str_dupz(mem, from.p[i]));
+}
+
+/* The repository's own directories: read-only in the command cell, whatever .git is. */
+static void protect_git(struct start *s, struct sandbox_policy *p)
+{
+	const char *dirs[] = { s->repo.git_dir, s->repo.common_dir };
+
+	if (!s->is_git)
+		return;
+	policy_list_add(&p->extra_protect_paths, s->mem, s->repo.dot_git);
+	for (size_t i = 0; i < COUNT(dirs); i++) {
+		size_t n = strlen(s->workspace);
+		bool inside = strncmp(dirs[i], s->workspace, n) == 0 && dirs[i][n] == '/';
+
+		if (i > 0 && strcmp(dirs[i], dirs[0]) == 0)
+			continue;
+		if (!inside)
+			policy_list_add(&p->extra_ro_paths, s->mem, dirs[i]);
+		else if (strcmp(dirs[i], s->repo.dot_git) != 0)
+			policy_list_add(&p->extra_protect_paths, s->mem, dirs[i]);
+	}
+}
+
+int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err)
+{
+	const struct config_sandbox *c = &s->config->sandbox;
+	struct zygote_spec z = { .kind = ZYGOTE_COMMAND, .run_id = s->ref.id };
+
+	(void)err;
+	z.policy.profile = s->profile;
+	z.policy.cwd = s->workspace;
+	z.policy.network = NETWORK_NONE;
+	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? c->memory_limit_mb : 0;
+	z.policy.root_as_uid = c->root_as_uid;
+	z.policy.tool_paths = s->tools.mounts;
+	add_all(&z.policy.extra_ro_paths, s->mem, c->extra_read_paths);
+	add_all(&z.policy.extra_rw_paths, s->mem, c->extra_write_paths);
+	add_all(&z.policy.hide_paths, s->mem, c->hide_paths);
+	if (c->protect_git)
+		protect_git(s, &z.policy);
+	cell_env(&s->tools, (const char *const *)environ, s->workspace, s->mem, &z.policy.env);
+	const struct zygote_limit limits[] = {
+		{ JOB_COMMAND, s->params.command_timeout_s * 1000, true },
+		{ JOB_VERIFY, s->params.verify_timeout_s * 1000, true },
+		{ JOB_INDEX, INDEX_TIMEOUT_MS, false },
+	};
+	memcpy(z.limits, limits, sizeof(limits));
+	z.nlimits = COUNT(limits);
+	*out = z;
+	return 0;
+}
+
+int settings_git_cell(struct start *s, struct zygote_spec *out, struct err *err)
+{
+	struct gitbox_spec spec = {
+		.repo = &s->repo,
+		.jail_bin = s->programs.jail_path,
+		.profile = s->profile,
+		.root_as_uid = s->config->sandbox.root_as_uid,
+		.name = s->params.git_name.n > 0 ? str_dupz(s->mem, s->params.git_name) : NULL,
+		.email = s->params.git_email.n > 0 ? str_dupz(s->mem, s->params.git_email) : NULL,
+		.run_id = s->ref.id,
+	};
+
+	return gitbox_cell(&spec, s->mem, out, err);
+}

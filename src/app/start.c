@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/start_priv.h"
+
+#include "fmt/json.h"
+#include "fmt/pack.h"
+#include "session/record.h"
+#include "sys/chan.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* Of agent_ends, in the order of the agent's descriptors 3 to 7. */
+enum agent_end { END_MONITOR, END_ZYGOTE, END_GIT, END_CLIENT, END_RECORDER };
+
+/* One message from a process that is starting, of one of two types: it is ready, or it says why not. */
+static int wait_for(int chan, enum wire_link link, uint16_t want, struct chan_msg *m, const char *who,
+	struct err *err)
+{
+	int r = chan_recv(chan, m, err);
+
+	if (r == -ERR_CLOSED)
+		return err_set(err, ERR_CLOSED, "the %s died while it was starting", who);
+	if (r < 0)
+		return err_wrap(err, "start the %s", who);
+	r = wire_check(link, WIRE_UP, m->type, m->body.n, m->nfds, err);
+	if (r == 0 && m->type != want && m->type != WIRE_CELL_FAIL)
+		r = err_set(err, ERR_PROTOCOL, "%s instead of %s", wire_name(m->type), wire_name(want));
+	if (r < 0) {
+		chan_msg_fini(m);
+		return err_wrap(err, "start the %s", who);
+	}
+	return 0;
+}
+
+/* ---- recorder ---- */
+
+static int open_part(const struct start *s, const char *part, int *out, struct err *err)
+{
+	return dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, part, s->mem), out, err);
+}
+
+static int start_recorder(struct start *s, int agent_side, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	auto_buf struct buf b = BUF_MAX(4096);
+	autofree char *bucket = path_join(s->repo_dir, session_bucket(s->ref.kind));
+	autoclose int run_fd = -1, bucket_fd = -1;
+
+	TRY(open_part(s, NULL, &run_fd, err));
+	TRY(dir_open(AT_FDCWD, bucket, &bucket_fd, err));
+	TRY(launch_role(&s->programs, "recorder", &agent_side, 1, false, &s->recorder, err));
+	pack_str(&b, str_from(s->ref.id));
+	pack_str(&b, str_from(s->ref.id));
+	pack_u8(&b, 0);
+	TRY(pack_ok(&b, err));
+	const int fds[] = { run_fd, bucket_fd };
+
+	TRY(chan_send(s->recorder.chan, WIRE_OPEN, buf_str(&b), fds, COUNT(fds), err));
+	TRY(wait_for(s->recorder.chan, LINK_MONITOR_RECORDER, WIRE_OPENED, m, "recorder", err));
+	struct unpack u = unpack_from(m->body);
+	bool ok = unpack_u8(&u) == 1;
+	struct str why = unpack_str(&u);
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_OPENED does not decode");
+	return ok ? 0 : err_set(err, ERR_SYS, "the record cannot be opened: " STR_FMT, STR_ARG(why));
+}
+
+/* ---- zygotes ---- */
+
+static int send_ceiling(const struct peer *z, const struct zygote_spec *spec, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(ZYGOTE_BYTES_MAX);
+	autoclose int fd = -1;
+
+	TRY(zygote_spec_encode(spec, &b, err));
+	TRY(memfd_seal("ceiling", buf_str(&b), &fd, err));
+	return chan_send(z->chan, WIRE_CEILING, STR(""), &fd, 1, err);
+}
+
+static int launch_zygote(struct start *s, int agent_side, const struct zygote_spec *spec, struct peer *out,
+	struct err *err)
+{
+	static const char *const argv[] = { "agent6-jail", "--zygote", NULL };
+	const int fds[] = { agent_side, s->programs.agent6 };
+
+	if (launch(&(struct launch_spec){ .exe = s->programs.jail, .argv = argv, .fds = fds, .nfds = COUNT(fds),
+			.errors = true }, out, err) < 0)
+		return err_wrap(err, "start the jail");
+	return send_ceiling(out, spec, err);
+}
+
+static int wait_cell(const struct peer *z, struct arena *mem, struct str_list *notes, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	int r;
+
+	TRY(wait_for(z->chan, LINK_MONITOR_ZYGOTE, WIRE_CELL_READY, m, "jail", err));
+	struct unpack u = unpack_from(m->body);
+	if (m->type == WIRE_CELL_FAIL) {
+		struct str why = unpack_str(&u), hint = unpack_str(&u);
+
+		r = err_set(err, ERR_UNSUPPORTED, "the jail cannot be built: " STR_FMT, STR_ARG(why));
+		err_hint(err, STR_FMT, STR_ARG(hint));
+		return r;
+	}
+	unpack_u32(&u); /* the Landlock ABI, told by `check sandbox` */
+	notes->p = unpack_strs(&u, mem, 64, &notes->n);
+	for (size_t i = 0; i < notes->n; i++)
+		notes->p[i] = str_dup(mem, notes->p[i]);
+	return unpack_done(&u) ? 0 : err_set(err, ERR_PROTOCOL, "WIRE_CELL_READY does not decode");
+}
+
+static int start_agent(struct start *s, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	auto_buf struct buf b = BUF_MAX(1024);
+	const struct str argv[] = { STR("agent6"), STR("--role"), STR("agent") };
+
+	pack_strs(&b, argv, COUNT(argv));
+	TRY(pack_ok(&b, err));
+	TRY(chan_send(s->zygote.chan, WIRE_START_AGENT, buf_str(&b), s->agent_ends, COUNT(s->agent_ends), err));
+	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
+		base_close_fd(&s->agent_ends[i]);
+	TRY(wait_for(s->zygote.chan, LINK_MONITOR_ZYGOTE, WIRE_AGENT_UP, m, "agent", err));
+	if (m->type == WIRE_CELL_FAIL) {
+		struct unpack u = unpack_from(m->body);
+		struct str why = unpack_str(&u);
+
+		return err_set(err, ERR_UNSUPPORTED, "the agent cannot be started: " STR_FMT, STR_ARG(why));
+	}
+	return 0;
+}
+
+/* ---- view ---- */
+
+static int start_view(struct start *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(8192);
+	autoclose int record = -1, answers = -1;
+
+	TRY(open_part(s, "record", &record, err));
+	TRY(open_part(s, "answers", &answers, err));
+	TRY(launch_role(&s->programs, "view", NULL, 0, true, &s->view, err));
+	pack_str(&b, str_from(s->ref.id));
+	pack_u8(&b, s->attended);
+	pack_strs(&b, NULL, 0);
+	TRY(pack_ok(&b, err));
+	const int fds[] = { record, answers };
+	return chan_send(s->view.chan, WIRE_VIEW_OPEN, buf_str(&b), fds, COUNT(fds), err);
+}
+
+/* ---- all of them ---- */
+
+static int pair_with_agent(struct start *s, enum agent_end end, int *other, struct err *err)
+{
+	int pair[2];
+
+	TRY(chan_pair(pair, err));
+	s->agent_ends[end] = pair[0];
+	*other = pair[1];
+	return 0;
+}
+
+static int start_egress(struct start *s, struct err *err)
+{
+	struct egress_spec spec = { .progs = &s->programs, .table = &s->endpoints, .secrets_fd = s->secrets_fd,
+		.recording_fd = s->rq->recording_fd, .dir = session_path(s->repo_dir, &s->ref, "net", s->mem) };
+
+	TRY(egress_start(&spec, &s->egress, err));
+	s->agent_ends[END_CLIENT] = take_fd(&s->egress.agent_chan);
+	return 0;
+}
+
+/* What the person must know before anything happens goes on record, where every view shows it. */
+static int note_text(const struct start *s, enum event_id event, const char *fixed, const char *key, struct str text,
+	struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(4096);
+
+	TRY(buf_addf(&b, err, "{%s", fixed));
+	TRY(json_add_member(&b, key, text, err));
+	TRY(buf_addz(&b, "}", err));
+	return record_event(&(struct record_to){ s->recorder.chan, WIRE_NOTE }, event, buf_str(&b), err);
+}
+
+static int note_all(struct str_list degraded, const struct start *s, struct err *err)
+{
+	for (size_t i = 0; i < s->nnotices; i++)
+		TRY(note_text(s, EVENT_RUN_NOTICE, "\"level\":\"warning\"", "text", s->notices[i], err));
+	for (size_t i = 0; i < degraded.n; i++)
+		TRY(note_text(s, EVENT_JAIL_DEGRADED, "", "detail", degraded.p[i], err));
+	return 0;
+}
+
+int start_processes(struct start *s, struct err *err)
+{
+	autoclose int to_recorder = -1, to_zygote = -1, to_git = -1;
+	struct zygote_spec command_cell, git_cell;
+	struct str_list notes = { 0 };
+
+	TRY(settings_command_cell(s, &command_cell, err));
+	TRY(pair_with_agent(s, END_MONITOR, &s->agent_chan, err));
+	TRY(pair_with_agent(s, END_ZYGOTE, &to_zygote, err));
+	TRY(pair_with_agent(s, END_GIT, &to_git, err));
+	TRY(pair_with_agent(s, END_RECORDER, &to_recorder, err));
+
+	/* The slow ones first; they build their cells while the others start. */
+	TRY(launch_zygote(s, to_zygote, &command_cell, &s->zygote, err));
+	if (s->is_git) {
+		TRY(settings_git_cell(s, &git_cell, err));
+		TRY(launch_zygote(s, to_git, &git_cell, &s->git, err));
+	}
+	TRY(start_recorder(s, to_recorder, err));
+	TRY(start_egress(s, err));
+	TRY(wait_cell(&s->zygote, s->mem, &notes, err));
+	TRY(note_all(notes, s, err));
+	if (s->is_git)
+		TRY(wait_cell(&s->git, s->mem, &notes, err));
+	TRY(start_view(s, err));
+	return start_agent(s, err);
+}
+
+void start_fini(struct start *s)
+{
+	peer_kill(&s->view);
+	peer_kill(&s->zygote);
+	peer_kill(&s->git);
+	peer_kill(&s->recorder);
+	peer_kill(&s->spawner);
+	egress_stop(&s->egress);
+	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
+		base_close_fd(&s->agent_ends[i]);
+	base_close_fd(&s->agent_chan);
+	base_close_fd(&s->secrets_fd);
+	base_close_fd(&s->run_lock);
+	base_close_fd(&s->repo_lock);
+	endpoints_fini(&s->endpoints);
+	programs_close(&s->programs);
+}

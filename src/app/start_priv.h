@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* start_priv: what app/run.c and app/start.c share: everything a run is made of while it is started. */
+#ifndef APP_START_PRIV_H
+#define APP_START_PRIV_H
+
+#include "agent/params.h"
+#include "app/egress.h"
+#include "app/run.h"
+#include "config/config.h"
+#include "config/paths.h"
+#include "fmt/endpoint.h"
+#include "git/discover.h"
+#include "role/monitor.h"
+#include "role/spawner.h"
+#include "sandbox/toolpath.h"
+#include "sandbox/zygote.h"
+#include "session/layout.h"
+
+struct start {
+	struct arena *mem;
+	const struct run_request *rq;
+	const struct config *config;
+	enum policy_profile profile;
+	bool attended;
+
+	struct str notices[8];   /* what the person must be told at the start */
+	size_t nnotices;
+
+	struct paths paths;
+	struct toolpath tools;
+	const char *workspace;
+	bool is_git;
+	struct discovered repo;
+	const char *state_dir, *config_dir, *repo_dir; /* repo_dir: <state>/<repo-id> */
+	struct session_ref ref;
+	int run_lock, repo_lock; /* held until the end */
+	bool kept;               /* the run began: its directory is no longer ours to remove */
+
+	struct run_params params;
+	struct endpoint_table endpoints;
+	int secrets_fd;
+
+	struct programs programs;
+	struct egress egress;
+	struct peer spawner, recorder, zygote, git, view;
+	int agent_ends[5];       /* monitor, zygote, git zygote, client, recorder: what the agent is given */
+	int agent_chan;          /* our end */
+	struct spawner_identity identity;
+};
+
+/* start.c: the processes. Each waits for its answers; on failure everything started is ended by
+ * start_fini. */
+int start_processes(struct start *s, struct err *err) CHECKED;
+void start_fini(struct start *s);
+
+/* settings.c: the configuration turned into what the others are told. */
+int settings_load(struct start *s, struct err *err) CHECKED;     /* config, state_dir, config_dir, attended */
+int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands, profile, refusals */
+int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
+int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, model, prices */
+int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
+int settings_git_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""Situations that users of agents reported, each with the right behaviour, from the shared material."""
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from conftest import AGENT6, missing, shared
+
+# The ones whose parts this version has. A case that is not listed waits for its part.
+CASES = """
+E01 E03 E04 E06 E08 E09 E11 E13 E14 E15 E17 E18 E21
+P01 P02 P04 P05 P07 P08 P09 P11 P14 P15
+G01 G03 G04 G06 G08
+V01 V02 V03 V06 V11 V12 V18
+S01 S02 S03 S05 S08 S09 S10 S11 S12 S13 S17 S21 S23 S25 S26 S28 S31 S35 S36 S37
+R08 R09 R10 R11 R12 R14 R17 R19
+""".split()
+
+ADAPTER = """
+mkdir -p "$HOME/.config/agent6" && chmod 700 "$HOME/.config" "$HOME/.config/agent6" &&
+cat > "$HOME/.config/agent6/config.toml" <<EOF &&
+[git]
+require_clean_worktree = false
+[git.commit]
+name = "case"
+email = "case@example.invalid"
+[workflow]
+command_timeout_s = {timeout}
+[providers.mock]
+api_format = "{wire}"
+base_url = "{base}"
+api_key_env = "{key}"
+[models.worker]
+provider = "mock"
+model = "gpt-case"
+EOF
+exec {agent6} run --auto-approve {prompt}
+"""
+
+
+def adapter(wire, timeout):
+    return (ADAPTER.replace("{wire}", wire).replace("{timeout}", str(timeout))
+            .replace("{base}", "$MOCK_URL" + ("/v1" if wire == "openai" else ""))
+            .replace("{key}", "OPENAI_API_KEY" if wire == "openai" else "ANTHROPIC_API_KEY")
+            .replace("{agent6}", shlex.quote(AGENT6)))
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+@pytest.mark.parametrize("case", CASES)
+def test_case(case, wire):
+    folder = shared("cases", "open", case)
+    if not os.path.exists(os.path.join(folder, "check.py")):
+        missing(f"{case} has no check")
+    if wire == "anthropic" and case[0] not in "EV":
+        return  # the wire makes no difference to what these try
+    env = dict(os.environ)
+    if os.geteuid() == 0:
+        env["AGENT6_ALLOW_ROOT"] = "1"
+    r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", adapter(wire, 10),
+                        "--wire", wire], capture_output=True, text=True, env=env, timeout=300)
+    assert r.returncode == 0, r.stdout[-4000:] + r.stderr[-2000:]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""Whole runs against the real programs: what a person would see, and what is left behind."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import call, finish, script, turn
+
+BUGGY = "def add(a, b):\n    return a - b\n"
+FIXED = "def add(a, b):\n    return a + b\n"
+GATE = "#!/bin/sh\nprintf 'import calc\\nassert calc.add(2, 3) == 5\\n' | python3 -B - && echo ok\n"
+EDIT = call("apply_edit", path="calc.py", edits=[{"old_string": "return a - b", "new_string": "return a + b"}])
+
+
+def project(lab):
+    lab.repo(calc_DOT_py=BUGGY)
+    lab.write("verify.sh", GATE, 0o755)
+    lab.git("add", "-A")
+    lab.git("commit", "-q", "-m", "gate")
+    return lab
+
+
+def fix_bug():
+    return script(
+        turn(call("read_file", path="calc.py"), text="Let me look."),
+        turn(EDIT, text="The operator is wrong.", expect=[{"tool_result": -1, "contains": "return a - b"}]),
+        turn(call("run_verify_command"), expect=[{"tool_result": -1, "matches": "(?i)error", "not": True}]),
+        turn(call("finish_run", summary="add() adds now"), expect=[{"tool_result": -1, "contains": "ok"}]),
+        require_all=True, on_exhausted="error")
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_failing_test_is_fixed_and_the_green_step_is_a_commit_beside_the_branch(lab, api):
+    project(lab)
+    head, index = lab.git("rev-parse", "HEAD"), lab.git("ls-files", "-s")
+    m = lab.mock(fix_bug(), api=api)
+    r = lab.run("make add() add")
+    status, complaints = m.stop()
+    assert r.returncode == 0, r.both
+    assert status == 0, complaints
+    assert lab.read("calc.py") == FIXED
+    # HEAD, index and branch are where they were.
+    assert lab.git("rev-parse", "HEAD") == head and lab.git("ls-files", "-s") == index
+    assert lab.git("symbolic-ref", "HEAD").strip() == "refs/heads/main"
+    # One green step on the chain and on the visible branch.
+    run_id = os.path.basename(lab.run_dirs()[-1])
+    chain = lab.git("rev-parse", f"refs/agent6/{run_id}/head")
+    assert lab.git("rev-parse", f"refs/heads/agent6/{run_id}") == chain
+    assert lab.git("show", f"{chain.strip()}:calc.py") == FIXED
+    assert lab.git("rev-parse", f"{chain.strip()}^") == head
+    kinds = [e["type"] for e in lab.journal()]
+    assert kinds[0] == "run.start" and kinds[-1] == "run.end"
+    assert lab.events("run.end")[-1]["all_passed"] is True
+
+
+def test_a_finish_over_a_red_gate_says_so_with_status_4(lab):
+    project(lab)
+    lab.mock(script(turn(call("apply_edit", path="calc.py", edits=[
+        {"old_string": "return a - b", "new_string": "return a * b"}])), turn(call("run_verify_command")), finish()))
+    r = lab.run()
+    assert r.returncode == 4, r.both
+    assert lab.events("run.end")[-1]["all_passed"] is False
+    assert lab.git("for-each-ref", "refs/agent6", "refs/heads/agent6") == ""  # nothing green, nothing committed
+
+
+def test_untracked_files_of_the_person_are_never_committed(lab):
+    project(lab)
+    lab.write("notes.txt", "mine\n")
+    lab.mock(fix_bug())
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    run_id = os.path.basename(lab.run_dirs()[-1])
+    assert "notes.txt" not in lab.git("ls-tree", "-r", "--name-only", f"refs/agent6/{run_id}/head")
+    assert lab.read("notes.txt") == "mine\n"
+
+
+def test_uncommitted_changes_refuse_the_run_and_leave_nothing_behind(lab):
+    project(lab)
+    lab.write("calc.py", BUGGY + "# mine\n")
+    lab.mock(script(finish()))
+    r = lab.run()
+    assert r.returncode == 2 and "calc.py" in r.both, r.both
+    assert lab.run_dirs() == []
+
+
+def test_without_a_repository_the_run_says_that_steps_are_not_recorded(lab):
+    lab.write("a.txt", "one\n")
+    lab.mock(script(turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}])), finish()))
+    r = lab.run()
+    assert lab.read("a.txt") == "two\n"
+    assert "not a git repository" in r.both.lower(), r.both
+    assert not os.path.exists(os.path.join(lab.ws, ".git"))
+
+
+def test_commands_under_ask_with_nobody_to_answer_are_refused_before_anything_exists(lab):
+    project(lab)
+    lab.mock(script(finish()))
+    r = lab.agent6("run", "do it")
+    assert r.returncode == 2 and "sandbox.run_commands" in r.both, r.both
+    assert lab.run_dirs() == []
+
+
+def test_no_commands_hides_and_refuses_them(lab):
+    project(lab)
+    m = lab.mock(script(turn(call("run_command", argv=["touch", "made"])), finish()))
+    lab.agent6("run", "--no-commands", "do it")
+    assert not os.path.exists(os.path.join(lab.ws, "made"))
+    names = [t["function"]["name"] for t in m.model_requests()[0]["body"]["tools"]]
+    assert "run_command" not in names and "read_file" in names
+
+
+def test_root_is_refused_without_allow_root(lab):
+    if os.geteuid() != 0:
+        return
+    r = lab.agent6("run", "x", env={"AGENT6_ALLOW_ROOT": ""})
+    assert r.returncode == 2 and "--allow-root" in r.err
+
+
+def test_a_command_cannot_write_beside_the_workspace_though_its_user_could(lab):
+    project(lab)
+    m = lab.mock(script(turn(call("run_command", argv=["touch", "../outside"])), finish()))
+    lab.run()
+    assert not os.path.exists(os.path.join(os.path.dirname(lab.ws), "outside"))
+    result = json.dumps(m.model_requests()[1]["body"]["messages"])
+    assert "ermission denied" in result or "ead-only file system" in result, result[-500:]
+
+
+def test_the_key_is_in_no_request_no_record_and_no_environment(lab):
+    project(lab)
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", "env; cat /proc/*/environ | tr '\\0' '\\n'"])), finish()))
+    lab.run()
+    key = lab.env["MOCK_API_KEY"]
+    assert all(key not in json.dumps(r["body"]) for r in m.model_requests())
+    grep = subprocess.run(["grep", "-r", key, lab.home], capture_output=True, text=True)
+    assert grep.stdout == ""
+
+
+def test_the_journal_proves_itself_and_notices_an_edit(lab):
+    project(lab)
+    lab.mock(fix_bug())
+    assert lab.run().returncode == 0
+    assert lab.agent6("runs", "verify").returncode == 0
+    log = os.path.join(lab.run_dirs()[-1], "record", "logs.jsonl")
+    with open(log, encoding="utf-8") as f:
+        text = f.read()
+    with open(log, "w", encoding="utf-8") as f:
+        f.write(text.replace("The operator is wrong", "The operator is right"))
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 1 and "line" in r.both, r.both
+
+
+def test_the_sandbox_can_be_disabled_by_hand_and_that_is_loud(lab):
+    project(lab)
+    lab.mock(script(turn(call("run_command", argv=["touch", "../outside"])), finish()))
+    r = lab.run("do it", "--dangerously-disable-sandbox")
+    assert os.path.exists(os.path.join(os.path.dirname(lab.ws), "outside")), r.both
+    assert "UNSANDBOXED" in r.both or "unconfined" in r.both.lower(), r.both
+
+
+def test_the_first_request_is_small(lab):
+    project(lab)
+    m = lab.mock(fix_bug())
+    lab.run()
+    assert m.model_requests()[0]["bytes"] <= 12 * 1024
+
+
+def test_nothing_of_a_run_is_left_in_tmp_or_running(lab):
+    project(lab)
+    before = set(os.listdir("/tmp"))
+    lab.mock(fix_bug())
+    lab.run()
+    mine = [n for n in set(os.listdir("/tmp")) - before if "agent6" in n and "test" not in n and "e2e" not in n]
+    assert mine == []
+    ps = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert lab.folder not in ps
