@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* agent6: the one program a person types, and most of its roles. */
+#include "agent/agent.h"
+#include "role/broker.h"
+#include "role/recorder.h"
+#include "role/spawner.h"
 #include "ui/cli/args.h"
 
 #include <stdio.h>
@@ -21,6 +25,26 @@ static int status_of(int r)
 	for (size_t i = 0; i < COUNT(statuses); i++)
 		if (r == -(int)statuses[i].code)
 			return statuses[i].status;
+	return 2;
+}
+
+/* What our own processes are started as: agent6 --role NAME, descriptor 3 is their channel. */
+static const struct {
+	const char *name;
+	int (*main)(void);
+} roles[] = {
+	{ "spawner", role_spawner_main },
+	{ "recorder", role_recorder_main },
+	{ "broker", role_broker_main },
+	{ "agent", role_agent_main },
+};
+
+static int run_role(const char *name)
+{
+	for (size_t i = 0; i < COUNT(roles); i++)
+		if (strcmp(roles[i].name, name) == 0)
+			return roles[i].main();
+	fprintf(stderr, "agent6: there is no role \"%s\"\n", name);
 	return 2;
 }
 
@@ -89,6 +113,8 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	int r;
 
+	if (argc == 3 && strcmp(argv[1], "--role") == 0)
+		return run_role(argv[2]);
 	r = run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);
 	if (r < 0) {
 		report_err(&err);

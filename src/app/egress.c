@@ -147,7 +147,8 @@ static int start_both(const struct egress_spec *spec, struct egress *e, struct e
 	for (size_t i = 0; spec->more && i < spec->more->n; i++)
 		TRY(routes_add(&routes, &spec->more->p[i], mem, &index, err));
 	if (routes.n > 0) {
-		TRY(make_dir(e->dir, sizeof(e->dir), &dir_fd, err));
+		TRY(spec->dir ? dir_open(AT_FDCWD, spec->dir, &dir_fd, err)
+			      : make_dir(e->dir, sizeof(e->dir), &dir_fd, err));
 		TRY(start_broker(spec, &routes, dir_fd, deadline_ms, e, err));
 	}
 	return start_client(spec, dir_fd, deadline_ms, e, err);

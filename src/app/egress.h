@@ -34,6 +34,7 @@ struct egress_spec {
 	const struct route_table *more; /* further destinations (sandbox.allow_urls), or NULL */
 	int secrets_fd, recording_fd;   /* -1: none; borrowed */
 	int64_t ready_ms;               /* how long both may take to stand; 0: 10 s */
+	const char *dir;                /* an existing private directory for the sockets; NULL: one is made and removed */
 };
 
 /* Derives the broker's table, makes the private directory, starts both and waits until both have

@@ -188,11 +188,11 @@ int settings_model(struct start *s, struct err *err)
 	TRY(set_agent_network(s, s->endpoints.p, err));
 	TRY(open_secrets(s, s->endpoints.p, err));
 	s->params.provider = p->name;
-	s->params.api_format = str_from(config_word("providers.api_format", p->api_format));
-	s->params.deployment = str_from(config_word("providers.deployment", p->deployment));
+	s->params.api_format = str_from(config_word("api_format", p->api_format));
+	s->params.deployment = str_from(config_word("deployment", p->deployment));
 	s->params.openai_direct = str_eqz(s->endpoints.p->host, "api.openai.com");
 	s->params.model = m.model;
-	s->params.effort = str_from(config_word("models.effort", m.effort));
+	s->params.effort = str_from(config_word("effort", m.effort));
 	s->params.temperature = m.temperature;
 	s->params.prompt_caching = p->prompt_caching;
 	s->params.context_tokens = m.context_tokens;

@@ -4,6 +4,7 @@
 
 #include "fmt/json.h"
 #include "sandbox/confine.h"
+#include "session/record.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -34,18 +35,19 @@ int monitor_send(struct monitor *m, enum peer_id to, uint16_t type, const struct
 	return r == -ERR_CLOSED ? 0 : r; /* its end of file is handled where it is read */
 }
 
-int monitor_note(struct monitor *m, const char *event, struct str json, struct err *err)
+int monitor_note(struct monitor *m, enum event_id event, struct str json, struct err *err)
 {
-	auto_buf struct buf b = BUF_MAX(CHAN_BODY);
+	struct member *p = &m->members[PEER_RECORDER];
+	int r;
 
-	if (m->lost)
+	if (m->lost || p->peer.chan < 0)
 		return 0;
-	pack_u8(&b, RECORD_EVENT);
-	pack_u32(&b, 0);
-	pack_str(&b, str_from(event));
-	pack_str(&b, json);
-	TRY(pack_ok(&b, err));
-	return monitor_send(m, PEER_RECORDER, WIRE_NOTE, &b, err);
+	r = record_event(&(struct record_to){ p->peer.chan, WIRE_NOTE }, event, json, err);
+	if (r == -ERR_BUSY) {
+		shutdown(p->peer.chan, SHUT_RDWR);
+		return 0;
+	}
+	return r == -ERR_CLOSED ? 0 : r;
 }
 
 /* ---- the end ---- */
@@ -126,7 +128,7 @@ static int end_badly(struct monitor *m, const char *reason, const char *why, int
 	TRY(json_add_member(&b, "reason", str_from(reason), err));
 	TRY(json_add_member(&b, "message", str_from(why), err));
 	TRY(buf_addf(&b, err, ",\"iterations\":0,\"all_passed\":null,\"exit_code\":%d}", code));
-	TRY(monitor_note(m, "run.end", buf_str(&b), err));
+	TRY(monitor_note(m, EVENT_RUN_END, buf_str(&b), err));
 	return end_run(m, err);
 }
 
@@ -344,7 +346,7 @@ int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, stru
 	TRY(json_add_member(&note, "source", str_from(source), err));
 	TRY(json_add_member(&note, "how", how == STOP_NOW ? STR("now") : STR("after the step"), err));
 	TRY(buf_addz(&note, "}", err));
-	TRY(monitor_note(m, "run.stop_requested", buf_str(&note), err));
+	TRY(monitor_note(m, EVENT_RUN_STOP, buf_str(&note), err));
 	pack_u8(&b, (uint8_t)how);
 	TRY(monitor_send(m, PEER_AGENT, WIRE_STOP, &b, err));
 	if (how != STOP_NOW)

@@ -58,7 +58,7 @@ static int note_answer(struct monitor *m, const struct pending *p, bool approved
 	TRY(buf_addf(&b, err, ",\"approved\":%s", approved ? "true" : "false"));
 	TRY(json_add_member(&b, "source", str_from(source), err));
 	TRY(buf_addz(&b, "}", err));
-	return monitor_note(m, "approval.answer", buf_str(&b), err);
+	return monitor_note(m, EVENT_APPROVAL_ANSWER, buf_str(&b), err);
 }
 
 static int note_prompt(struct monitor *m, const struct pending *p, const struct str *argv, size_t argc,
@@ -72,7 +72,7 @@ static int note_prompt(struct monitor *m, const struct pending *p, const struct 
 	TRY(json_add_member(&b, "id", str_from(p->id), err));
 	TRY(json_add_member(&b, "prompt", buf_str(&text), err));
 	TRY(buf_addz(&b, ",\"standing\":true}", err));
-	return monitor_note(m, "approval.prompt", buf_str(&b), err);
+	return monitor_note(m, EVENT_APPROVAL_PROMPT, buf_str(&b), err);
 }
 
 /* ---- the table of open questions ---- */
@@ -184,7 +184,7 @@ int ask_question(struct monitor *m, struct member *from, struct err *err)
 	TRY(buf_addz(&b, "]}", err));
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_ASK does not decode");
-	return monitor_note(m, "question.prompt", buf_str(&b), err);
+	return monitor_note(m, EVENT_QUESTION_PROMPT, buf_str(&b), err);
 }
 
 /* ---- answers ---- */
@@ -236,7 +236,7 @@ static int take_answers(struct monitor *m, struct pending *p, struct str text, s
 		TRY(json_add_quoted(&b, answers[i], err));
 	}
 	TRY(buf_addz(&b, "],\"source\":\"frontend\"}", err));
-	TRY(monitor_note(m, "question.answer", buf_str(&b), err));
+	TRY(monitor_note(m, EVENT_QUESTION_ANSWER, buf_str(&b), err));
 	return answer_question(m, p->number, true, answers, n, err);
 }
 

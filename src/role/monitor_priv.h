@@ -7,6 +7,7 @@
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 #include "role/monitor.h"
+#include "session/event.h"
 #include "sys/chan.h"
 #include "sys/loop.h"
 
@@ -64,7 +65,7 @@ int ask_read_answers(struct monitor *m, struct err *err) CHECKED; /* the directo
 void ask_give_up(struct monitor *m); /* nobody will answer: the run is ending */
 
 /* monitor.c */
-int monitor_note(struct monitor *m, const char *event, struct str json, struct err *err) CHECKED;
+int monitor_note(struct monitor *m, enum event_id event, struct str json, struct err *err) CHECKED;
 int monitor_send(struct monitor *m, enum peer_id to, uint16_t type, const struct buf *body, struct err *err) CHECKED;
 int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, struct err *err) CHECKED;
 

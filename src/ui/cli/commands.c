@@ -5,5 +5,6 @@
 const struct command_group *const command_groups[] = {
 	&commands_run,
 	&commands_config,
+	&commands_config,
 	NULL,
 };
