@@ -174,6 +174,12 @@ static const struct seccomp_row own_accept_rows[] = {
 };
 static const struct seccomp_set own_accept = { own_accept_rows, COUNT(own_accept_rows) };
 
+/* Removing the sockets it made, where Landlock lets it. */
+static const struct seccomp_row own_remove_rows[] = {
+	{ NR(unlinkat), V_ALLOW },
+};
+static const struct seccomp_set own_remove = { own_remove_rows, COUNT(own_remove_rows) };
+
 /* Threads, for a resolver or a library that makes them. */
 static const struct seccomp_row own_threads_rows[] = {
 	{ NR(clone), V_CLONE }, { NR(clone3), V_ENOSYS },
@@ -219,9 +225,9 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_WORKER] = { "worker", V_EPERM, { &own_base, &own_io, &own_read, SANITIZER } },
 	[SECCOMP_MONITOR] = { "monitor", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_parent, SANITIZER } },
 	[SECCOMP_RECORDER] = { "recorder", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
-	[SECCOMP_CLIENT] = { "client", V_EPERM, { &own_base, &own_io, &own_read, &own_unix, &own_threads, SANITIZER } },
+	[SECCOMP_CLIENT] = { "client", V_EPERM, { &own_base, &own_io, &own_unix, SANITIZER } },
 	[SECCOMP_CLIENT_OPEN] = { "client_open", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_threads, SANITIZER } },
-	[SECCOMP_BROKER] = { "broker", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_threads, SANITIZER } },
+	[SECCOMP_BROKER] = { "broker", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_remove, SANITIZER } },
 	[SECCOMP_VIEW] = { "view", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
 	[SECCOMP_VIEW_WEB] = { "view_web", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_accept, SANITIZER } },
 };
