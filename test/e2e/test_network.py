@@ -395,6 +395,16 @@ def test_the_sockets_are_private_and_exactly_the_table_and_gone_afterwards():
         assert not os.path.exists(where)
 
 
+def test_both_leave_by_themselves_when_the_monitor_is_gone_and_the_broker_takes_its_sockets_along():
+    with Server(always(answer())) as s, Driver(*lines(s.port)) as d:
+        d.ready().ask()
+        for who in ("client", "broker"):
+            d.say(f"hangup {who}")
+            d.until(lambda: d.others[-1].startswith("left"))
+            assert d.others.pop() == "left 0"
+        assert os.listdir(d.dir) == []
+
+
 def test_both_processes_are_confined_and_the_client_has_no_network_of_its_own():
     with Server(always(answer())) as s, Driver(*lines(s.port)) as d:
         d.ready().ask()

@@ -7,9 +7,9 @@
  * key VALUE, keyname NAME, optional, header NAME: VALUE, ca FILE, connect_ms N, first_ms N, idle_ms N, direct,
  * recorded (these describe the last provider); allow TEXT, max_requests N, max_bytes N, secrets FILE,
  * recording FILE, proxy URL; start; then req ID ENDPOINT chat|models|NUMBER [BODY], big ID ENDPOINT BYTES,
- * cancel ID, raw TYPE HEX, stall, resume, get MS, quit.
+ * cancel ID, raw TYPE HEX, stall, resume, get MS, hangup broker|client, quit.
  * Out: ready CLIENT-PID BROKER-PID DIR, fail CODE MESSAGE, head ID STATUS RETRY KIND, data ID HEX,
- * end ID OUTCOME TEXT, gone. */
+ * end ID OUTCOME TEXT, got STATUS KIND BYTES, left STATUS, gone. */
 #include "app/egress.h"
 #include "fmt/pack.h"
 #include "role/broker.h"
@@ -183,6 +183,19 @@ static void get(struct driver *d, struct str ms, struct err *err)
 		printf("got %d %d %zu\n", reply.status, (int)reply.content, out.n);
 }
 
+/* The monitor goes away for one of them: it must leave by itself. */
+static void hang_up(struct peer *p, struct err *err)
+{
+	struct proc_status st;
+
+	peer_close(p);
+	if (proc_wait(&p->proc, &st, err) < 0)
+		fail(err);
+	else
+		printf("left %d\n", st.code);
+	p->proc = (struct proc){ 0, -1 };
+}
+
 static void obey(struct driver *d, struct str line)
 {
 	struct str rest = line, word = str_cut(&rest, ' ');
@@ -200,6 +213,8 @@ static void obey(struct driver *d, struct str line)
 		d->stalled = str_eqz(word, "stall");
 	} else if (str_eqz(word, "get")) {
 		get(d, rest, &err);
+	} else if (str_eqz(word, "hangup")) {
+		hang_up(str_eqz(rest, "broker") ? &d->e.broker : &d->e.client, &err);
 	} else if (str_eqz(word, "quit")) {
 		d->quit = true;
 	} else if (str_eqz(word, "max_requests")) {
