@@ -131,7 +131,7 @@ static int read_lines(struct toml_parser *p, size_t start, struct buf *out)
 
 		if (run >= 3) {
 			p->i += run;
-			return buf_add(out, str_of("\"\"''" + (quote == '"' ? 0 : 2), run - 3), p->err);
+			return buf_add(out, str_of(quote == '"' ? "\"\"" : "''", run - 3), p->err);
 		}
 		if (c == '\\' && quote == '"') {
 			TRY(read_escape(p, true, out));
