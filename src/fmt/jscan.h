@@ -49,7 +49,8 @@ bool jval_to_f64(struct jval v, double *out);
 enum jtext_nul { NUL_KEEP, NUL_REPLACE };
 int jval_add_text(struct buf *b, struct jval string, enum jtext_nul nul, struct err *err) CHECKED;
 void jtext_repair(struct buf *b, size_t from); /* the bytes from `from` on */
-size_t jtext_whole(struct str s);              /* length without a first half at the end that may yet meet its second */
+/* Length without a first half at the end that may yet meet its second. */
+size_t jtext_whole(struct str s);
 
 /* The value as strict JSON: what is valid is copied byte for byte. */
 int jval_add(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err) CHECKED;

@@ -34,7 +34,8 @@ static inline void conversation_free_ptr(struct conversation **c)
 #define auto_conversation CLEANUP(conversation_free_ptr)
 
 /* system: plain text. tools: a JSON array of {"name","description","input_schema"}, or empty for none. */
-int conversation_set_prompt(struct conversation *c, struct str system, struct str tools, struct err *err) CHECKED;
+int conversation_set_prompt(struct conversation *c, struct str system, struct str tools,
+	struct err *err) CHECKED;
 
 /* Each adds one message. Text is cleaned: invalid UTF-8, NUL and lone surrogates become U+FFFD. */
 int conversation_add_user(struct conversation *c, struct str text, struct err *err) CHECKED;

@@ -8,7 +8,8 @@
 #include "fmt/jscan.h"
 #include "provider/conversation.h"
 
-#define CONVERSATION_TEXT_MAX ((size_t)512 * 1024 * 1024) /* one message; a reply is bounded before it gets here */
+/* Of one message; a reply is bounded long before it gets here. */
+#define CONVERSATION_TEXT_MAX ((size_t)512 * 1024 * 1024)
 
 struct message {
 	struct buf text;     /* canonical, ends with "}]}" */

@@ -7,7 +7,8 @@
 #include "fmt/jscan.h"
 #include "provider/fault.h"
 
-void provider_fault_set(struct provider_fault *f, enum provider_fault_kind kind, int status, struct str message);
+void provider_fault_set(struct provider_fault *f, enum provider_fault_kind kind, int status,
+	struct str message);
 
 /* An answer that holds an error object or text, as a member or as the first of an array. */
 bool provider_has_error(struct jval body);

@@ -96,7 +96,12 @@ struct model_facts {
 struct model_facts model_facts_get(struct str model);
 
 /* How requests for this model differ. */
-enum model_thinking { THINK_NONE, THINK_BUDGET, THINK_ADAPTIVE, THINK_SHOWN }; /* SHOWN: adaptive, asked to summarise */
+enum model_thinking {
+	THINK_NONE,
+	THINK_BUDGET,
+	THINK_ADAPTIVE,
+	THINK_SHOWN, /* adaptive, and asked to summarise */
+};
 
 struct model_rule {
 	enum model_thinking thinking;

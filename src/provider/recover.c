@@ -321,14 +321,13 @@ static void recovery_fini(struct recovery *r)
 /* Takes the spans out of the text, last one first so that the others stay where they are. */
 static void cut_spans(struct block *text, const struct recovery *r)
 {
-	struct str left;
+	size_t n;
 
 	for (size_t i = r->n; i > 0; i--)
 		BUG_IF(buf_splice(&text->text, r->p[i - 1].at, r->p[i - 1].n, STR(""), ERR_DISCARD) < 0);
-	left = buf_str(&text->text);
-	while (left.n > 0 && strchr(" \t\r\n", left.p[left.n - 1]))
-		left.n--;
-	buf_shrink(&text->text, left.n > text->shown ? left.n : text->shown < text->text.n ? text->shown : text->text.n);
+	for (n = text->text.n; n > text->shown && strchr(" \t\r\n", text->text.p[n - 1]); n--)
+		; /* blanks that separated text and call, and that nobody saw */
+	buf_shrink(&text->text, n);
 }
 
 void reply_recover(struct reply_stream *s, struct block *text)

@@ -70,11 +70,13 @@ struct reply_stream {
 void reply_fail(struct reply_stream *s, enum provider_fault_kind kind, const char *fmt, ...) FORMAT(3, 4);
 void reply_fail_with(struct reply_stream *s, struct str body); /* an error object inside an answer */
 
-struct block *reply_block_new(struct reply_stream *s, enum block_kind kind); /* NULL: too many, and s has failed */
+/* NULL: too many, and s has failed. */
+struct block *reply_block_new(struct reply_stream *s, enum block_kind kind);
 /* Adds the content of a JSON string and shows what can be shown. */
 void reply_block_text(struct reply_stream *s, struct block *b, struct jval piece);
 void reply_block_show(struct reply_stream *s, struct block *b); /* text was added by other means */
-void reply_put(struct reply_stream *s, struct buf *to, struct jval string); /* replaces; absent or empty: unchanged */
+/* Replaces what is in `to`; an absent or empty string leaves it. */
+void reply_put(struct reply_stream *s, struct buf *to, struct jval string);
 void reply_counter(struct reply_stream *s, struct jval number, enum usage_known which, int64_t *to);
 
 /* One wire's decoder; rows in wires.c. */

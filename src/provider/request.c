@@ -81,10 +81,13 @@ int body_extra(struct body *b, struct err *err)
 
 bool message_is_own(const struct body *b, const struct message *m)
 {
-	auto_buf struct buf origin = BUF_MAX(b->spec->model.n * 6 + 64);
+	auto_buf struct buf from = BUF_MAX(3 * m->from.n + 1);
+	struct str rest;
 
-	return buf_addf(&origin, ERR_DISCARD, "%s:" STR_FMT, api_wire_name(b->spec->wire), STR_ARG(b->spec->model)) == 0 &&
-		m->from.n > 2 && str_eq(str_head(str_skip(m->from, 1), m->from.n - 2), buf_str(&origin));
+	if (m->from.n < 2 || jval_add_text(&from, (struct jval){ JSCAN_STRING, m->from }, NUL_KEEP, ERR_DISCARD) < 0)
+		return false;
+	rest = buf_str(&from);
+	return str_eqz(str_cut(&rest, ':'), api_wire_name(b->spec->wire)) && str_eq(rest, b->spec->model);
 }
 
 /* The wire texts depend on the wire, the model and what it refused. While those stay, each is made once. */

@@ -92,12 +92,12 @@ static int add_id(struct buf *out, struct jval id, struct err *err)
 
 static int add_block(struct buf *out, struct jval block, struct err *err)
 {
+	bool first = true, is_call = jval_is(jval_get(block, "type"), "tool_use");
 	struct jval key, value;
-	bool first = true;
 
 	TRY(buf_addc(out, '{', err));
 	for (size_t pos = 0; jval_next(block, &pos, &key, &value);) {
-		bool is_id = jval_is(key, "tool_use_id") || (jval_is(key, "id") && jval_is(jval_get(block, "type"), "tool_use"));
+		bool is_id = jval_is(key, "tool_use_id") || (is_call && jval_is(key, "id"));
 
 		if (jval_is(key, "extra_content"))
 			continue;

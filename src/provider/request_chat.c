@@ -92,8 +92,8 @@ static int join(struct jval content, const char *type, const char *member, const
 	return 0;
 }
 
-static int add_joined(struct buf *out, struct jval content, const char *type, const char *member, const char *sep,
-	struct err *err)
+static int add_joined(struct buf *out, struct jval content, const char *type, const char *member,
+	const char *sep, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(CONVERSATION_TEXT_MAX);
 

@@ -54,7 +54,8 @@ void usage_add(struct usage_totals *t, struct str model, const struct model_fact
 
 int64_t usage_input(const struct usage_totals *t);  /* fresh and written to a cache; reads are not counted */
 int64_t usage_output(const struct usage_totals *t);
-int64_t usage_microusd(const struct usage_totals *t, bool *complete); /* known part; complete false: some call has no price */
+/* The part that is known; *complete is false when some call has no price. */
+int64_t usage_microusd(const struct usage_totals *t, bool *complete);
 bool usage_price_known(const struct usage_totals *t);                 /* false: not one call has a price */
 
 struct budget {
@@ -67,6 +68,7 @@ int budget_check(const struct budget *b, const struct usage_totals *t, struct er
 double budget_remaining(const struct budget *b, const struct usage_totals *t); /* 1 untouched .. 0 spent */
 
 /* One line per model, then TOTAL; the seed's format. */
-int usage_summary(const struct usage_totals *t, const struct budget *b, struct buf *out, struct err *err) CHECKED;
+int usage_summary(const struct usage_totals *t, const struct budget *b, struct buf *out,
+	struct err *err) CHECKED;
 
 #endif

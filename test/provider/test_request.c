@@ -286,6 +286,19 @@ TEST(request_leaves_the_thoughts_of_another_model_out)
 	}
 }
 
+TEST(request_knows_its_own_model_by_any_name)
+{
+	auto_conversation struct conversation *c = start();
+	struct model_spec spec = spec_of(API_ANTHROPIC, "a:\"b\"");
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+	struct err err = { 0 };
+
+	CHECK_OK(conversation_add(c, STR("{\"role\":\"assistant\",\"from\":\"anthropic:a:\\\"b\\\"\",\"content\":["
+		"{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"c2ln\"},{\"type\":\"text\",\"text\":\"x\"}]}"), &err));
+	encode(&spec, c, &got);
+	CHECK(strstr(got.p, "c2ln"));
+}
+
 TEST(request_sends_what_a_chat_server_wants_back_to_it_alone)
 {
 	auto_conversation struct conversation *c = start();
