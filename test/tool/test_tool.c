@@ -2,6 +2,9 @@
 /* Copyright The agent6 authors. */
 #include "test/tool/kit.h"
 
+#include "sys/file.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -314,4 +317,24 @@ TEST(finish_run_only_signals)
 		STR("{\"acknowledged\":true,\"summary\":\"did it\",\"result\":{\"n\":1},\"stale_gate\":\"make check\"}"));
 	kit_call(&k, "finish_run", "{`summary`:`did it`}");
 	CHECK_HOLDS(&k, "\"result\":null}");
+}
+
+TEST(docs_tools_is_what_the_table_prints)
+{
+	const char *top = getenv("AGENT6_SOURCE");
+	autofree char *path = path_join(top ? top : ".", "docs/tools.md");
+	auto_buf struct buf want = BUF_MAX(256 * 1024), have = BUF_MAX(256 * 1024);
+	const char *renew = getenv("AGENT6_RENEW");
+	struct err err = { 0 };
+
+	CHECK_OK(tools_print_reference(&want, &err));
+	for (size_t i = 0; tools[i]; i++)
+		CHECK(*tools[i]->help && str_find(buf_str(&want), str_from(tools[i]->name)) < want.n);
+	if (renew && strcmp(renew, "1") == 0) {
+		autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		CHECK(fd >= 0);
+		CHECK_OK(file_write_fd(fd, buf_str(&want), &err));
+	}
+	CHECK_OK(file_read(AT_FDCWD, path, &have, &err));
+	CHECK_STR(buf_str(&have), buf_str(&want));
 }
