@@ -180,7 +180,7 @@ static const char *lookup(const char *const *env, const char *name)
 void cell_env(const struct toolpath *tools, const char *const *host_env, const char *workspace, struct arena *mem,
 	struct policy_list *out)
 {
-	static const char *const fixed[] = { "HOME=" ZYGOTE_HOME, "PYTHONDONTWRITEBYTECODE=1", "UV_NO_SYNC=1",
+	static const char *const fixed[] = { ("HOME=" ZYGOTE_HOME), "PYTHONDONTWRITEBYTECODE=1", "UV_NO_SYNC=1",
 		"GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory" };
 	struct policy_list env = { 0 };
 
