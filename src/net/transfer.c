@@ -96,8 +96,9 @@ static void finish(struct transfer *x, CURLcode code)
 			outcome = outcomes[i].outcome;
 			says = outcomes[i].says;
 		}
-	snprintf(text, sizeof(text), code == CURLE_OK ? "" : "%s: %s%s%s%s", spec.host, says, *more ? " (" : "", more,
-		*more ? ")" : "");
+	text[0] = '\0';
+	if (code != CURLE_OK)
+		snprintf(text, sizeof(text), "%s: %s%s%s%s", spec.host, says, *more ? " (" : "", more, *more ? ")" : "");
 	transfer_cancel(x);
 	spec.on_done(spec.self, outcome, text);
 }
