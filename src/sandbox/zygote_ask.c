@@ -92,7 +92,7 @@ static int resolve_cwd(const char *workspace, struct str cwd, struct arena *mem,
 		cwd = STR("");
 	clean = clean && !str_starts(cwd, STR("/"));
 	for (rest = cwd; rest.n > 0;)
-		clean = clean && !str_eqz(str_cut(&rest, '/'), "..");
+		clean = !str_eqz(str_cut(&rest, '/'), "..") && clean;
 	if (!clean)
 		return err_set(err, ERR_INVALID, "the directory of a command must be below the workspace %s", workspace);
 	*out = cwd.n == 0 ? workspace : str_printf(mem, "%s/" STR_FMT, workspace, STR_ARG(cwd)).p;
