@@ -6,6 +6,7 @@
 #include "role/recorder.h"
 #include "role/spawner.h"
 #include "ui/cli/args.h"
+#include "ui/cli/view_role.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static const struct {
 	{ "spawner", role_spawner_main },
 	{ "recorder", role_recorder_main },
 	{ "broker", role_broker_main },
+	{ "view", role_view_main },
 	{ "agent", role_agent_main },
 };
 

@@ -7,6 +7,7 @@
 #include "session/record.h"
 #include "sys/chan.h"
 #include "sys/file.h"
+#include "sys/term.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -140,13 +141,14 @@ static int start_view(struct start *s, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8192);
 	autoclose int record = -1, answers = -1;
+	struct str words[TERM_WORDS_MAX]; /* the view has no environment to look into */
 
 	TRY(open_part(s, "record", &record, err));
 	TRY(open_part(s, "answers", &answers, err));
 	TRY(launch_role(&s->programs, "view", NULL, 0, true, &s->view, err));
 	pack_str(&b, str_from(s->ref.id));
 	pack_u8(&b, s->attended);
-	pack_strs(&b, NULL, 0);
+	pack_strs(&b, words, term_style_words(term_style_env(), words));
 	TRY(pack_ok(&b, err));
 	const int fds[] = { record, answers };
 	return chan_send(s->view.chan, WIRE_VIEW_OPEN, buf_str(&b), fds, COUNT(fds), err);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #define REPO_ID_MAX   100 /* bytes; a longer one is shortened to head, last part and hash */
 #define REPO_ID_HEAD  33
@@ -109,19 +110,20 @@ const char *session_path(const char *repo_dir, const struct session_ref *ref, co
 		part ? part : "").p;
 }
 
+/* The id is also part of a branch's and a ref's name: git/gitop.h holds it to the same letters. */
 bool session_id_ok(struct str id)
 {
-	if (id.n == 0 || id.n > SESSION_ID_MAX || id.p[0] == '.' || id.p[0] == '-' || id.p[id.n - 1] == '.')
+	if (id.n == 0 || id.n > SESSION_ID_MAX || id.p[0] == '-')
 		return false;
 	for (size_t i = 0; i < id.n; i++) {
 		char c = id.p[i];
 		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			c == '-' || c == '_' || (c == '.' && id.p[i - 1] != '.');
+			c == '-' || c == '_';
 
 		if (!plain)
 			return false;
 	}
-	return !str_ends(id, STR(".lock")); /* the id is part of a branch's name, and git keeps that suffix */
+	return true;
 }
 
 static bool exists(const char *path)
@@ -180,7 +182,7 @@ int session_create(const char *repo_dir, const struct session_ref *ref, struct e
 	const char *dir = session_path(repo_dir, ref, NULL, mem);
 
 	if (!session_id_ok(str_from(ref->id)))
-		return err_set(err, ERR_INVALID, "\"%s\" cannot name a session: letters, digits, '-', '_' and '.'",
+		return err_set(err, ERR_INVALID, "\"%s\" cannot name a session: letters, digits, '-' and '_'",
 			ref->id);
 	TRY(dir_make(str_printf(mem, "%s/%s", repo_dir, session_bucket(ref->kind)).p, 0700, err));
 	if (mkdir(dir, 0700) < 0)
@@ -387,6 +389,15 @@ int64_t session_owner(const char *repo_dir, const struct session_ref *ref)
 		return 0;
 	struct str rest = buf_str(&body);
 	return str_to_i64(str_cut(&rest, ' '), &pid, ERR_DISCARD) == 0 && pid > 0 ? pid : 0;
+}
+
+int session_owner_pidfd(const char *repo_dir, const struct session_ref *ref)
+{
+	int64_t pid = session_owner(repo_dir, ref);
+	autoclose int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+
+	/* Still the owner: then the descriptor cannot be of somebody who got its number later. */
+	return fd >= 0 && session_owner(repo_dir, ref) == pid ? take_fd(&fd) : -1;
 }
 
 bool session_is_live(const char *repo_dir, const struct session_ref *ref)

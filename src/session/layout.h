@@ -21,7 +21,7 @@
 enum session_kind { SESSION_RUN, SESSION_PLAN, SESSION_ASK, SESSION_MACHINE, SESSION_KINDS };
 #define SESSION_ANY ((1u << SESSION_KINDS) - 1) /* a set of kinds: bits 1 << kind */
 
-#define SESSION_ID_MAX 96
+#define SESSION_ID_MAX 64
 
 struct session_ref {
 	enum session_kind kind;
@@ -40,7 +40,7 @@ int session_repo_dir(const char *state_dir, struct str workspace, struct arena *
 /* <repo_dir>/<bucket>/<id>[/part]; part may be NULL. */
 const char *session_path(const char *repo_dir, const struct session_ref *ref, const char *part, struct arena *mem);
 
-bool session_id_ok(struct str id);                            /* one plain component of [A-Za-z0-9._-] */
+bool session_id_ok(struct str id);                            /* [A-Za-z0-9_-], not beginning with '-' */
 /* adjective-noun-XXXXXX that no bucket holds. */
 int session_mint(const char *repo_dir, enum session_kind kind, struct session_ref *out, struct err *err) CHECKED;
 /* Makes the directory with record, answers and net in it, mode 0700; -ERR_EXIST when it is there. */
@@ -65,6 +65,8 @@ int session_lock(const char *repo_dir, const struct session_ref *ref, int *out_f
 bool session_is_live(const char *repo_dir, const struct session_ref *ref);
 /* The process that holds the lock, for a pidfd; 0 when nobody does. */
 int64_t session_owner(const char *repo_dir, const struct session_ref *ref);
+/* A pidfd of it, readable when it ends; -1 when nobody holds the lock. */
+int session_owner_pidfd(const char *repo_dir, const struct session_ref *ref);
 
 /* One run at a time changes a checkout: repo.lock, naming the run. -ERR_BUSY names the other run. */
 int repo_lock(const char *repo_dir, const char *run_id, int *out_fd, struct err *err) CHECKED;

@@ -604,3 +604,8 @@ const struct view_state *view_state(const struct view *v)
 {
 	return &v->state;
 }
+
+void view_assume_started(struct view *v)
+{
+	v->state.started = true;
+}

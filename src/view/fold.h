@@ -106,6 +106,8 @@ static inline void view_free_ptr(struct view **v)
 /* line: with or without its newline. */
 struct view_item view_line(struct view *v, struct str line);
 const struct view_state *view_state(const struct view *v);
+/* For who reads only the end of a journal: its run.start was before. */
+void view_assume_started(struct view *v);
 
 /* The word for how a run stands: running, waiting, passed, failed, stopped, finished, stale, ... and a
  * reason or NULL. One place, so that every front-end says the same. */

@@ -41,7 +41,7 @@ struct command_group {
 };
 
 extern const struct command_group commands_run, commands_config, commands_connect, commands_check,
-	commands_runs, commands_demo;
+	commands_runs, commands_watch, commands_history, commands_demo;
 
 /* Notes and refusals go to stderr with the "[agent6] " prefix; results go to stdout. */
 void cli_note(const char *fmt, ...) FORMAT(1, 2);

@@ -4,7 +4,8 @@
 
 const struct command_group *const command_groups[] = {
 	&commands_run,
-	&commands_config,
+	&commands_runs,
+	&commands_watch,
 	&commands_config,
 	NULL,
 };

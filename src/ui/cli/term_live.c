@@ -314,6 +314,12 @@ static int first_read(struct term_live *l, struct err *err)
 	return term_view_flush(&l->term, err);
 }
 
+int term_live_note(struct term_live *l, const char *text, struct err *err)
+{
+	TRY(term_view_note(&l->term, text, err));
+	return term_view_flush(&l->term, err);
+}
+
 int term_live_run(struct term_live *l, enum term_live_end *out, struct err *err)
 {
 	TRY(first_read(l, err));

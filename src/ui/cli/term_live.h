@@ -34,6 +34,8 @@ static inline void term_live_close_ptr(struct term_live **l)
 }
 #define auto_term_live CLEANUP(term_live_close_ptr)
 
+int term_live_note(struct term_live *l, const char *text, struct err *err) CHECKED;
+
 enum term_live_end {
 	LIVE_ENDED, /* the run's end was shown */
 	LIVE_GONE,  /* the run is gone and never said how it ended */

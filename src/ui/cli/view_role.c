@@ -71,7 +71,12 @@ static int show(struct opened *o, struct err *err)
 
 	spec.style.color = spec.style.color && tty;
 	TRY(term_live_open(&spec, &live, err));
-	TRY(confine(o, err));
+	int r = confine(o, err);
+
+	if (r == -ERR_UNSUPPORTED)
+		TRY(term_live_note(live, "this host cannot confine the view", err));
+	else
+		TRY(r);
 	return term_live_run(live, &end, err);
 }
 

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/cmd_runs_priv.h"
+
+#include "base/time.h"
+#include "session/journal.h"
+#include "sys/file.h"
+#include "sys/term.h"
+#include "view/listing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TASK_COLS_PIPED 60
+#define TASK_COLS_MIN   24
+#define LONG_STEP_MS    (120 * 1000)
+
+struct show_args {
+	struct str id;
+	bool json;
+};
+struct list_args {
+	bool json;
+};
+
+static const struct field id_fields[] = {
+	{ "id", &field_str, offsetof(struct id_args, id), .flags = FIELD_POSITIONAL,
+		.help = "A session's id or the beginning of it; the newest when left out." },
+};
+static const struct field show_fields[] = {
+	{ "id", &field_str, offsetof(struct show_args, id), .flags = FIELD_POSITIONAL,
+		.help = "A session's id or the beginning of it; the newest when left out." },
+	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print one JSON object." },
+};
+static const struct field list_fields[] = {
+	{ "json", &field_bool, offsetof(struct list_args, json), .help = "Print one JSON array." },
+};
+
+int runs_find(struct command_ctx *ctx, struct str word, unsigned kinds, struct place *place, struct session_ref *ref,
+	struct err *err)
+{
+	TRY(place_find(STR(""), ctx->config, ctx->mem, place, err));
+	int r = session_resolve(place->repo_dir, word, kinds, ref, err);
+
+	if (r == -ERR_NOENT)
+		err_hint(err, "`agent6 runs list` shows the sessions of %.120s", place->workspace);
+	return r;
+}
+
+/* ---- small words ---- */
+
+static struct str clean(struct arena *mem, struct str s, int cols)
+{
+	auto_buf struct buf b = BUF_MAX(64 * 1024);
+	int width;
+
+	if (term_clean(str_head(s, 4096), TERM_LINE, &b, ERR_DISCARD) < 0)
+		return STR("");
+	size_t fits = term_fit(buf_str(&b), cols, &width);
+
+	if (fits == b.n)
+		return str_dup(mem, buf_str(&b));
+	return str_printf(mem, STR_FMT "...", STR_ARG(str_head(buf_str(&b), term_fit(buf_str(&b), cols - 3, NULL))));
+}
+
+static const char *cost(struct arena *mem, double usd, bool partial)
+{
+	if (usd < 0 || (usd == 0 && !partial))
+		return "";
+	return str_printf(mem, "%s$%.*f", partial ? "~" : "", usd >= 0.995 ? 2 : 4, usd).p;
+}
+
+static const char *duration(struct arena *mem, int64_t ms)
+{
+	int64_t s = ms > 0 ? ms / 1000 : 0;
+
+	if (s < 60)
+		return str_printf(mem, "%llds", (long long)s).p;
+	if (s < 3600)
+		return str_printf(mem, "%lldm%02llds", (long long)s / 60, (long long)s % 60).p;
+	return str_printf(mem, "%lldh%02lldm", (long long)s / 3600, (long long)s / 60 % 60).p;
+}
+
+static const char *when(struct arena *mem, int64_t ms)
+{
+	time_t t = (time_t)(ms / 1000);
+	struct tm tm;
+	char text[16];
+
+	if (!localtime_r(&t, &tm) || strftime(text, sizeof(text), "%m-%d %H:%M", &tm) == 0)
+		return "";
+	return str_printf(mem, "%s", text).p;
+}
+
+static const char *status(struct arena *mem, const struct listing_row *row)
+{
+	bool mode = row->mode.n > 0 && !str_eqz(row->mode, "run") && !str_eqz(row->word, "planned") &&
+		!str_eqz(row->word, "answered");
+
+	return str_printf(mem, STR_FMT "%s" STR_FMT "%s" STR_FMT "%s%s", STR_ARG(mode ? row->mode : STR("")), mode ? ": " : "",
+		STR_ARG(row->word), row->reason.n > 0 ? " (" : "", STR_ARG(clean(mem, row->reason, 40)),
+		row->reason.n > 0 ? ")" : "", row->ended && !row->merged && str_eqz(row->word, "passed") ? ", unmerged" : "").p;
+}
+
+/* ---- list ---- */
+
+static int add_row_json(json_t *list, const struct listing_row *row)
+{
+	json_t *o = json_object();
+
+	if (json_object_set_new(o, "run_id", json_text(str_from(row->entry.ref.id))) < 0 ||
+		json_object_set_new(o, "kind", json_text(str_from(session_word(row->entry.ref.kind)))) < 0 ||
+		json_object_set_new(o, "mode", json_text(row->mode)) < 0 ||
+		json_object_set_new(o, "status", json_text(row->word)) < 0 ||
+		json_object_set_new(o, "reason", row->reason.n > 0 ? json_text(row->reason) : json_null()) < 0 ||
+		json_object_set_new(o, "live", json_boolean(row->entry.live)) < 0 ||
+		json_object_set_new(o, "task", json_text(row->task)) < 0 ||
+		json_object_set_new(o, "updated_ms", json_integer(row->entry.active_ms)) < 0 ||
+		json_object_set_new(o, "cost_usd", row->usd >= 0 ? json_real(row->usd) : json_null()) < 0 ||
+		json_object_set_new(o, "usd_partial", json_boolean(row->usd_partial)) < 0)
+		return -1;
+	return json_array_append_new(list, o);
+}
+
+static int print_json(const json_t *j, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(64 * 1024 * 1024);
+
+	TRY(json_add(&b, j, err));
+	cli_out(STR_FMT "\n", STR_ARG(buf_str(&b)));
+	return 0;
+}
+
+static void print_rows(struct arena *mem, const struct listing_row *rows, size_t n)
+{
+	int status_cols = 6, id_cols = 2, tty_cols = term_columns(STDOUT_FILENO), task_cols = TASK_COLS_PIPED;
+
+	for (size_t i = 0; i < n; i++) {
+		int w = term_width(str_from(status(mem, &rows[i]))), id = (int)strlen(rows[i].entry.ref.id);
+
+		status_cols = w > status_cols ? w : status_cols;
+		id_cols = id > id_cols ? id : id_cols;
+	}
+	if (term_is_tty(STDOUT_FILENO)) {
+		task_cols = tty_cols - 11 - status_cols - 8 - id_cols - 8;
+		task_cols = task_cols < TASK_COLS_MIN ? TASK_COLS_MIN : task_cols;
+	}
+	cli_out("%-11s  %-*s  %8s  %-*s  %s\n", "updated", status_cols, "status", "cost", id_cols, "id", "task");
+	for (size_t i = 0; i < n; i++) {
+		const struct listing_row *r = &rows[i];
+		const char *st = status(mem, r);
+
+		cli_out("%-11s  %s%*s  %8s  %-*s  " STR_FMT "\n", when(mem, r->entry.active_ms), st,
+			status_cols - term_width(str_from(st)), "", cost(mem, r->usd, r->usd_partial), id_cols,
+			r->entry.ref.id, STR_ARG(clean(mem, r->task, task_cols)));
+	}
+}
+
+static int run_list(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct list_args *args = decoded;
+	auto_json json_t *list = json_array();
+	struct place place;
+	struct listing_row *rows;
+	size_t n;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(listing_load(place.repo_dir, SESSION_ANY, ctx->mem, &rows, &n, err));
+	if (args->json) {
+		for (size_t i = 0; i < n; i++)
+			BUG_IF(add_row_json(list, &rows[i]) < 0);
+		return print_json(list, err);
+	}
+	if (n == 0)
+		cli_note("there are no sessions of %s yet; `agent6 run \"...\"` starts one", place.workspace);
+	else
+		print_rows(ctx->mem, rows, n);
+	return 0;
+}
+
+/* ---- show ---- */
+
+static struct view_status status_of(const struct listing_one *one)
+{
+	const struct view_state *s = view_state(one->view);
+
+	if (!s->started && one->manifest.parked_task.n > 0)
+		return (struct view_status){ "parked", one->manifest.parked_reason.p };
+	return view_status(s, one->live);
+}
+
+static double total_usd(const struct view_budget *b)
+{
+	return b->usd >= 0 ? b->usd + b->usd_before : b->usd_before > 0 ? b->usd_before : -1;
+}
+
+static int64_t last_age_ms(const struct listing_one *one)
+{
+	return one->last_ms > 0 ? time_now_ms() - one->last_ms : -1;
+}
+
+static json_t *text_or_null(struct str s)
+{
+	return s.n > 0 ? json_text(s) : json_null();
+}
+
+static json_t *int_or_null(int64_t n)
+{
+	return n >= 0 ? json_integer(n) : json_null();
+}
+
+static int show_json(const struct listing_one *one, struct err *err)
+{
+	const struct view_state *s = view_state(one->view);
+	const struct manifest *m = &one->manifest;
+	struct view_status st = status_of(one);
+	double usd = total_usd(&s->budget);
+	auto_json json_t *o = json_object();
+	const struct { const char *key; json_t *value; } rows[] = {
+		{ "run_id", json_text(str_from(one->ref.id)) },
+		{ "mode", text_or_null(m->mode) },
+		{ "model", text_or_null(m->worker_model.n > 0 ? m->worker_model : buf_str(&s->model)) },
+		{ "state", json_text(str_from(st.word)) },
+		{ "reason", st.reason ? json_text(str_from(st.reason)) : json_null() },
+		{ "alive", json_boolean(one->live) },
+		{ "pid", one->owner > 0 ? json_integer(one->owner) : json_null() },
+		{ "task", text_or_null(s->task.n > 0 ? buf_str(&s->task) : m->user_task) },
+		{ "last_event", text_or_null(str_from(s->last_ts)) },
+		{ "last_event_age_s", last_age_ms(one) >= 0 ? json_real((double)last_age_ms(one) / 1e3) : json_null() },
+		{ "elapsed_s", one->start_ms > 0 ? json_real((double)(one->last_ms - one->start_ms) / 1e3) : json_null() },
+		{ "end_reason", text_or_null(buf_str(&s->end.reason)) },
+		{ "all_passed", s->end.all_passed == TRI_NULL ? json_null() : json_boolean(s->end.all_passed == TRI_TRUE) },
+		{ "exit_code", int_or_null(s->end.seen ? s->end.exit_code : -1) },
+		{ "iterations", int_or_null(s->end.seen ? s->end.iterations : -1) },
+		{ "legs", json_integer(s->legs) },
+		{ "tool_calls", json_integer(s->ncalls) },
+		{ "commits", json_integer(s->ncommits) },
+		{ "input_tokens", json_integer(s->budget.input) },
+		{ "output_tokens", json_integer(s->budget.output) },
+		{ "cost_usd", usd >= 0 ? json_real(usd) : json_null() },
+		{ "usd_partial", json_boolean(s->budget.usd_partial) },
+		{ "run_branch", text_or_null(m->run_branch.n > 0 ? m->run_branch : buf_str(&s->end.branch)) },
+		{ "base_branch", text_or_null(m->base_branch) },
+		{ "base_sha", text_or_null(m->base_sha) },
+		{ "merged_into", text_or_null(m->merged_into) },
+		{ "parent_run_id", text_or_null(m->parent_run_id) },
+		{ "record_damaged", json_boolean(s->torn) },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		BUG_IF(json_object_set_new(o, rows[i].key, rows[i].value) < 0);
+	return print_json(o, err);
+}
+
+static void row(const char *name, struct arena *mem, struct str value)
+{
+	if (value.n > 0)
+		cli_out("%-12s" STR_FMT "\n", name, STR_ARG(clean(mem, value, 4096)));
+}
+
+static struct str state_text(const struct listing_one *one, struct arena *mem)
+{
+	struct view_status st = status_of(one);
+	struct str text = str_printf(mem, "%s%s%s%s", st.word, st.reason ? " (" : "", st.reason ? st.reason : "",
+		st.reason ? ")" : "");
+
+	if (one->owner > 0)
+		text = str_printf(mem, STR_FMT ", process %lld", STR_ARG(text), (long long)one->owner);
+	if (one->live && strcmp(st.word, "running") == 0 && last_age_ms(one) > LONG_STEP_MS)
+		text = str_printf(mem, STR_FMT ", in a long step", STR_ARG(text));
+	if (strcmp(st.word, "stale") == 0)
+		text = str_printf(mem, STR_FMT "; `agent6 resume %s` goes on", STR_ARG(text), one->ref.id);
+	if (strcmp(st.word, "waiting") == 0)
+		text = str_printf(mem, STR_FMT "; `agent6 watch %s` to answer", STR_ARG(text), one->ref.id);
+	return text;
+}
+
+static struct str changes_text(const struct listing_one *one, struct arena *mem)
+{
+	const struct view_state *s = view_state(one->view);
+	const struct manifest *m = &one->manifest;
+	struct str branch = m->run_branch.n > 0 ? m->run_branch : buf_str(&s->end.branch);
+
+	if (m->merged_into.n > 0)
+		return str_printf(mem, "merged into " STR_FMT, STR_ARG(m->merged_into));
+	if (s->ncommits == 0)
+		return STR("no commits");
+	return str_printf(mem, "%lld commit%s on " STR_FMT "; `agent6 runs merge %s`", (long long)s->ncommits,
+		s->ncommits == 1 ? "" : "s", STR_ARG(branch.n > 0 ? branch : STR("its side chain")), one->ref.id);
+}
+
+static void show_text(const struct listing_one *one, struct arena *mem)
+{
+	const struct view_state *s = view_state(one->view);
+	const struct manifest *m = &one->manifest;
+	double usd = total_usd(&s->budget);
+
+	row("session:", mem, str_printf(mem, "%s  %s", one->ref.id, m->mode.n > 0 ? m->mode.p : "?"));
+	row("task:", mem, s->task.n > 0 ? buf_str(&s->task) : m->user_task);
+	row("forked from:", mem, m->parent_run_id);
+	row("model:", mem, m->worker_model.n > 0 ? m->worker_model : buf_str(&s->model));
+	row("state:", mem, state_text(one, mem));
+	if (s->end.iterations >= 0 && s->end.seen)
+		row("iteration:", mem, str_printf(mem, "%lld", (long long)s->end.iterations));
+	if (one->last_ms > 0)
+		row("last event:", mem, str_printf(mem, "%s ago", duration(mem, last_age_ms(one))));
+	if (one->start_ms > 0)
+		row("elapsed:", mem, str_from(duration(mem, one->last_ms - one->start_ms)));
+	row("usage:", mem, str_printf(mem, "%lld in, %lld out (latest leg)%s%s", (long long)s->budget.input,
+		(long long)s->budget.output, usd >= 0 ? ", " : "", cost(mem, usd, s->budget.usd_partial)));
+	row("changes:", mem, changes_text(one, mem));
+	if (s->torn)
+		row("record:", mem, STR("an incomplete last line was cut off after a crash"));
+}
+
+static int run_show(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct show_args *args = decoded;
+	auto_listing struct listing_one one = { 0 };
+	struct session_ref ref;
+	struct place place;
+
+	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
+	TRY(listing_open(place.repo_dir, &ref, ctx->mem, &one, err));
+	if (args->json)
+		return show_json(&one, err);
+	show_text(&one, ctx->mem);
+	return 0;
+}
+
+/* ---- dir, stop, verify ---- */
+
+static int run_dir(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct id_args *args = decoded;
+	struct session_ref ref;
+	struct place place;
+
+	if (args->id.n > 0) {
+		TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
+		cli_out("%s\n", session_path(place.repo_dir, &ref, NULL, ctx->mem));
+		return 0;
+	}
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	cli_out("%s\n", place.repo_dir);
+	return 0;
+}
+
+static int run_stop(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct id_args *args = decoded;
+	autoclose int answers = -1;
+	struct session_ref ref;
+	struct place place;
+
+	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
+	if (!session_is_live(place.repo_dir, &ref)) {
+		cli_note("%s is not running", ref.id);
+		return 0;
+	}
+	TRY(dir_open(AT_FDCWD, session_path(place.repo_dir, &ref, "answers", ctx->mem), &answers, err));
+	TRY(file_replace(answers, "stop.request", STR(""), 0600, err));
+	cli_out("%s stops after the step it is in; go on with: agent6 resume %s\n", ref.id, ref.id);
+	return 0;
+}
+
+static int run_verify(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct id_args *args = decoded;
+	autoclose int fd = -1;
+	struct journal_report rep;
+	struct session_ref ref;
+	struct place place;
+
+	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
+	TRY(file_open(AT_FDCWD, session_path(place.repo_dir, &ref, "record/" JOURNAL_NAME, ctx->mem), true, &fd, err));
+	TRY(journal_verify(fd, &rep, err));
+	if (rep.bad_line > 0) {
+		cli_out("%s: line %lld is wrong: %s\n", ref.id, (long long)rep.bad_line, rep.reason);
+		return 1;
+	}
+	if (rep.torn_bytes > 0 && !session_is_live(place.repo_dir, &ref)) {
+		cli_out("%s: after line %lld stand %lld bytes of an incomplete line\n", ref.id, (long long)rep.lines,
+			(long long)rep.torn_bytes);
+		return 1;
+	}
+	cli_out("%s: %lld events in an unbroken chain, head %.16s\n", ref.id, (long long)rep.chained, rep.head);
+	return 0;
+}
+
+#define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
+
+static const struct command commands[] = {
+	{ .name = "runs list", .help = "list the sessions of this repository, newest first", FIELDS(list_fields, list_args),
+		.run = run_list, .needs_no_root_check = true },
+	{ .name = "runs show", .help = "show how one session stands", FIELDS(show_fields, show_args), .run = run_show,
+		.needs_no_root_check = true },
+	{ .name = "runs stop", .help = "ask a running session to stop after its step", FIELDS(id_fields, id_args), .run = run_stop },
+	{ .name = "runs dir", .help = "print where this repository's sessions are kept, or one of them",
+		FIELDS(id_fields, id_args), .run = run_dir, .needs_no_root_check = true },
+	{ .name = "runs verify", .help = "prove that a session's journal was not changed",
+		.about = "Follows the hash chain through every event. Exit status 1 and the first wrong line when it is broken.",
+		FIELDS(id_fields, id_args), .run = run_verify, .needs_no_root_check = true },
+};
+
+const struct command_group commands_runs = { commands, COUNT(commands), "runs list" };

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* cmd_runs_priv: what the files of the `runs` commands share. */
+#ifndef UI_CLI_CMD_RUNS_PRIV_H
+#define UI_CLI_CMD_RUNS_PRIV_H
+
+#include "app/place.h"
+#include "session/layout.h"
+#include "ui/cli/command.h"
+
+struct id_args {
+	struct str id;
+};
+
+/* The session a person named, or the newest of the kinds when the word is empty. */
+int runs_find(struct command_ctx *ctx, struct str word, unsigned kinds, struct place *place, struct session_ref *ref,
+	struct err *err) CHECKED;
+
+#endif
