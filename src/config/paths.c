@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "config/paths.h"
-#include "base/buf.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 const char *paths_env(const char *name)
 {
@@ -66,33 +61,5 @@ int paths_find(paths_getenv_fn *get, struct arena *mem, struct paths *out, struc
 	p.global_file = str_printf(mem, "%s/config.toml", p.config).p;
 	p.secrets_file = str_printf(mem, "%s/secrets.toml", p.config).p;
 	*out = p;
-	return 0;
-}
-
-int paths_workspace(const char *dir, struct arena *mem, const char **out, bool *found, struct err *err)
-{
-	autofree char *start = realpath(dir, NULL);
-	autofree char *at = NULL;
-	struct stat st;
-
-	if (!start)
-		return err_sys(err, errno, "%s", dir);
-	at = mem_strdup(start);
-	for (;;) {
-		auto_buf struct buf git = BUF_MAX(8192);
-
-		TRY(buf_addf(&git, err, "%s/.git", strcmp(at, "/") == 0 ? "" : at));
-		if (lstat(git.p, &st) == 0) {
-			*out = str_dupz(mem, str_from(at));
-			*found = true;
-			return 0;
-		}
-		char *slash = strrchr(at, '/');
-		if (strcmp(at, "/") == 0)
-			break;
-		slash[slash == at] = '\0';
-	}
-	*out = str_dupz(mem, str_from(start));
-	*found = false;
 	return 0;
 }

@@ -24,8 +24,4 @@ typedef const char *paths_getenv_fn(const char *name);
 int paths_find(paths_getenv_fn *get, struct arena *mem, struct paths *out, struct err *err) CHECKED;
 const char *paths_env(const char *name); /* getenv, for paths_find */
 
-/* The repository around a directory: the nearest one upwards that holds ".git", its links resolved;
- * the directory itself when there is none (found is false then). */
-int paths_workspace(const char *dir, struct arena *mem, const char **out, bool *found, struct err *err) CHECKED;
-
 #endif

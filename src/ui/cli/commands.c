@@ -7,5 +7,7 @@ const struct command_group *const command_groups[] = {
 	&commands_runs,
 	&commands_watch,
 	&commands_config,
+	&commands_connect,
+	&commands_check,
 	NULL,
 };

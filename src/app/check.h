@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* check: what is right and what is wrong here, one row for each fact, without a run.
+ *
+ * Shape    check_config, check_keys, check_sandbox; each calls row for every fact it finds. Keys are looked
+ *          for but not looked at, and nothing is asked of a network.
+ * Errors   A wrong fact is a row, not an error. Failures of the check itself are errors.
+ */
+#ifndef APP_CHECK_H
+#define APP_CHECK_H
+
+#include "app/place.h"
+
+enum check_verdict { CHECK_PASS, CHECK_FAIL, CHECK_INFO };
+
+struct check {
+	void (*row)(void *self, enum check_verdict v, const char *name, const char *detail);
+	void *self;
+	struct arena *mem;
+};
+
+int check_config(const struct check *k, const struct place *place, struct err *err) CHECKED;
+int check_keys(const struct check *k, const struct place *place, struct err *err) CHECKED;
+/* Runs agent6-jail in a scratch directory under the profile that a run here would get. An unloadable
+ * configuration counts as the defaults: how this host confines is worth knowing then too. */
+int check_sandbox(const struct check *k, const struct place *place, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/connect.h"
+#include "config/secrets.h"
+#include "fmt/endpoint.h"
+
+#include <stdlib.h>
+
+const struct connect_preset connect_presets[] = {
+	{ "anthropic", "anthropic", NULL, false, "Claude models, api.anthropic.com" },
+	{ "openai", "openai", NULL, false, "OpenAI models, api.openai.com" },
+	{ "openrouter", "openai", "https://openrouter.ai/api/v1", false, "models of many makers, openrouter.ai" },
+	{ "ollama", "openai", "http://localhost:11434/v1", true, "models on this machine" },
+};
+const size_t nconnect_presets = COUNT(connect_presets);
+
+const struct connect_preset *connect_preset(struct str name)
+{
+	for (size_t i = 0; i < nconnect_presets; i++)
+		if (str_eqz(name, connect_presets[i].name))
+			return &connect_presets[i];
+	return NULL;
+}
+
+int connect_check(const struct connect_request *rq, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct endpoint e;
+
+	if (!config_name_ok(rq->name))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a provider's name: letters, digits, '-' and '_'",
+			STR_ARG(str_head(rq->name, 80)));
+	if (rq->api_format.n > 0 && !str_eqz(rq->api_format, "anthropic") && !str_eqz(rq->api_format, "openai"))
+		return err_set(err, ERR_INVALID, "the format \"" STR_FMT "\" is not one of anthropic, openai",
+			STR_ARG(str_head(rq->api_format, 80)));
+	endpoint_init(&e);
+	return rq->base_url.n > 0 ? endpoint_set_url(&e, rq->base_url, mem, err) : 0;
+}
+
+/* A value nobody gave is left as it is, or taken from the preset when the provider is new. */
+static struct str wanted(struct str given, const char *preset, bool is_new)
+{
+	return given.n > 0 || !preset || !is_new ? given : str_from(preset);
+}
+
+static int check_secrets(const struct place *place, struct err *err)
+{
+	autoclose int fd = -1;
+	int r = secrets_open(place->paths.secrets_file, &fd, err);
+
+	return r == -ERR_NOENT ? 0 : r;
+}
+
+int connect_provider(const struct place *place, const struct connect_request *rq, struct arena *mem,
+	struct connect_done *out, struct err *err)
+{
+	const struct connect_preset *preset = connect_preset(rq->name);
+	struct config *c = arena_alloc(mem, sizeof(*c));
+	struct connect_done done = { 0 };
+	bool is_new;
+
+	TRY(connect_check(rq, err));
+	/* A configuration that is wrong elsewhere does not stop anybody from connecting. */
+	is_new = config_load(&place->files, mem, c, ERR_DISCARD) < 0 || !config_provider(c, rq->name);
+	if (is_new && rq->api_format.n == 0 && !preset)
+		return err_set(err, ERR_INVALID, "what \"" STR_FMT "\" speaks is not known; name a format: anthropic or openai",
+			STR_ARG(rq->name));
+
+	const struct {
+		const char *key;
+		struct str value;
+	} values[] = {
+		{ "api_format", wanted(rq->api_format, preset ? preset->api_format : NULL, is_new) },
+		{ "base_url", wanted(rq->base_url, preset ? preset->base_url : NULL, is_new) },
+		{ "api_key_env", rq->api_key_env },
+		{ "ca_file", rq->ca_file },
+	};
+	bool has_key = rq->key && !secret_is_empty(rq->key);
+	if (has_key) /* a file that cannot take the key is found before anything is written */
+		TRY(check_secrets(place, err));
+	struct config_change changes[COUNT(values)];
+	struct config_edited edited[COUNT(values)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < COUNT(values); i++)
+		if (values[i].value.n > 0)
+			changes[n++] = (struct config_change){ CONFIG_SET, rq->layer,
+				str_printf(mem, "providers." STR_FMT ".%s", STR_ARG(rq->name), values[i].key), values[i].value };
+	if (n > 0) {
+		TRY(config_edit(&place->files, changes, n, mem, edited, err));
+		done.config_file = edited[0].file;
+		done.warning = edited[0].warning;
+	}
+	if (has_key) {
+		TRY(secrets_put(place->paths.secrets_file, rq->name, rq->key, err));
+		done.secrets_file = place->paths.secrets_file;
+	}
+	*out = done;
+	return 0;
+}
+
+int connect_logout(const struct place *place, struct str name, struct err *err)
+{
+	if (!config_name_ok(name))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a provider's name", STR_ARG(str_head(name, 80)));
+	if (access(place->paths.secrets_file, F_OK) != 0)
+		return 0;
+	return secrets_drop(place->paths.secrets_file, name, err);
+}
+
+int connect_key_of(const struct place *place, const struct config_provider *p, struct arena *mem, enum connect_key *out,
+	struct err *err)
+{
+	const char *env = p->api_key_env.n > 0 ? getenv(str_dupz(mem, p->api_key_env)) : NULL;
+	autoclose int fd = -1;
+	int r;
+
+	if (config_auth_of(p) == CONFIG_AUTH_NONE) {
+		*out = CONNECT_KEY_NOT_NEEDED;
+		return 0;
+	}
+	if (str_trim(str_from(env)).n > 0) {
+		*out = CONNECT_KEY_ENV;
+		return 0;
+	}
+	r = secrets_open(place->paths.secrets_file, &fd, err);
+	if (r < 0 && r != -ERR_NOENT)
+		return r;
+	r = fd >= 0 ? secrets_has(fd, p->name, err) : 0;
+	if (r >= 0)
+		*out = r > 0 ? CONNECT_KEY_STORED : CONNECT_KEY_NONE;
+	return r < 0 ? r : 0;
+}

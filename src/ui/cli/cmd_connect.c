@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/connect.h"
+#include "ui/cli/command.h"
+#include "ui/cli/prompt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Who asks a provider for its models; NULL in a build without a network client. */
+static connect_probe_fn *const probe = NULL;
+
+/* ------------------------------------------------------------------ connect */
+
+struct connect_args {
+	struct str name, format, base_url, key_env, ca_file;
+	bool repo, no_verify, logout;
+};
+
+static const struct field connect_fields[] = {
+	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL,
+		.help = "anthropic, openai, openrouter, ollama, or a name of your own." },
+	{ "format", &field_str, offsetof(struct connect_args, format), .help = "What the server speaks: anthropic or openai." },
+	{ "base-url", &field_str, offsetof(struct connect_args, base_url), .help = "Address of the server's API." },
+	{ "key-env", &field_str, offsetof(struct connect_args, key_env),
+		.help = "Take the key from this environment variable at each run; nothing is stored." },
+	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file),
+		.help = "PEM certificates to trust instead of the system's." },
+	{ "repo", &field_bool, offsetof(struct connect_args, repo),
+		.help = "Configure it for this repository only. The key is stored for all." },
+	{ "no-verify", &field_bool, offsetof(struct connect_args, no_verify), .help = "Do not ask the server whether the key is right." },
+	{ "logout", &field_bool, offsetof(struct connect_args, logout), .help = "Remove the stored key; the configuration stays." },
+};
+
+static int logout(const struct place *place, struct str name, struct arena *mem, struct err *err)
+{
+	int r = connect_logout(place, name, err);
+
+	TRY(r);
+	if (r > 0)
+		cli_out("Removed the key of %s from %s\n", str_dupz(mem, name), place->paths.secrets_file);
+	else
+		cli_note("no key of %s is stored", str_dupz(mem, name));
+	return 0;
+}
+
+static void list_presets(void)
+{
+	for (size_t i = 0; i < nconnect_presets; i++)
+		fprintf(stderr, "  %-12s %s\n", connect_presets[i].name, connect_presets[i].help);
+	fputs("  or a name of your own for another server\n", stderr);
+}
+
+/* Fills in what was not given on the command line. Without a terminal nothing is asked. */
+static int ask(struct command_ctx *ctx, struct connect_request *rq, const struct config_provider *known, struct err *err)
+{
+	bool can_ask = prompt_can_ask();
+	const struct connect_preset *preset;
+
+	if (rq->name.n == 0 && can_ask) {
+		list_presets();
+		TRY(prompt_line("provider", "anthropic", ctx->mem, &rq->name, err));
+	}
+	if (rq->name.n == 0)
+		rq->name = STR("anthropic");
+	TRY(connect_check(rq, err));
+	preset = connect_preset(rq->name);
+	if (preset || known || !can_ask)
+		return 0;
+	if (rq->api_format.n == 0)
+		TRY(prompt_line("format, anthropic or openai", "openai", ctx->mem, &rq->api_format, err));
+	TRY(connect_check(rq, err));
+	if (rq->base_url.n == 0 && str_eqz(rq->api_format, "openai"))
+		TRY(prompt_line("base URL, such as https://host/v1", NULL, ctx->mem, &rq->base_url, err));
+	return connect_check(rq, err);
+}
+
+static int ask_key(const struct connect_request *rq, struct secret *key, struct err *err)
+{
+	const struct connect_preset *preset = connect_preset(rq->name);
+
+	if (rq->api_key_env.n > 0)
+		return 0;
+	if (!prompt_can_ask())
+		return isatty(STDIN_FILENO) ? 0 : prompt_piped(key, err);
+	return prompt_hidden(preset && preset->keyless ? "API key, empty for none" : "API key", key, err);
+}
+
+static int verify(const struct place *place, const struct config_provider *p, struct arena *mem)
+{
+	struct connect_answer answer = { 0 };
+	struct err err = { 0 };
+
+	if (!probe) {
+		cli_note("the key was not verified: this build has no network client");
+		return 0;
+	}
+	if (probe(place, p, mem, &answer, &err) < 0)
+		cli_note("the key was not verified: %s", err.msg);
+	else if (answer.status == 401 || answer.status == 403)
+		cli_note("warning: the server rejects the key (HTTP %d); it is kept, connect again to change it", answer.status);
+	else if (answer.status >= 200 && answer.status < 300)
+		cli_out("The server accepts it and offers %zu models\n", answer.models.n);
+	else
+		cli_note("the key was not verified: the server answered HTTP %d to the list of models", answer.status);
+	return 0;
+}
+
+static void tell_key(const struct config_provider *p, enum connect_key key, const struct connect_done *done,
+	struct arena *mem)
+{
+	const char *name = str_dupz(mem, p->name);
+
+	if (done->secrets_file)
+		cli_out("Stored the key in %s\n", done->secrets_file);
+	if (key == CONNECT_KEY_ENV && done->secrets_file)
+		cli_note("%s is set and wins over the stored key", str_dupz(mem, p->api_key_env));
+	if (key != CONNECT_KEY_NONE)
+		return;
+	if (p->api_format == API_ANTHROPIC)
+		cli_note("warning: %s has no key and cannot be used without one", name);
+	else
+		cli_note("%s has no key: a server that wants none is assumed", name);
+}
+
+/* What is so now, whatever was asked. */
+static int finish(struct command_ctx *ctx, const struct place *place, const struct connect_request *rq,
+	const struct connect_done *done, bool wants_verify, struct err *err)
+{
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	const struct config_provider *p;
+	enum connect_key key;
+
+	if (done->config_file)
+		cli_out("Configured providers.%s in %s\n", str_dupz(ctx->mem, rq->name), done->config_file);
+	TRY(config_load(&place->files, ctx->mem, c, err));
+	p = config_provider(c, rq->name);
+	if (!p)
+		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(rq->name));
+	TRY(connect_key_of(place, p, ctx->mem, &key, err));
+	tell_key(p, key, done, ctx->mem);
+	if (wants_verify && (key == CONNECT_KEY_ENV || key == CONNECT_KEY_STORED))
+		TRY(verify(place, p, ctx->mem));
+	if (c->models[CONFIG_WORKER].model.n == 0)
+		cli_note("no model is chosen yet: agent6 model worker %s MODEL", str_dupz(ctx->mem, rq->name));
+	return 0;
+}
+
+static int run_connect(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct connect_args *args = decoded;
+	struct connect_request rq = { .name = args->name, .api_format = args->format, .base_url = args->base_url,
+		.api_key_env = args->key_env, .ca_file = args->ca_file, .layer = args->repo ? CONFIG_REPO : CONFIG_GLOBAL };
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	auto_secret struct secret key = { 0 };
+	struct connect_done done = { 0 };
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	if (args->logout)
+		return logout(&place, args->name.n > 0 ? args->name : STR("anthropic"), ctx->mem, err);
+	TRY(ask(ctx, &rq,
+		config_load(&place.files, ctx->mem, c, ERR_DISCARD) < 0 ? NULL : config_provider(c, args->name), err));
+	TRY(ask_key(&rq, &key, err));
+	rq.key = &key;
+	TRY(connect_provider(&place, &rq, ctx->mem, &done, err));
+	return finish(ctx, &place, &rq, &done, !args->no_verify, err);
+}
+
+/* ------------------------------------------------------------------ model */
+
+struct model_args {
+	struct str role, provider, model, effort;
+	bool repo;
+};
+
+static const struct field model_fields[] = {
+	{ "role", &field_str, offsetof(struct model_args, role), .flags = FIELD_POSITIONAL,
+		.help = "worker, planner, critic, reviewer, summarizer, or all." },
+	{ "provider", &field_str, offsetof(struct model_args, provider), .flags = FIELD_POSITIONAL,
+		.help = "Name of a configured provider." },
+	{ "model", &field_str, offsetof(struct model_args, model), .flags = FIELD_POSITIONAL,
+		.help = "The model's id; without it the provider's models are listed." },
+	{ "effort", &field_str, offsetof(struct model_args, effort), .help = "off, low, medium, high, xhigh or max." },
+	{ "repo", &field_bool, offsetof(struct model_args, repo), .help = "For this repository only." },
+};
+
+static void show_models(const struct config *c)
+{
+	for (int i = 0; i < CONFIG_ROLES; i++) {
+		const struct config_model *m = &c->models[i];
+		enum config_layer from = CONFIG_DEFAULT;
+
+		for (size_t k = 0; k < CONFIG_KEYS_MAX; k++)
+			if (m->origin[k].layer > from)
+				from = m->origin[k].layer;
+		if (m->model.n == 0 && from == CONFIG_DEFAULT)
+			cli_out("%-11s (unset%s)\n", config_role_name((enum config_role)i), i == CONFIG_WORKER ? "" : ", as worker");
+		else
+			cli_out("%-11s " STR_FMT "/" STR_FMT "  effort=%s  [%s]\n", config_role_name((enum config_role)i),
+				STR_ARG(m->provider), STR_ARG(m->model), config_word("effort", m->effort), config_layer_name(from));
+	}
+}
+
+static int list_models(struct command_ctx *ctx, const struct place *place, const struct config *c, struct str provider,
+	struct err *err)
+{
+	const struct config_provider *p = config_provider(c, provider);
+	struct connect_answer answer = { 0 };
+
+	if (!p)
+		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(provider));
+	if (!probe)
+		return err_set(err, ERR_UNSUPPORTED, "this build has no network client to ask for the list of models");
+	TRY(probe(place, p, ctx->mem, &answer, err));
+	if (answer.status < 200 || answer.status >= 300)
+		return err_set(err, ERR_REMOTE, "the server answered HTTP %d to the list of models", answer.status);
+	for (size_t i = 0; i < answer.models.n; i++)
+		cli_out(STR_FMT "\n", STR_ARG(answer.models.p[i]));
+	return 0;
+}
+
+static int set_role(struct command_ctx *ctx, const struct place *place, const struct model_args *args, const char *role,
+	struct err *err)
+{
+	const struct {
+		const char *key;
+		struct str value;
+	} values[] = { { "provider", args->provider }, { "model", args->model }, { "effort", args->effort } };
+	struct config_change changes[COUNT(values)];
+	struct config_edited done[COUNT(values)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < COUNT(values); i++)
+		if (values[i].value.n > 0)
+			changes[n++] = (struct config_change){ CONFIG_SET, args->repo ? CONFIG_REPO : CONFIG_GLOBAL,
+				str_printf(ctx->mem, "models.%s.%s", role, values[i].key), values[i].value };
+	TRY(config_edit(&place->files, changes, n, ctx->mem, done, err));
+	cli_out("Set %s to " STR_FMT "/" STR_FMT " in %s\n", role, STR_ARG(args->provider), STR_ARG(args->model), done[0].file);
+	return 0;
+}
+
+static int check_role(struct str role, struct err *err)
+{
+	if (str_eqz(role, "all"))
+		return 0;
+	for (int i = 0; i < CONFIG_ROLES; i++)
+		if (str_eqz(role, config_role_name((enum config_role)i)))
+			return 0;
+	return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not one of worker, planner, critic, reviewer, summarizer, all",
+		STR_ARG(str_head(role, 80)));
+}
+
+static int set_models(struct command_ctx *ctx, const struct place *place, const struct model_args *args, struct err *err)
+{
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	const struct config_provider *p;
+	enum connect_key key = CONNECT_KEY_NONE;
+
+	for (int i = 0; i < CONFIG_ROLES; i++)
+		if (str_eqz(args->role, "all") || str_eqz(args->role, config_role_name((enum config_role)i)))
+			TRY(set_role(ctx, place, args, config_role_name((enum config_role)i), err));
+	TRY(config_load(&place->files, ctx->mem, c, err));
+	p = config_provider(c, args->provider);
+	if (p && connect_key_of(place, p, ctx->mem, &key, err) < 0)
+		cli_note("%s", err->msg);
+	else if (p && key == CONNECT_KEY_NONE && p->api_format == API_ANTHROPIC)
+		cli_note(STR_FMT " has no key yet: agent6 connect " STR_FMT, STR_ARG(p->name), STR_ARG(p->name));
+	return 0;
+}
+
+static int run_model(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	struct model_args args = *(const struct model_args *)decoded;
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, c, err));
+	if (args.role.n == 0) {
+		show_models(c);
+		return 0;
+	}
+	TRY(check_role(args.role, err));
+	if (args.provider.n == 0 && prompt_can_ask())
+		TRY(prompt_line("provider", c->nproviders > 0 ? c->providers[0]->name.p : NULL, ctx->mem, &args.provider, err));
+	if (args.provider.n == 0)
+		return err_set(err, ERR_INVALID, "agent6 model ROLE PROVIDER MODEL: a provider is missing");
+	if (args.model.n == 0 && prompt_can_ask())
+		TRY(prompt_line("model", NULL, ctx->mem, &args.model, err));
+	if (args.model.n > 0)
+		return set_models(ctx, &place, &args, err);
+	if (args.effort.n > 0)
+		cli_note("--effort is ignored: no model was named");
+	return list_models(ctx, &place, c, args.provider, err);
+}
+
+#define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
+
+static const struct command commands[] = {
+	{ .name = "connect", .help = "configure a provider and store its key",
+		.about = "On a terminal it asks for what is missing and the key is not shown. Otherwise the key is the first\n"
+			 "line of stdin: agent6 connect anthropic < key. Keys go to secrets.toml, mode 0600; they never appear\n"
+			 "in the configuration, on a command line or in a run's record.",
+		FIELDS(connect_fields, connect_args), .run = run_connect },
+	{ .name = "model", .help = "show or choose the model of each role",
+		.about = "Without words it shows the roles. ROLE PROVIDER lists the provider's models when there is no terminal.",
+		FIELDS(model_fields, model_args), .run = run_model },
+};
+
+const struct command_group commands_connect = { commands, COUNT(commands), NULL };
