@@ -234,6 +234,7 @@ int config_edit(const struct config_files *files, const struct config_change *ch
 {
 	auto_edit struct edit e = { .spec = load_spec_of(files), .text = BUF_MAX(TOML_MAX), .mem = mem };
 	auto_target struct target t = { .dir = -1 };
+	struct config_edited *done = arena_array(mem, n, sizeof(*done));
 	struct config *now = arena_alloc(mem, sizeof(*now));
 	struct err warning = { 0 };
 	bool any = false;
@@ -245,14 +246,16 @@ int config_edit(const struct config_files *files, const struct config_change *ch
 	TRY(open_text(&e, &t, changes[0].op, err));
 	for (size_t i = 0; i < n; i++) {
 		BUG_IF(changes[i].layer != e.layer);
-		out[i] = (struct config_edited){ 0 };
-		TRY(change(&e, &changes[i], &out[i].changed, err));
-		any = any || out[i].changed;
+		TRY(change(&e, &changes[i], &done[i].changed, err));
+		any = any || done[i].changed;
 	}
 	TRY(check_result(&e, now, &warning, err));
 	for (size_t i = 0; i < n; i++) {
-		TRY(describe(&e, now, &changes[i], &out[i], err));
-		out[i].warning = warning;
+		TRY(describe(&e, now, &changes[i], &done[i], err));
+		done[i].warning = warning;
 	}
-	return any ? file_replace(t.dir, t.name, buf_str(&e.text), t.mode, err) : 0;
+	if (any)
+		TRY(file_replace(t.dir, t.name, buf_str(&e.text), t.mode, err));
+	memcpy(out, done, n * sizeof(*done));
+	return 0;
 }
