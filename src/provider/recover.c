@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-#define CALLS_MAX 64
-#define TRIES_MAX 256 /* openings looked at: each may cost a walk through the text */
+#define CALLS_MAX  64
+#define BLANKS_MAX 64  /* blanks before a call go with it; more are content */
+#define TRIES_MAX  256 /* openings looked at: each may cost a walk through the text */
 
 /* What may begin a call. Until a text is complete it is not shown from there on. */
 static const struct {
@@ -30,34 +31,49 @@ static bool begins_line(struct str text, size_t at)
 	return at == 0 || text.p[at - 1] == '\n';
 }
 
+static size_t skip_blanks(struct str text, size_t at)
+{
+	while (at < text.n && strchr(" \t\r\n", text.p[at]))
+		at++;
+	return at;
+}
+
+/* Does the text from here on begin with what may be a call? */
+static bool begins_call(struct str text, size_t at)
+{
+	for (size_t i = 0; i < COUNT(markers); i++)
+		if (str_starts(str_skip(text, at), markers[i].text) &&
+			(markers[i].first_only ? at == skip_blanks(text, 0) : begins_line(text, at)))
+			return true;
+	return false;
+}
+
+/* Offset of the first marker in the text from `from` on, also of one that only begins at the end. */
+static size_t find_marker(struct str text, size_t from, struct str m)
+{
+	for (size_t at = from; (at += str_find(str_skip(text, at), m)) < text.n; at++)
+		if (begins_line(text, at))
+			return at;
+	for (size_t n = m.n - 1; n > 0; n--)
+		if (n <= text.n - from && str_eq(str_tail(text, n), str_head(m, n)))
+			return text.n - n;
+	return text.n;
+}
+
 size_t reply_recover_showable(struct str text, size_t from)
 {
-	size_t limit = text.n, blank = 0;
+	size_t limit = text.n, blanks = 0;
 
-	while (blank < text.n && strchr(" \t\r\n", text.p[blank]))
-		blank++;
+	if (begins_call(text, skip_blanks(text, from))) /* held back already: not searched again with each piece */
+		return from;
 	for (size_t i = 0; i < COUNT(markers); i++) {
-		struct str m = markers[i].text, rest = str_skip(text, from);
+		size_t at = markers[i].first_only ? text.n : find_marker(text, from, markers[i].text);
 
-		if (markers[i].first_only) {
-			if (from <= blank && str_starts(str_skip(text, blank), m))
-				limit = from;
-			continue;
-		}
-		for (size_t at; (at = str_find(rest, m)) < rest.n; rest = str_skip(rest, at + 1))
-			if (begins_line(text, (size_t)(rest.p - text.p) + at)) {
-				size_t found = (size_t)(rest.p - text.p) + at;
-
-				limit = found < limit ? found : limit;
-				break;
-			}
-		for (size_t n = m.n - 1; n > 0; n--) /* the end may be the beginning of a marker */
-			if (n <= text.n - from && str_eq(str_tail(text, n), str_head(m, n)) && text.n - n < limit)
-				limit = text.n - n;
+		limit = at < limit ? at : limit;
 	}
-	while (limit > from && strchr(" \t\r\n", text.p[limit - 1])) /* blanks before a call go with it */
-		limit--;
-	return limit > from ? limit : from;
+	while (limit - blanks > from && blanks < BLANKS_MAX && strchr(" \t\r\n", text.p[limit - blanks - 1]))
+		blanks++;
+	return blanks < BLANKS_MAX ? limit - blanks : limit;
 }
 
 struct jval recovery_schema(const struct recovery *r, struct str name)

@@ -35,6 +35,8 @@ static const struct {
 	{ "an envelope that only has a type", 200, "{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"i\"}}", FAULT_INVALID, false, -1, "i" },
 	{ "an envelope that says nothing", 200, "{\"error\":{\"message\":\"m\",\"code\":true}}", FAULT_SERVER, true, -1, "m" },
 	{ "a model that wrote a broken call", 400, "{\"error\":{\"code\":\"tool_use_failed\",\"message\":\"t\"}}", FAULT_SERVER, true, -1, "t" },
+	{ "Google's list and its time", 429, "[{\"error\":{\"code\":429,\"message\":\"g\",\"status\":\"RESOURCE_EXHAUSTED\","
+		"\"details\":[{\"a\":1},{\"retryDelay\":\"1.5s\"}]}}]", FAULT_RATE_LIMIT, true, 1500, "g" },
 	{ "invalid bytes", 500, "a\xff", FAULT_SERVER, true, -1, "a\xEF\xBF\xBD" },
 };
 
@@ -51,6 +53,15 @@ TEST(provider_fault_says_what_failed_and_whether_to_try_again)
 		CHECK_INT(f.retry_after_ms, faults[i].retry_after_ms);
 		CHECK_STR(str_from(f.message), str_from(faults[i].message));
 	}
+}
+
+TEST(provider_fault_kinds_have_the_words_of_the_record)
+{
+	CHECK_STR(str_from(provider_fault_name(FAULT_AUTH)), STR("auth"));
+	CHECK_STR(str_from(provider_fault_name(FAULT_FILTER)), STR("content_filter"));
+	for (size_t i = 0; i < FAULT_COUNT; i++)
+		for (size_t k = 0; k < i; k++)
+			CHECK(strcmp(provider_fault_name((enum provider_fault_kind)i), provider_fault_name((enum provider_fault_kind)k)) != 0);
 }
 
 TEST(provider_fault_message_is_cut_between_characters)

@@ -170,6 +170,21 @@ TEST(reply_message_is_what_every_server_takes_back)
 	}
 }
 
+TEST(reply_keeps_what_a_router_wants_back)
+{
+	auto_arena struct arena *mem = arena_new();
+	CLEANUP(run_fini) struct run run = { 0 };
+
+	feed(&run, API_CHAT, REPLY_HEAD(200), STR("data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"a\":1}]}}]}\n\n"
+		"data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"b\":2}],\"tool_calls\":[{\"id\":\"i\",\"extra_content\":{\"g\":1},"
+		"\"function\":{\"name\":\"x\"}}]}}]}\n\ndata: [DONE]\n\n"), 11, OVER_EOF, mem);
+	CHECK_INT(run.r, 0);
+	CHECK_STR(run.reply.message, STR("{\"role\":\"assistant\",\"from\":\"openai:m\\\"x\",\"content\":["
+		"{\"type\":\"x_reasoning_details\",\"details\":[{\"a\":1},{\"b\":2}]},"
+		"{\"type\":\"tool_use\",\"id\":\"i\",\"name\":\"x\",\"input\":{},\"extra_content\":{\"g\":1}}]}"));
+	CHECK_STR(run.reply.calls[0].extra, STR("{\"g\":1}"));
+}
+
 TEST(reply_keeps_a_nul_for_the_tool)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -244,6 +259,7 @@ static const struct {
 		"yes </think>|a <b||end_turn|0 0 0 0" },
 	{ "a tag that is never closed", API_CHAT, CHAT("\"content\":\"<think>a</thin\"") DONE, "|a</thin||end_turn|0 0 0 0" },
 	{ "a text that only begins like a tag", API_CHAT, CHAT("\"content\":\"<thi\"") DONE, "<thi|||end_turn|0 0 0 0" },
+	{ "half a fence at the start waits, code then comes", API_CHAT, CHAT("\"content\":\" `\"") CHAT("\"content\":\"``c\\nx\"") DONE, " ```c\nx|||end_turn|0 0 0 0" },
 	{ "both reasoning fields are one thought", API_CHAT, CHAT("\"reasoning\":\"t\",\"reasoning_content\":\"t\"") CHAT("\"reasoning\":\"u\"") DONE,
 		"|tu||end_turn|0 0 0 0" },
 	{ "fragments by index, in turn", API_CHAT, FRAGMENT("\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"{\"}")
@@ -277,6 +293,10 @@ static const struct {
 		"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"u\"}}\n\n"
 		"data: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{\"type\":\"text_delta\",\"text\":\"lost\"}}\n\n"
 		AN_STOP("end_turn"), "ab|tu||end_turn|3 0 0 0" },
+	{ "half a pair is repaired in text and thoughts", API_ANTHROPIC, AN_START
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"t\\ud83e\"}}\n\n"
+		"data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"text\",\"text\":\"\\udd80\"}}\n\n"
+		AN_STOP("end_turn"), "\xEF\xBF\xBD|t\xEF\xBF\xBD||end_turn|3 0 0 0" },
 	{ "a broken event is skipped", API_ANTHROPIC, AN_START "data: {oops\n\n" AN_STOP("pause_turn"), "|||pause|3 0 0 0" },
 	{ "a delta of another kind than its block", API_ANTHROPIC, AN_START
 		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\n"
@@ -370,6 +390,22 @@ TEST(reply_that_promised_a_call_and_brought_none_is_empty)
 	run_fini(&run);
 	feed(&run, API_ANTHROPIC, REPLY_HEAD(200), STR(AN_START AN_STOP("end_turn")), 9, OVER_EOF, mem);
 	CHECK(!reply_is_empty(&run.reply) && !reply_is_unmetered(&run.reply));
+}
+
+TEST(reply_with_an_error_status_says_what_the_body_said)
+{
+	auto_arena struct arena *mem = arena_new();
+	CLEANUP(run_fini) struct run run = { 0 };
+	struct reply_head head = REPLY_HEAD(429);
+
+	head.retry_after_ms = 3000;
+	head.request_id = STR("req_1");
+	feed(&run, API_ANTHROPIC, head, STR("{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down\"}}"), 3, OVER_EOF, mem);
+	CHECK_INT(run.r, -ERR_REMOTE);
+	CHECK_STR(str_from(run.fault.message), STR("slow down"));
+	CHECK_STR(str_from(run.fault.request_id), STR("req_1"));
+	CHECK_INT(run.fault.status, 429);
+	CHECK_INT(run.fault.retry_after_ms, 3000);
 }
 
 TEST(reply_numbers_the_ids_it_makes_up_from_where_it_is_told)

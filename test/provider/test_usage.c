@@ -84,6 +84,23 @@ TEST(usage_of_an_unknown_price_is_never_zero)
 	CHECK(strstr(got.p, "cost~$2.50 of $10.00 (at least: some calls have no known price)\n"));
 }
 
+TEST(usage_summary_shows_every_bucket_and_the_end_of_the_budget)
+{
+	auto_usage struct usage_totals t = { 0 };
+	auto_buf struct buf got = BUF_MAX(4096);
+	struct budget b = { 30, -1, -1 };
+	struct err err = { 0 };
+
+	call(&t, "claude-opus-4-8", (struct usage){ .known = ALL, .input = 10, .output = 2, .cache_read = 30, .cache_write = 40 });
+	call(&t, "m", (struct usage){ .known = ALL | USAGE_COST, .output = 1, .cost_picousd = 1000000000000 });
+	CHECK_OK(usage_summary(&t, &b, &got, &err));
+	CHECK_STR(buf_str(&got), STR("Token + cost summary:\n"
+		"  claude-opus-4-8: in=10 out=2 cache_r=30 cache_c=40 calls=1 $0.0004\n"
+		"  m:               in=0  out=1 cache_r=0 cache_c=0 calls=1 $1.00 (reported)\n"
+		"  TOTAL: in=50/30 out=3 cost~$1.00\n"
+		"  STATUS: BUDGET EXCEEDED (budget.max_input_tokens is used up: 50 of 30 tokens)\n"));
+}
+
 TEST(usage_of_a_call_without_counters_has_no_known_cost)
 {
 	auto_usage struct usage_totals t = { 0 };
@@ -106,6 +123,8 @@ TEST(usage_cost_knows_caches_tiers_and_what_the_server_reports)
 			{ .known = ALL, .input = 1000, .output = 100, .cache_read = 10000, .cache_write = 2000 }, 5000 + 2500 + 5000 + 12500 },
 		{ "reported beats estimated", "claude-opus-4-8", { .known = ALL | USAGE_COST, .input = 1000, .cost_picousd = 7000000 }, 7 },
 		{ "a large prompt pays the tier", "claude-haiku-5-5", { .known = ALL, .input = 200000 }, 100000 },
+		{ "cached tokens are part of a large prompt", "claude-haiku-5-5", { .known = ALL, .cache_read = 60000, .cache_write = 60000 },
+			60000 * 5 / 10 + 60000 * 625 / 1000 },
 		{ "a small one does not", "claude-haiku-5-5", { .known = ALL, .input = 100000 }, 10000 },
 		{ "tiny calls do not vanish", "gpt-6-luna", { .known = ALL, .input = 4 }, 0 },
 	};
