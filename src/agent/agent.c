@@ -289,32 +289,42 @@ static int put_untracked(struct run *r, struct err *err)
 	return keep_put(r->keep, RECORD_FILE, 0, STR("untracked-at-start"), buf_str(&b), err);
 }
 
-static int open_conversation(struct run *r, struct err *err)
+static int set_prompt(struct run *r, const struct prompt_facts *facts, struct err *err)
 {
-	auto_buf struct buf system = BUF_MAX(PROMPT_MAX), first = BUF_MAX(PROMPT_MAX);
-	auto_arena struct arena *mem = arena_new();
-	const struct prompt_facts facts = { .params = r->p,
+	auto_buf struct buf system = BUF_MAX(PROMPT_MAX);
+
+	TRY(prompt_system(facts, &system, err));
+	return conversation_set_prompt(r->conv, buf_str(&system), buf_str(&r->tools_json), err);
+}
+
+static struct prompt_facts facts_of(const struct run *r)
+{
+	return (struct prompt_facts){
+		.params = r->p,
 		.verify_command = &r->st.verify_command,
 		.repo = r->repo,
 		.root_fd = r->roots[0].dirfd,
-		.head = { .unborn = r->unborn, .sha = r->st.base_sha, .branch = r->st.base_branch } };
+		.head = { .unborn = r->unborn, .sha = r->st.base_sha, .branch = r->st.base_branch },
+	};
+}
 
-	TRY(prompt_system(&facts, &system, err));
-	TRY(prompt_first(&facts, mem, &first, err));
+static int open_conversation(struct run *r, struct err *err)
+{
+	auto_buf struct buf first = BUF_MAX(PROMPT_MAX);
+	auto_arena struct arena *mem = arena_new();
+	const struct prompt_facts facts = facts_of(r);
+
 	r->conv = conversation_new();
-	TRY(conversation_set_prompt(r->conv, buf_str(&system), buf_str(&r->tools_json), err));
+	TRY(set_prompt(r, &facts, err));
+	TRY(prompt_first(&facts, mem, &first, err));
 	TRY(conversation_add_user(r->conv, buf_str(&first), err));
 	return keep_put(r->keep, RECORD_MESSAGE, 0, STR(""), conversation_get(r->conv, 0), err);
 }
 
-static int begin(struct run *r, struct err *err)
+static int begin_new(struct run *r, struct err *err)
 {
 	const char *source;
 
-	TRY(set_model(r, err));
-	TRY(step_begin(r, err));
-	if (r->reason != REASON_NONE)
-		return 0;
 	set_gate(r, &source);
 	TRY(set_tools(r, err));
 	TRY(put_manifest(r, err));
@@ -323,6 +333,26 @@ static int begin(struct run *r, struct err *err)
 	TRY(put_notices(r, err));
 	TRY(put_inferred(r, source, err));
 	return open_conversation(r, err);
+}
+
+static int begin_again(struct run *r, struct err *err)
+{
+	struct prompt_facts facts;
+
+	TRY(resume_load(r, err));
+	TRY(resume_gate(r, err));
+	TRY(set_tools(r, err));
+	facts = facts_of(r);
+	return set_prompt(r, &facts, err);
+}
+
+static int begin(struct run *r, struct err *err)
+{
+	TRY(set_model(r, err));
+	TRY(step_begin(r, err));
+	if (r->reason != REASON_NONE)
+		return 0;
+	return r->p->resume ? begin_again(r, err) : begin_new(r, err);
 }
 
 static void run_fini(struct run *r)

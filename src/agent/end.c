@@ -171,7 +171,7 @@ static int send_done(struct run *r, int code, struct err *err)
 	struct str message = str_head(r->message, utf8_head(r->message, 4096));
 
 	pack_u8(&body, (uint8_t)code);
-	pack_u8(&body, r->reason == REASON_REFUSED);
+	pack_u8(&body, r->reason == REASON_REFUSED && !r->p->resume);
 	pack_str(&body, str_from(reasons[r->reason].word));
 	pack_str(&body, message);
 	TRY(pack_ok(&body, err));
@@ -188,6 +188,8 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	TRY(checkpoint(r, mem, &left, err));
 	v = run_verdict(r);
 	*code = exit_code(r, v, left.total);
+	if (r->conv) /* what a resume goes on from: all of the last turn */
+		TRY(loop_put_state(r, r->iterations + 1, err));
 	TRY(put_end(r, v, *code, &left, mem, err));
 	return keep_barrier(r->keep, err);
 }

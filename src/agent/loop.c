@@ -45,14 +45,14 @@ static int put_heartbeat(struct run *r, const struct turn *t, struct err *err)
 	return note_send(&n, r->keep, EVENT_LOOP_BUDGET, err);
 }
 
-static int put_state(struct run *r, const struct turn *t, struct err *err)
+int loop_put_state(struct run *r, int64_t next_iteration, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(RECORD_STATE_MAX);
 
-	r->st.next_iteration = t->iteration;
+	r->st.next_iteration = next_iteration;
 	r->st.transcript = r->caller.transcript;
 	TRY(loop_state_write(&r->st, &b, err));
-	return keep_put(r->keep, RECORD_STATE, (uint32_t)t->iteration, STR(""), buf_str(&b), err);
+	return keep_put(r->keep, RECORD_STATE, (uint32_t)next_iteration, STR(""), buf_str(&b), err);
 }
 
 static int put_last_message(struct run *r, struct err *err)
@@ -202,7 +202,7 @@ static int answer_model(struct run *r, struct turn *t, struct err *err)
 static int one_turn(struct run *r, struct turn *t, struct err *err)
 {
 	TRY(put_heartbeat(r, t, err));
-	TRY(put_state(r, t, err));
+	TRY(loop_put_state(r, t->iteration, err));
 	TRY(ask_model(r, t, err));
 	if (r->reason != REASON_NONE)
 		return 0; /* nothing of a turn that did not come whole is kept */
@@ -228,6 +228,26 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 	TRY(answer_model(r, t, err));
 	if (r->links->stop != 0)
 		run_stop_asked(r);
+	return 0;
+}
+
+/* A resumed conversation hears what changed and what the person wants now, before the first call. It must
+ * not end with the model's own words: there would be nothing to answer. */
+static int reopen(struct run *r, struct turn *t, struct err *err)
+{
+	size_t n = conversation_count(r->conv);
+
+	if (!r->p->resume)
+		return 0;
+	if (r->gate_swapped)
+		turn_notice(t, r->st.verify_command.n > 0 ?
+			STR("The run was resumed with another verify command; run_verify_command runs the new one.") :
+			STR("The run was resumed without a verify command."));
+	TRY(take_steers(r, t, err));
+	if (t->nnotices == 0 && n > 0 && !conversation_is_user(r->conv, n - 1))
+		turn_notice(t, STR("The run was resumed. Go on with the task."));
+	TRY(answer_model(r, t, err));
+	t->nnotices = 0;
 	return 0;
 }
 
@@ -259,7 +279,7 @@ int loop_turns(struct run *r, struct err *err)
 		arena_reset(mem);
 		r->tools.mem = mem;
 		t.notices = arena_array(mem, loop_limits.notices, sizeof(*t.notices));
-		if (one_turn(r, &t, &why) == 0)
+		if ((i > r->st.leg_start || reopen(r, &t, &why) == 0) && one_turn(r, &t, &why) == 0)
 			continue;
 		if (r->links->peer[PEER_MONITOR].gone)
 			return err_set(err, ERR_CLOSED, "%s", why.msg);

@@ -23,6 +23,7 @@
 	X(STR, run_commands)      /* effective: yes, no, ask */                                              \
 	X(STR, host_note)         /* one line about the platform for the prompt */                           \
 	X(INT, resume)            /* 1: continue from the record */                                          \
+	X(STRS, untracked)        /* resume: what record/untracked-at-start lists */                         \
 	X(INT, attended)          /* 1: somebody can answer questions */                                     \
 	X(STRS, extra_read_paths)                                                                            \
 	X(STRS, extra_write_paths)                                                                           \

@@ -65,6 +65,7 @@ struct run {
 	struct loop_state st;      /* strings in mem */
 	struct str_list untracked; /* at the start: never committed */
 	bool unborn;
+	bool gate_swapped;    /* at a resume */
 	int64_t last_work_ms; /* of an edit or a verify, for the stagnation notice */
 
 	/* how it ends */
@@ -100,6 +101,10 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
 int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;
 
+/* resume.c */
+int resume_load(struct run *r, struct err *err) CHECKED; /* the conversation and the state */
+int resume_gate(struct run *r, struct err *err) CHECKED;
+
 /* turn.c */
 int turn_dispatch(struct run *r, struct turn *t, struct err *err) CHECKED;
 void turn_notice(struct turn *t,
@@ -119,6 +124,7 @@ void watch_result(struct run *r, struct str tool, struct str text, const struct 
 int loop_turns(struct run *r, struct err *err) CHECKED; /* until r->reason says why it ends */
 void run_stop_asked(struct run *r);                     /* the operator wants out: the reason that says how */
 void run_stop(struct run *r, enum run_reason why, struct str message); /* the first reason stays */
+int loop_put_state(struct run *r, int64_t next_iteration, struct err *err) CHECKED;
 uint64_t run_hash(struct str a, struct str b);
 
 /* end.c */

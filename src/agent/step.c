@@ -118,6 +118,10 @@ int step_begin(struct run *r, struct err *err)
 	r->git_host = (struct git_host){ .self = r, .run = git_run };
 	TRY(repo_open(&r->git_host, r->roots[0].dirfd, r->p->run_id, &r->repo, err));
 	TRY(repo_status(r->repo, r->mem, &st, err));
+	if (r->p->resume) { /* the tree is what the last leg left, and what the person made of it */
+		r->untracked = r->p->untracked;
+		return 0;
+	}
 	if (st.unmerged)
 		return refuse(r, STR("a merge, rebase or cherry-pick stopped at a conflict here; finish or "
 				     "abort it first"));

@@ -372,6 +372,11 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 		w->in_flight += text.n > 0 ? 1 : -1;
 	if (what == RECORD_FILE || what == RECORD_IN_FLIGHT)
 		return;
+	if (what == RECORD_RESTART) {
+		while (json_array_size(w->messages) > arg)
+			json_array_remove(w->messages, json_array_size(w->messages) - 1);
+		return;
+	}
 	if (json_decode(text, JSON_EXACT, &j, &err) < 0)
 		fail_msg("the record got what is no JSON: %s: %.*s", err.msg, STR_ARG(text));
 	if (what == RECORD_EVENT) {
@@ -394,6 +399,30 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 	}
 }
 
+static void on_load(struct world *w)
+{
+	auto_buf struct buf body = BUF_MAX(4096), bytes = BUF_MAX(1 << 24), text = BUF_MAX(1 << 24);
+	autoclose int fd = -1;
+
+	pack_u8(&body, w->prior != NULL);
+	pack_str(&body, STR(""));
+	if (w->prior) {
+		pack_u32(&bytes, (uint32_t)json_get_int(w->prior->state, "next_iteration", 0));
+		BUG_IF(json_add(&text, w->prior->state, ERR_DISCARD) < 0);
+		pack_str(&bytes, buf_str(&text));
+		pack_str(&bytes, STR(""));
+		pack_u32(&bytes, (uint32_t)json_array_size(w->prior->messages));
+		for (size_t i = 0; i < json_array_size(w->prior->messages); i++) {
+			buf_clear(&text);
+			BUG_IF(json_add(&text, json_array_get(w->prior->messages, i), ERR_DISCARD) < 0);
+			pack_str(&bytes, buf_str(&text));
+		}
+		BUG_IF(memfd_seal("loaded", buf_str(&bytes), &fd, ERR_DISCARD) < 0);
+		json_array_extend(w->messages, w->prior->messages);
+	}
+	say(w->fds[PEER_RECORDER], WIRE_LOADED, &body, &fd, fd >= 0 ? 1 : 0);
+}
+
 static void on_record(struct world *w, struct chan_msg *m)
 {
 	struct unpack u = unpack_from(m->body);
@@ -404,6 +433,10 @@ static void on_record(struct world *w, struct chan_msg *m)
 	if (m->type == WIRE_SYNC) {
 		w->dirty = false;
 		say_number(w, PEER_RECORDER, WIRE_SYNCED, unpack_u32(&u));
+		return;
+	}
+	if (m->type == WIRE_LOAD) {
+		on_load(w);
 		return;
 	}
 	uint8_t what = unpack_u8(&u);
@@ -524,6 +557,8 @@ void world_play(struct world *w, const char *script)
 	CHECK_OK(run_params_pack(&w->params, &go, &err));
 	CHECK_OK(memfd_seal("go", buf_str(&go), &fd, &err));
 	say(w->fds[PEER_MONITOR], WIRE_GO, &none, &fd, 1);
+	if (json_get_str(w->script, "steer").n > 0)
+		say_text(w, PEER_MONITOR, WIRE_STEER, json_get_str(w->script, "steer"));
 	serve(w);
 	waitpid(w->child, &w->status, 0);
 }

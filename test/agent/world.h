@@ -5,7 +5,7 @@
  * Shape    world_new, change params, world_play(script), look at what came out, world_fini. The agent runs
  *          unconfined in a child process; jobs are answered from the script, git requests by real git in
  *          the scratch directory.
- * Script   {"turns": [TURN...], "jobs": [JOB...], "answer": "text"}
+ * Script   {"turns": [TURN...], "jobs": [JOB...], "answer": "text", "steer": "at the start"}
  *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act"} or {"status", "body", "act"},
  *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost".
  *                raw: the arguments of its one call as they are.
@@ -23,6 +23,7 @@ struct world {
 	struct test_dir dir;
 	struct arena *mem;
 	struct run_params params;
+	const struct world *prior; /* what a resume loads: its messages and its last state */
 	/* what came out */
 	json_t *events; /* [{"type", fields...}] without the volatile ones */
 	json_t *deltas;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* resume: a run goes on where its newest checkpoint stands. */
+#include "agent/run_priv.h"
+#include "fmt/pack.h"
+
+#define LOADED_MAX ((size_t)1024 * 1024 * 1024)
+
+static int load(struct run *r, struct buf *bytes, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(16);
+
+	pack_u32(&body, UINT32_MAX);
+	TRY(pack_ok(&body, err));
+	TRY(links_send(r->links, PEER_RECORDER, WIRE_LOAD, buf_str(&body), NULL, 0, err));
+	while (!r->keep->loaded)
+		TRY(links_wait(r->links, PEER_RECORDER, -1, err));
+	if (!r->keep->found)
+		return err_set(err, ERR_NOENT, "this run cannot go on: " STR_FMT,
+			STR_ARG(r->keep->why.n > 0 ? buf_str(&r->keep->why) : STR("it has no checkpoint")));
+	return memfd_read(r->keep->loaded_fd, bytes, err);
+}
+
+/* What is counted in a row belongs to the leg that ended over it. */
+static void forget_streaks(struct loop_state *st)
+{
+	st->quiet_streak = st->same_call = st->same_call_streak = st->same_call_noted = 0;
+	st->error_streak = st->verify_streak = st->idle = 0;
+	st->silent_nudges = st->question_nudged = st->finish_gated = 0;
+	st->budget_nudged = st->stagnation_nudged = st->broken_nudged = 0;
+}
+
+static int restore_messages(struct run *r, const struct record_loaded *l, struct err *err)
+{
+	size_t first = 0;
+	int changed;
+
+	r->conv = conversation_new();
+	for (size_t i = 0; i < l->nmessages; i++)
+		if (conversation_add(r->conv, l->messages[i], err) < 0)
+			return err_wrap(err, "message %zu of the record", i);
+	changed = conversation_repair(r->conv, &first, err);
+	TRY(changed);
+	if (changed == 0)
+		return 0;
+	TRY(keep_put(r->keep, RECORD_RESTART, (uint32_t)first, STR(""), STR(""), err));
+	for (size_t i = first; i < conversation_count(r->conv); i++)
+		TRY(keep_put(r->keep, RECORD_MESSAGE, (uint32_t)i, STR(""), conversation_get(r->conv, i), err));
+	return 0;
+}
+
+/* The person may have worked on the files meanwhile. */
+static int look_at_tree(struct run *r, struct err *err)
+{
+	bool changed;
+
+	if (!r->repo)
+		return 0;
+	TRY(step_is_changed(r, &changed, err));
+	r->st.step_open = changed;
+	if (changed)
+		r->st.edited_since_verify = 1;
+	return 0;
+}
+
+static int put_resume(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_str(&n, "run_id", r->p->run_id);
+	note_str(&n, "mode", r->p->mode);
+	note_int(&n, "iteration", r->st.next_iteration);
+	note_int(&n, "messages", (int64_t)conversation_count(r->conv));
+	note_str(&n, "user_task", str_head(r->st.original_task, utf8_head(r->st.original_task, 4000)));
+	return note_send(&n, r->keep, EVENT_RUN_RESUME, err);
+}
+
+int resume_load(struct run *r, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf bytes = BUF_MAX(LOADED_MAX);
+	struct record_loaded l;
+
+	TRY(load(r, &bytes, err));
+	TRY(record_loaded_unpack(buf_str(&bytes), mem, &l, err));
+	TRY(loop_state_read(l.state, r->mem, &r->st, err));
+	r->st.leg_start = r->st.next_iteration;
+	r->iterations = r->st.next_iteration - 1;
+	/* Transcripts of the turn that was cut off may have been written already. */
+	r->caller.transcript = (uint32_t)r->st.transcript + RETRY_ATTEMPTS;
+	forget_streaks(&r->st);
+	TRY(restore_messages(r, &l, err));
+	TRY(look_at_tree(r, err));
+	return put_resume(r, err);
+}
+
+/* The gate of the last leg stays unless the operator configured another one since. */
+int resume_gate(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	struct str_list was = r->st.verify_command, now = was;
+
+	if (str_eqz(r->p->run_commands, "no"))
+		now = (struct str_list){ 0 };
+	else if (r->p->verify_command.n > 0)
+		now = r->p->verify_command;
+	if (now.n == was.n) {
+		size_t i = 0;
+
+		while (i < now.n && str_eq(now.p[i], was.p[i]))
+			i++;
+		if (i == now.n)
+			return 0;
+	}
+	r->st.verify_command = now;
+	r->st.verify_origin = now.n > 0 ? STR("configured") : STR("");
+	r->st.last_verify_ok = r->st.baseline_ok = TRI_UNKNOWN;
+	r->st.edited_since_verify = 1;
+	r->gate_swapped = true;
+	note_strs(&n, "was", was);
+	note_strs(&n, "now", now);
+	return note_send(&n, r->keep, EVENT_VERIFY_SWAPPED, err);
+}
