@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* connect: a provider is configured and its key is stored; a model is chosen for a role.
  *
- * Shape    Fill a request, connect_provider; then connect_verify when somebody wants to know. Front-ends
+ * Shape    Fill a request, connect_provider; then connect_probe when somebody wants to know. Front-ends
  *          ask the questions, this decides nothing but what is right.
  * Memory   In the arena; keys are struct secret.
  * Errors   As from config/edit.h: what would be wrong is refused before anything is written.
@@ -49,12 +49,13 @@ enum connect_key { CONNECT_KEY_NONE, CONNECT_KEY_ENV, CONNECT_KEY_STORED, CONNEC
 int connect_key_of(const struct place *place, const struct config_provider *p, struct arena *mem, enum connect_key *out,
 	struct err *err) CHECKED;
 
-/* Asks the provider for its list of models: the answer's HTTP status, and the ids when there are any. */
+/* Asks the provider for its list of models, through a broker and a client of its own: the answer's HTTP
+ * status, and the ids when there are any. A server that refuses the key is an answer. */
 struct connect_answer {
 	int status;
 	struct str_list models;
 };
-typedef int connect_probe_fn(const struct place *place, const struct config_provider *p, struct arena *mem,
-	struct connect_answer *out, struct err *err);
+int connect_probe(const struct place *place, const struct config_provider *p, struct arena *mem,
+	struct connect_answer *out, struct err *err) CHECKED;
 
 #endif

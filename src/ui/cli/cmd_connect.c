@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who asks a provider for its models; NULL in a build without a network client. */
-static connect_probe_fn *const probe = NULL;
-
 /* ------------------------------------------------------------------ connect */
 
 struct connect_args {
@@ -86,16 +83,12 @@ static int ask_key(const struct connect_request *rq, struct secret *key, struct 
 	return prompt_hidden(preset && preset->keyless ? "API key, empty for none" : "API key", key, err);
 }
 
-static int verify(const struct place *place, const struct config_provider *p, struct arena *mem)
+static void verify(const struct place *place, const struct config_provider *p, struct arena *mem)
 {
 	struct connect_answer answer = { 0 };
 	struct err err = { 0 };
 
-	if (!probe) {
-		cli_note("the key was not verified: this build has no network client");
-		return 0;
-	}
-	if (probe(place, p, mem, &answer, &err) < 0)
+	if (connect_probe(place, p, mem, &answer, &err) < 0)
 		cli_note("the key was not verified: %s", err.msg);
 	else if (answer.status == 401 || answer.status == 403)
 		cli_note("warning: the server rejects the key (HTTP %d); it is kept, connect again to change it", answer.status);
@@ -103,7 +96,6 @@ static int verify(const struct place *place, const struct config_provider *p, st
 		cli_out("The server accepts it and offers %zu models\n", answer.models.n);
 	else
 		cli_note("the key was not verified: the server answered HTTP %d to the list of models", answer.status);
-	return 0;
 }
 
 static void tell_key(const struct config_provider *p, enum connect_key key, const struct connect_done *done,
@@ -140,7 +132,7 @@ static int finish(struct command_ctx *ctx, const struct place *place, const stru
 	TRY(connect_key_of(place, p, ctx->mem, &key, err));
 	tell_key(p, key, done, ctx->mem);
 	if (wants_verify && (key == CONNECT_KEY_ENV || key == CONNECT_KEY_STORED))
-		TRY(verify(place, p, ctx->mem));
+		verify(place, p, ctx->mem);
 	if (c->models[CONFIG_WORKER].model.n == 0)
 		cli_note("no model is chosen yet: agent6 model worker %s MODEL", str_dupz(ctx->mem, rq->name));
 	return 0;
@@ -210,9 +202,7 @@ static int list_models(struct command_ctx *ctx, const struct place *place, const
 
 	if (!p)
 		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(provider));
-	if (!probe)
-		return err_set(err, ERR_UNSUPPORTED, "this build has no network client to ask for the list of models");
-	TRY(probe(place, p, ctx->mem, &answer, err));
+	TRY(connect_probe(place, p, ctx->mem, &answer, err));
 	if (answer.status < 200 || answer.status >= 300)
 		return err_set(err, ERR_REMOTE, "the server answered HTTP %d to the list of models", answer.status);
 	for (size_t i = 0; i < answer.models.n; i++)
