@@ -5,84 +5,26 @@
 #include "sandbox/root_priv.h"
 #include "sys/file.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define COPY_MAX (256 * 1024)
+#define COPY_MAX (1024 * 1024)
 
-enum how {
-	BIND, /* a file or directory, mounted read-only */
-	COPY, /* a plain file with the same bytes, through links: a directory of them would show more */
-};
-
-static const struct {
-	const char *name;
-	bool prefix; /* every name that starts so */
-	enum how how;
-} table[] = {
-	{ "alternatives", false, BIND },
-	{ "ca-certificates", false, BIND },
-	{ "crypto-policies", false, BIND },
-	{ "fonts", false, BIND },
-	{ "java", true, BIND },
-	{ "ld.so.", true, BIND },
-	{ "locale", true, BIND }, /* .alias .conf .gen */
-	{ "localtime", false, COPY },
-	{ "maven", false, BIND },
-	{ "mime.types", false, BIND },
-	{ "os-release", false, COPY },
-	{ "perl", false, BIND },
-	{ "protocols", false, BIND },
-	{ "python3", true, BIND },
-	{ "services", false, BIND },
-	{ "terminfo", false, BIND },
-	{ "timezone", false, BIND },
-};
+/* Mounted read-only as they are: a mount is cheaper than reading and writing a few kilobytes. Names are tried, not
+ * listed: a look through the host's /etc costs as much as half of this table. A link is copied as a link where it
+ * leads into /usr, else its target's bytes are. */
+static const char *const table[] = { "alternatives", "crypto-policies", "fonts", "java", "java-8-openjdk",
+	"java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "java-25-openjdk", "java-openjdk", "ld.so.cache",
+	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "mime.types", "os-release", "perl",
+	"protocols", "python3", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14",
+	"services", "terminfo", "timezone" };
 
 /* Certificates without the private keys that lie beside them. */
 static const char *const nested[] = { "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem",
 	"pki/ca-trust/extracted" };
 
-static int bind_entry(const struct root *r, int host, int etc, const char *name, struct err *err)
-{
-	autoclose int fd = file_openat2(host, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0,
-		RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	autoclose int tree = -1;
-	struct stat st;
-
-	if (fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EACCES))
-		return 0;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, errno, "open /etc/%s", name);
-	if (S_ISLNK(st.st_mode)) {
-		char to[256];
-		ssize_t n = readlinkat(host, name, to, sizeof(to) - 1);
-
-		if (n <= 0)
-			return 0;
-		to[n] = '\0';
-		return symlinkat(to, etc, name) < 0 ? err_sys(err, errno, "make /etc/%s in the cell", name) : 0;
-	}
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return 0;
-	if (S_ISDIR(st.st_mode) ? mkdirat(etc, name, 0755) < 0 : false)
-		return err_sys(err, errno, "make /etc/%s in the cell", name);
-	if (S_ISREG(st.st_mode))
-		TRY(root_write_file(etc, name, STR(""), err));
-	tree = mnt_clone(fd, "", AT_EMPTY_PATH | AT_RECURSIVE);
-	if (tree < 0 || mnt_attr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE,
-				MNT_FLOOR | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, -1) < 0)
-		return err_sys(err, errno, "copy the mount of /etc/%s", name);
-	if (mnt_move(tree, etc, name) < 0)
-		return err_sys(err, errno, "mount /etc/%s in the cell", name);
-	(void)r;
-	return 0;
-}
-
-static int copy_entry(int host, int etc, const char *name, struct err *err)
+static int copy_file(int host, int etc, const char *name, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(COPY_MAX);
 
@@ -91,52 +33,65 @@ static int copy_entry(int host, int etc, const char *name, struct err *err)
 	return root_write_file(etc, name, buf_str(&text), err);
 }
 
-static int take_entry(const struct root *r, int host, int etc, const char *name, struct err *err)
+static int take_link(int host, int etc, const char *name, struct err *err)
 {
-	for (size_t i = 0; i < COUNT(table); i++) {
-		size_t n = strlen(table[i].name);
+	char to[256];
+	ssize_t n = readlinkat(host, name, to, sizeof(to) - 1);
 
-		if (table[i].prefix ? strncmp(name, table[i].name, n) != 0 : strcmp(name, table[i].name) != 0)
-			continue;
-		return table[i].how == BIND ? bind_entry(r, host, etc, name, err) : copy_entry(host, etc, name, err);
-	}
+	if (n <= 0)
+		return 0;
+	to[n] = '\0';
+	if (strncmp(to, "/usr/", 5) != 0 && strncmp(to, "../usr/", 7) != 0)
+		return copy_file(host, etc, name, err);
+	return symlinkat(to, etc, name) < 0 ? err_sys(err, errno, "make /etc/%s in the cell", name) : 0;
+}
+
+static int take_entry(int host, int etc, const char *name, struct err *err)
+{
+	autoclose int tree = mnt_clone(host, name, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	struct stat st;
+	int made;
+
+	if (tree < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+		return 0;
+	if (tree < 0 || fstat(tree, &st) < 0)
+		return err_sys(err, errno, "copy the mount of /etc/%s", name);
+	if (S_ISLNK(st.st_mode))
+		return take_link(host, etc, name, err);
+	made = S_ISDIR(st.st_mode) ? mkdirat(etc, name, 0755) : mknodat(etc, name, S_IFREG | 0644, 0);
+	if (made < 0)
+		return err_sys(err, errno, "make /etc/%s in the cell", name);
+	if (mnt_attr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, MNT_FLOOR | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, -1) < 0)
+		return err_sys(err, errno, "restrict the mount of /etc/%s", name);
+	if (mnt_move(tree, etc, name) < 0)
+		return err_sys(err, errno, "mount /etc/%s in the cell", name);
 	return 0;
 }
 
-static void close_dir(DIR **d)
+static int take_table(int host, int etc, struct err *err)
 {
-	if (*d)
-		closedir(*d);
-}
-
-static int take_table(const struct root *r, int host, int etc, struct err *err)
-{
-	CLEANUP(close_dir) DIR *d = opendir("/etc");
-
-	if (!d)
-		return err_sys(err, errno, "list /etc");
-	for (struct dirent *e = readdir(d); e; e = readdir(d))
-		TRY(take_entry(r, host, etc, e->d_name, err));
+	for (size_t i = 0; i < COUNT(table); i++)
+		TRY(take_entry(host, etc, table[i], err));
 	return 0;
 }
 
-static int take_nested(const struct root *r, int host, int etc, struct err *err)
+static int take_nested(int host, int etc, struct err *err)
 {
 	for (size_t i = 0; i < COUNT(nested); i++) {
 		char parent[64];
 		struct str rest = str_from(nested[i]);
-		size_t at = 0;
 
-		if (faccessat(host, nested[i], F_OK, AT_EACCESS) < 0)
+		if (faccessat(host, nested[i], F_OK, 0) < 0)
 			continue;
 		for (struct str part = str_cut(&rest, '/'); rest.n > 0; part = str_cut(&rest, '/')) {
-			at = (size_t)(part.p + part.n - nested[i]);
+			size_t at = (size_t)(part.p + part.n - nested[i]);
+
 			memcpy(parent, nested[i], at);
 			parent[at] = '\0';
 			if (mkdirat(etc, parent, 0755) < 0 && errno != EEXIST)
 				return err_sys(err, errno, "make /etc/%s in the cell", parent);
 		}
-		TRY(bind_entry(r, host, etc, nested[i], err));
+		TRY(take_entry(host, etc, nested[i], err));
 	}
 	return 0;
 }
@@ -166,8 +121,8 @@ static int write_network(const struct root *r, int host, int etc, struct err *er
 		    "protocols: files\nservices: files\n"),
 		err));
 	if (r->spec.host_network) {
-		TRY(copy_entry(host, etc, "hosts", err));
-		return copy_entry(host, etc, "resolv.conf", err);
+		TRY(copy_file(host, etc, "hosts", err));
+		return copy_file(host, etc, "resolv.conf", err);
 	}
 	TRY(root_write_file(etc, "hosts",
 		STR("127.0.0.1 localhost cell\n::1 localhost ip6-localhost ip6-loopback\n"), err));
@@ -180,8 +135,8 @@ int etc_build(const struct root *r, int etc, struct err *err)
 
 	if (host < 0)
 		return err_sys(err, errno, "open /etc");
-	TRY(take_table(r, host, etc, err));
-	TRY(take_nested(r, host, etc, err));
+	TRY(take_table(host, etc, err));
+	TRY(take_nested(host, etc, err));
 	TRY(write_accounts(r, etc, err));
 	return write_network(r, host, etc, err);
 }

@@ -19,7 +19,6 @@
 #define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
 #endif
 #define MNT_FLOOR (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) /* on every mount but the device nodes */
-#define MNT_PRIVATE (1UL << 18)
 
 /* A detached copy of what fd is open on, with everything mounted below it. */
 static inline int mnt_clone(int fd, const char *path, unsigned flags)
@@ -29,7 +28,7 @@ static inline int mnt_clone(int fd, const char *path, unsigned flags)
 
 static inline int mnt_attr(int fd, const char *path, unsigned flags, uint64_t set, int userns)
 {
-	struct mount_attr attr = { .attr_set = set | (userns >= 0 ? MOUNT_ATTR_IDMAP : 0), .propagation = MNT_PRIVATE,
+	struct mount_attr attr = { .attr_set = set | (userns >= 0 ? MOUNT_ATTR_IDMAP : 0),
 		.userns_fd = userns >= 0 ? (uint64_t)userns : 0 };
 
 	return (int)syscall(SYS_mount_setattr, fd, path, flags, &attr, sizeof(attr));

@@ -299,8 +299,7 @@ static int place_device(int dev, const char *name, struct err *err)
 	/* A read-only mount of a device keeps its inode as it is; the device itself stays writable. */
 	if (mnt_attr(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1) < 0)
 		return err_sys(err, errno, "restrict %s", path);
-	TRY(root_write_file(dev, name, STR(""), err));
-	if (mnt_move(tree, dev, name) < 0)
+	if (mknodat(dev, name, S_IFREG | 0644, 0) < 0 || mnt_move(tree, dev, name) < 0)
 		return err_sys(err, errno, "mount %s in the cell", path);
 	return 0;
 }
