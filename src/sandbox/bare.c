@@ -4,8 +4,6 @@
 #include "base/time.h"
 #include "sys/proc.h"
 
-#include <stdio.h>
-
 #define KEEP_MAX (64 * 1024 * 1024)
 
 int bare_run(const struct sandbox_policy *p, struct once_result *out, struct err *err)
@@ -26,9 +24,7 @@ int bare_run(const struct sandbox_policy *p, struct once_result *out, struct err
 		out->timed_out = true;
 		out->code = ONCE_TIMEOUT_CODE;
 	} else if (r == -ERR_NOENT || r == -ERR_PERM) {
-		out->exec_failed = true;
-		out->code = ONCE_NOEXEC_CODE;
-		snprintf(out->note, sizeof(out->note), "child execution failed: %s", err->msg);
+		once_unexecutable(out, p->argv.p[0], err->sys);
 	} else if (r < 0) {
 		return r;
 	} else {

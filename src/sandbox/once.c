@@ -29,6 +29,13 @@ struct once {
 	int out[2], errs[2], verdict[2];
 };
 
+void once_unexecutable(struct once_result *r, const char *name, int sys)
+{
+	r->exec_failed = true;
+	r->code = ONCE_NOEXEC_CODE;
+	snprintf(r->note, sizeof(r->note), "child execution failed: %.512s: %s", name, strerror(sys));
+}
+
 static int cell_main(const struct cell *cell, void *self)
 {
 	const struct once *o = self;
@@ -73,7 +80,7 @@ static void close_pipes(struct once *o)
 	}
 }
 
-static int read_verdict(int fd, struct once_result *out, struct err *err)
+static int read_verdict(const struct sandbox_policy *p, int fd, struct once_result *out, struct err *err)
 {
 	struct verdict v;
 	ssize_t n;
@@ -87,10 +94,8 @@ static int read_verdict(int fd, struct once_result *out, struct err *err)
 		*err = v.err;
 		return v.r;
 	}
-	if (v.exec_errno != 0) {
-		out->exec_failed = true;
-		out->code = ONCE_NOEXEC_CODE;
-	}
+	if (v.exec_errno != 0)
+		once_unexecutable(out, p->argv.p[0], v.exec_errno);
 	return 0;
 }
 
@@ -186,7 +191,7 @@ static int run_in_cell(const struct sandbox_policy *p, struct once *o, struct on
 	base_close_fd(&o->verdict[1]);
 
 	autoclose int pidfd = cell.pidfd;
-	int r = read_verdict(o->verdict[0], out, err);
+	int r = read_verdict(p, o->verdict[0], out, err);
 	if (r == 0)
 		r = watch(o, pidfd, p->timeout_ms, out, err);
 	if (r < 0)

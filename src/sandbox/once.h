@@ -26,6 +26,7 @@ struct once_result {
 
 void once_fini(struct once_result *r);
 #define auto_once CLEANUP(once_fini)
+void once_unexecutable(struct once_result *r, const char *name, int sys); /* fills in that it could not be started */
 int once_run(const struct sandbox_policy *p, struct once_result *out, struct err *err) CHECKED;
 /* One line of JSON: {"returncode":..,"stdout":..,"stderr":..,"exec_failed":..,"timed_out":..} */
 int once_encode(const struct once_result *r, struct buf *out, struct err *err) CHECKED;

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "base/time.h"
+#include "sandbox/once.h"
+#include "test/sandbox/jailed.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static struct sandbox_policy policy(const struct test_dir *ws, struct arena *mem, const char *script)
+{
+	struct sandbox_policy p = { .profile = PROFILE_STRICT, .cwd = ws->path, .timeout_ms = 20000,
+		.root_as_uid = POLICY_ROOT_UID };
+
+	policy_list_add(&p.argv, mem, "/bin/sh");
+	policy_list_add(&p.argv, mem, "-c");
+	policy_list_add(&p.argv, mem, script);
+	policy_list_add(&p.env, mem, "PATH=/usr/bin:/bin");
+	return p;
+}
+
+static void check_answer(const struct sandbox_policy *p, const char *want)
+{
+	auto_once struct once_result r = { 0 };
+	auto_buf struct buf out = BUF_MAX(1 << 20);
+	struct err err = { 0 };
+
+	CHECK_OK(once_run(p, &r, &err));
+	CHECK_OK(once_encode(&r, &out, &err));
+	CHECK_STR(buf_str(&out), str_from(want));
+}
+
+TEST(once_answers_in_one_line)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+
+	if (!jailed_possible())
+		return;
+	struct sandbox_policy p = policy(&ws, mem, "printf 'a\\377\\n'; echo b >&2; exit 3");
+	check_answer(&p, "{\"returncode\":3,\"stdout\":\"a\xef\xbf\xbd\\n\",\"stderr\":\"b\\n\",\"exec_failed\":false,"
+			 "\"timed_out\":false}\n");
+	p = policy(&ws, mem, "kill -KILL $$");
+	check_answer(&p, "{\"returncode\":137,\"stdout\":\"\",\"stderr\":\"\",\"exec_failed\":false,"
+			 "\"timed_out\":false}\n");
+}
+
+TEST(once_tells_what_cannot_be_executed_from_what_fails)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = policy(&ws, mem, "");
+
+	p.argv.p[0] = "no-such-program";
+	if (!jailed_possible())
+		return;
+	check_answer(&p, "{\"returncode\":127,\"stdout\":\"\",\"stderr\":\"child execution failed: no-such-program: No such "
+			 "file or directory\",\"exec_failed\":true,\"timed_out\":false}\n");
+}
+
+TEST(once_ends_a_command_that_takes_too_long)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = policy(&ws, mem, "trap '' TERM; echo started; setsid sleep 1000 & sleep 1000");
+
+	p.timeout_ms = 300;
+	if (!jailed_possible())
+		return;
+	check_answer(&p, "{\"returncode\":124,\"stdout\":\"started\\n\",\"stderr\":\"\\n[agent6-jail] timeout\","
+			 "\"exec_failed\":false,\"timed_out\":true}\n");
+}
+
+TEST(once_does_not_wait_for_who_holds_the_pipe)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = policy(&ws, mem, "setsid sleep 1000 & echo done");
+	int64_t start = time_mono_ms();
+
+	if (!jailed_possible())
+		return;
+	check_answer(&p, "{\"returncode\":0,\"stdout\":\"done\\n\",\"stderr\":\"\",\"exec_failed\":false,"
+			 "\"timed_out\":false}\n");
+	CHECK(time_mono_ms() - start < 15000);
+}
+
+TEST(once_limits_memory)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = policy(&ws, mem, "ulimit -d; ulimit -c; umask");
+
+	p.memory_limit_mb = 64;
+	if (!jailed_possible())
+		return;
+	check_answer(&p, "{\"returncode\":0,\"stdout\":\"65536\\n0\\n0022\\n\",\"stderr\":\"\",\"exec_failed\":false,"
+			 "\"timed_out\":false}\n");
+}
+
+TEST(once_killed_takes_its_command_along)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = policy(&ws, mem, "echo x > started; setsid sh -c 'exec 9>fifo; sleep 1000' & sleep 1000");
+	char path[256];
+
+	if (!jailed_possible())
+		return;
+	snprintf(path, sizeof(path), "%s/fifo", ws.path);
+	CHECK(mkfifoat(ws.fd, "fifo", 0666) == 0);
+	CHECK(fchmodat(ws.fd, "fifo", 0666, 0) == 0);
+	pid_t launcher = fork();
+	if (launcher == 0) {
+		auto_once struct once_result r = { 0 };
+
+		_exit(once_run(&p, &r, ERR_DISCARD) < 0);
+	}
+	/* Opens when the daemon inside has opened the other end, and ends when the daemon is dead. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK(kill(launcher, SIGKILL) == 0 && waitpid(launcher, NULL, 0) == launcher);
+	struct pollfd wait = { fd, POLLIN, 0 };
+	CHECK_INT(poll(&wait, 1, 10000), 1);
+	CHECK(wait.revents & POLLHUP);
+	close(fd);
+}
+
+TEST(once_without_a_jail_runs_too)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = policy(&ws, mem, "pwd >&2; exit 4");
+	char want[512];
+
+	p.profile = PROFILE_NONE;
+	snprintf(want, sizeof(want),
+		"{\"returncode\":4,\"stdout\":\"\",\"stderr\":\"%s\\n\",\"exec_failed\":false,\"timed_out\":false}\n", ws.path);
+	check_answer(&p, want);
+}
+
+TEST(capture_keeps_head_and_tail_and_counts_the_rest)
+{
+	static const size_t sizes[] = { 0, 1, CAPTURE_HEAD, CAPTURE_HEAD + 1, CAPTURE_HEAD + CAPTURE_TAIL,
+		CAPTURE_HEAD + CAPTURE_TAIL + 1, 3 * (CAPTURE_HEAD + CAPTURE_TAIL) + 7 };
+	static const size_t steps[] = { 1 << 20, 4096, 1000 };
+
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		for (size_t k = 0; k < COUNT(steps); k++) {
+			auto_capture struct capture c;
+			auto_buf struct buf in = BUF_MAX(1 << 22);
+			auto_buf struct buf out = BUF_MAX(1 << 20);
+			auto_buf struct buf want = BUF_MAX(1 << 20);
+			struct err err = { 0 };
+
+			for (size_t n = 0; in.n < sizes[i]; n++)
+				CHECK_OK(buf_addf(&in, &err, "%zu ", n));
+			buf_shrink(&in, sizes[i]);
+			capture_init(&c);
+			for (struct str rest = buf_str(&in); rest.n > 0; rest = str_skip(rest, steps[k]))
+				capture_feed(&c, str_head(rest, steps[k]));
+			CHECK_OK(capture_add(&c, &out, &err));
+			if (sizes[i] <= CAPTURE_HEAD + CAPTURE_TAIL) {
+				CHECK(str_eq(buf_str(&out), buf_str(&in)));
+				continue;
+			}
+			CHECK_OK(buf_add(&want, str_head(buf_str(&in), CAPTURE_HEAD), &err));
+			CHECK_OK(buf_addf(&want, &err, "\n[%zu bytes are missing here]\n",
+				sizes[i] - CAPTURE_HEAD - CAPTURE_TAIL));
+			CHECK_OK(buf_add(&want, str_tail(buf_str(&in), CAPTURE_TAIL), &err));
+			CHECK(str_eq(buf_str(&out), buf_str(&want)));
+		}
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sandbox/caps.h"
+#include "sandbox/confine.h"
+#include "sandbox/seccomp_priv.h"
+#include "test/lib/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#ifdef __x86_64__
+#define MINE    AUDIT_ARCH_X86_64
+#define FOREIGN AUDIT_ARCH_I386
+#else
+#define MINE    AUDIT_ARCH_AARCH64
+#define FOREIGN AUDIT_ARCH_ARM
+#endif
+
+TEST(seccomp_tables_all_compile_and_fit)
+{
+	for (unsigned p = 0; p < SECCOMP_COUNT; p++) {
+		struct seccomp_filter f = { 0 };
+		struct err err = { 0 };
+
+		CHECK_OK(seccomp_build(p, &f, &err));
+		CHECK(f.n > 20 && f.n <= SECCOMP_INSNS_MAX);
+		CHECK(strlen(seccomp_name(p)) > 0);
+	}
+}
+
+/* The table is the specification, the filter what the kernel runs: they must agree on every number. */
+TEST(seccomp_filters_say_what_their_tables_say)
+{
+	static const uint64_t args[6] = { 0 };
+	static const int plain[VERDICT_CHECKS] = { [V_ALLOW] = 0, [V_EPERM] = EPERM, [V_EACCES] = EACCES,
+		[V_ENOSYS] = ENOSYS };
+
+	for (unsigned p = 0; p < SECCOMP_COUNT; p++) {
+		const struct seccomp_table *t = &seccomp_tables[p];
+		enum verdict want[NR_LAST + 1];
+		struct seccomp_filter f;
+
+		for (int nr = 0; nr <= NR_LAST; nr++)
+			want[nr] = t->dflt;
+		for (size_t s = 0; s < SECCOMP_SETS_MAX && t->sets[s]; s++)
+			for (size_t i = 0; i < t->sets[s]->n; i++)
+				if (t->sets[s]->rows[i].nr >= 0)
+					want[t->sets[s]->rows[i].nr] = t->sets[s]->rows[i].verdict;
+		CHECK(seccomp_build(p, &f, ERR_DISCARD) == 0);
+		for (int nr = 0; nr <= NR_LAST; nr++)
+			if (want[nr] < VERDICT_CHECKS)
+				CHECK_INT(seccomp_judge(&f, MINE, nr, args), plain[want[nr]]);
+	}
+}
+
+TEST(seccomp_closes_other_machines_and_unknown_calls)
+{
+	static const uint64_t args[6] = { 0 };
+	static const int unknown[] = { NR_LAST + 1, 1000, 0x40000000, 0x40000001, 0x7fffffff, -1 };
+
+	for (unsigned p = 0; p < SECCOMP_COUNT; p++) {
+		struct seccomp_filter f;
+
+		CHECK(seccomp_build(p, &f, ERR_DISCARD) == 0);
+		CHECK_INT(seccomp_judge(&f, FOREIGN, __NR_getpid, args), -1);
+		for (size_t i = 0; i < COUNT(unknown); i++)
+			CHECK_INT(seccomp_judge(&f, MINE, unknown[i], args), ENOSYS);
+	}
+}
+
+#define HIGH (1ULL << 40) /* bits the kernel does not look at must not change the answer */
+
+TEST(seccomp_looks_at_arguments)
+{
+	static const struct {
+		const char *why;
+		enum seccomp_profile profile;
+		int nr;
+		uint64_t args[6];
+		int want;
+	} cases[] = {
+		{ "open for reading", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_RDONLY, 06755 }, 0 },
+		{ "create", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_CREAT | O_WRONLY, 0644 }, 0 },
+		{ "create set-uid", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_CREAT | O_WRONLY, 04755 }, EPERM },
+		{ "create set-gid", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_CREAT | HIGH, 02755 | HIGH }, EPERM },
+		{ "nameless set-uid", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_TMPFILE | O_RDWR, 04755 }, EPERM },
+		{ "a directory is not O_TMPFILE", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_DIRECTORY, 04755 }, 0 },
+		{ "fchmod", SECCOMP_COMMAND, __NR_fchmod, { 3, 0755 }, 0 },
+		{ "fchmod set-uid", SECCOMP_COMMAND, __NR_fchmod, { 3, 04755 | HIGH }, EPERM },
+		{ "fchmodat set-gid", SECCOMP_COMMAND, __NR_fchmodat, { 3, 0, 02755 }, EPERM },
+		{ "fchmodat2 set-gid", SECCOMP_COMMAND, __NR_fchmodat2, { 3, 0, 02755 }, EPERM },
+		{ "mkdirat set-gid", SECCOMP_COMMAND, __NR_mkdirat, { 3, 0, 02755 }, EPERM },
+		{ "a fifo", SECCOMP_COMMAND, __NR_mknodat, { 3, 0, S_IFIFO | 0644 }, 0 },
+		{ "a disk", SECCOMP_COMMAND, __NR_mknodat, { 3, 0, S_IFBLK | 0644 }, EPERM },
+		{ "a device", SECCOMP_COMMAND, __NR_mknodat, { 3, 0, S_IFCHR | HIGH }, EPERM },
+		{ "a thread", SECCOMP_COMMAND, __NR_clone, { CLONE_VM | CLONE_THREAD }, 0 },
+		{ "a user namespace", SECCOMP_COMMAND, __NR_clone, { CLONE_NEWUSER }, EPERM },
+		{ "a cgroup namespace", SECCOMP_COMMAND, __NR_clone, { CLONE_NEWCGROUP | 17 }, EPERM },
+		{ "window size", SECCOMP_COMMAND, __NR_ioctl, { 0, TIOCGWINSZ }, 0 },
+		{ "type for the operator", SECCOMP_COMMAND, __NR_ioctl, { 0, TIOCSTI }, EPERM },
+		{ "the same, disguised", SECCOMP_COMMAND, __NR_ioctl, { 0, TIOCSTI | HIGH }, EPERM },
+		{ "paste for the operator", SECCOMP_COMMAND, __NR_ioctl, { 0, 0x541C }, EPERM },
+		{ "take a terminal", SECCOMP_COMMAND, __NR_ioctl, { 0, TIOCSCTTY }, EPERM },
+		{ "duplicate", SECCOMP_COMMAND, __NR_fcntl, { 0, F_DUPFD }, 0 },
+		{ "signals for somebody", SECCOMP_COMMAND, __NR_fcntl, { 0, F_SETOWN }, EPERM },
+		{ "unix", SECCOMP_COMMAND, __NR_socket, { AF_UNIX, SOCK_DGRAM }, 0 },
+		{ "tcp", SECCOMP_COMMAND, __NR_socket, { AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 6 }, 0 },
+		{ "tcp, any", SECCOMP_COMMAND, __NR_socket, { AF_INET6, SOCK_STREAM, 0 }, 0 },
+		{ "multipath tcp", SECCOMP_COMMAND, __NR_socket, { AF_INET, SOCK_STREAM, 262 }, EAFNOSUPPORT },
+		{ "udp", SECCOMP_COMMAND, __NR_socket, { AF_INET, SOCK_DGRAM, 17 }, 0 },
+		{ "ping", SECCOMP_COMMAND, __NR_socket, { AF_INET, SOCK_DGRAM, 1 }, EAFNOSUPPORT },
+		{ "raw", SECCOMP_COMMAND, __NR_socket, { AF_INET, SOCK_RAW, 1 }, EAFNOSUPPORT },
+		{ "route", SECCOMP_COMMAND, __NR_socket, { AF_NETLINK, SOCK_RAW, 0 }, 0 },
+		{ "audit", SECCOMP_COMMAND, __NR_socket, { AF_NETLINK, SOCK_RAW, 9 }, EAFNOSUPPORT },
+		{ "vsock", SECCOMP_COMMAND, __NR_socket, { AF_VSOCK, SOCK_STREAM }, EAFNOSUPPORT },
+		{ "packet", SECCOMP_COMMAND, __NR_socket, { AF_PACKET, SOCK_RAW, 0 }, EAFNOSUPPORT },
+		{ "crypto", SECCOMP_COMMAND, __NR_socket, { AF_ALG, SOCK_SEQPACKET }, EAFNOSUPPORT },
+		{ "no socket for git", SECCOMP_GIT, __NR_socket, { AF_UNIX, SOCK_STREAM }, EACCES },
+		{ "personality asked", SECCOMP_COMMAND, __NR_personality, { 0xffffffff }, 0 },
+		{ "personality changed", SECCOMP_COMMAND, __NR_personality, { 0x40000 }, EPERM },
+		{ "data", SECCOMP_AGENT, __NR_mmap, { 0, 4096, PROT_READ | PROT_WRITE }, 0 },
+		{ "code", SECCOMP_AGENT, __NR_mmap, { 0, 4096, PROT_READ | PROT_EXEC }, EPERM },
+		{ "data made code", SECCOMP_AGENT, __NR_mprotect, { 0, 4096, PROT_EXEC }, EPERM },
+		{ "an agent executes nothing", SECCOMP_AGENT, __NR_execve, { 0 }, EPERM },
+		{ "an agent has no socket", SECCOMP_AGENT, __NR_socket, { AF_UNIX, SOCK_STREAM }, EPERM },
+		{ "an agent makes no process", SECCOMP_AGENT, __NR_clone, { 17 }, EPERM },
+		{ "the client's socket", SECCOMP_CLIENT, __NR_socket, { AF_UNIX, SOCK_STREAM }, 0 },
+		{ "no other socket", SECCOMP_CLIENT, __NR_socket, { AF_INET, SOCK_STREAM }, EAFNOSUPPORT },
+		{ "a connection in a sendto", SECCOMP_BROKER, __NR_sendto, { 0, 0, 0, 0x20000000 }, EPERM },
+		{ "my limits", SECCOMP_AGENT, __NR_prlimit64, { 0, 0 }, 0 },
+		{ "another's limits", SECCOMP_AGENT, __NR_prlimit64, { 5, 0 }, EPERM },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct seccomp_filter f;
+
+		CHECK(seccomp_build(cases[i].profile, &f, ERR_DISCARD) == 0);
+		if (seccomp_judge(&f, MINE, cases[i].nr, cases[i].args) != cases[i].want)
+			CHECK_STR(str_from(cases[i].why), STR("judged otherwise"));
+	}
+}
+
+/* Runs fn in a child that confined itself; what it returns is the exit status. */
+static int confined(enum seccomp_profile profile, const struct ll_rule *rules, size_t n, int (*fn)(const char *dir),
+	const char *dir)
+{
+	pid_t pid = fork();
+	int st = 0;
+
+	if (pid == 0)
+		_exit(confine_self(profile, rules, n, ERR_DISCARD) < 0 ? 99 : fn(dir));
+	CHECK(waitpid(pid, &st, 0) == pid);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : 1000 + WTERMSIG(st);
+}
+
+static bool may_open(const char *dir, const char *name, int flags)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	int fd = open(path, flags | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int role_tries(const char *dir)
+{
+	if (!may_open(dir, "mine/file", O_RDWR) || !may_open(dir, "mine/new", O_CREAT | O_WRONLY))
+		return 1; /* what was granted must work */
+	if (may_open(dir, "other/file", O_RDONLY) || errno != EACCES)
+		return 2;
+	if (may_open("/etc", "passwd", O_RDONLY))
+		return 3;
+	if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || socket(AF_UNIX, SOCK_STREAM, 0) >= 0)
+		return 4;
+	if (syscall(SYS_clone, 17, 0, 0, 0, 0) >= 0)
+		return 5;
+	execl("/bin/true", "true", (char *)NULL);
+	if (errno != EPERM)
+		return 6;
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+		return 7;
+	if (kill(getppid(), 0) == 0)
+		return 8;
+	return 0;
+}
+
+TEST(confine_leaves_a_role_what_it_was_granted_and_nothing_else)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	char mine[256];
+
+	test_write(&dir, "mine/file", STR("x"));
+	test_write(&dir, "other/file", STR("x"));
+	snprintf(mine, sizeof(mine), "%s/mine", dir.path);
+	const struct ll_rule rules[] = { { LL_PATH, .path = mine, .access = LL_RW } };
+	if (landlock_abi() == 0)
+		TEST_SKIP("this kernel has no Landlock");
+	CHECK_INT(confined(SECCOMP_RECORDER, rules, COUNT(rules), role_tries, dir.path), 0);
+	CHECK_INT(confined(SECCOMP_AGENT, rules, COUNT(rules), role_tries, dir.path), 0);
+	CHECK_INT(confined(SECCOMP_VIEW, rules, COUNT(rules), role_tries, dir.path), 0);
+}
+
+TEST(confine_refuses_a_rule_for_nothing)
+{
+	const struct ll_rule missing[] = { { LL_PATH, .path = "/no/such/place", .access = LL_RO } };
+	const struct ll_rule optional[] = { { LL_PATH, .path = "/no/such/place", .access = LL_RO, .optional = true } };
+	struct err err = { 0 };
+	int fd = -1;
+
+	if (landlock_abi() == 0)
+		TEST_SKIP("this kernel has no Landlock");
+	CHECK_INT(landlock_ruleset(missing, 1, &fd, &err), -ERR_NOENT);
+	CHECK(strstr(err.msg, "/no/such/place"));
+	CHECK_OK(landlock_ruleset(optional, 1, &fd, &err));
+	close(fd);
+}
