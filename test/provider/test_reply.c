@@ -378,6 +378,24 @@ TEST(reply_idle_time_follows_what_the_model_does_and_pings_do_not_count)
 	}
 }
 
+TEST(reply_idle_time_is_short_once_a_chat_server_has_said_anything)
+{
+	static const char *const said[] = { CHAT("\"content\":\"a\""), CHAT("\"content\":\"<think>\""),
+		CHAT("\"reasoning\":\"t\""), FRAGMENT("\"id\":\"a\"") };
+
+	for (size_t i = 0; i < COUNT(said); i++) {
+		auto_arena struct arena *mem = arena_new();
+		struct model_spec spec = MODEL_SPEC;
+
+		spec.wire = API_CHAT;
+		auto_reply struct reply_stream *s = reply_new(&spec, STR(""), NULL, mem);
+		reply_feed(s, STR(CHAT("\"role\":\"assistant\",\"content\":\"\"")));
+		CHECK_INT(reply_idle_ms(s), 120000); /* a role alone is no output */
+		reply_feed(s, str_from(said[i]));
+		CHECK_INT(reply_idle_ms(s), 45000);
+	}
+}
+
 TEST(reply_that_promised_a_call_and_brought_none_is_empty)
 {
 	auto_arena struct arena *mem = arena_new();
