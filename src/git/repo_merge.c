@@ -218,6 +218,11 @@ static int land(struct merge *m)
 
 	m->done.paths = names_take(&kept, m->mem);
 	TRY(r);
+	/* A file rewritten with the same bytes would stop the last step, and a locked index too: before the branch
+	 * moves, not after. */
+	TRY(repo_run(m->r, GIT_REFRESH, NULL, 0, STR(""), m->mem, &res, m->err));
+	if (res.code > 1)
+		return repo_failed(&res, "read the checkout", m->err);
 	TRY(move_branch(m));
 	if (str_eq(args[0], args[1]))
 		return 0;

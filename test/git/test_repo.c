@@ -179,6 +179,37 @@ TEST(repo_merge_with_conflicts_moves_nothing_and_names_them)
 	each_host(merge_conflicts);
 }
 
+static void merge_with_fresh_files(struct fixture *f)
+{
+	struct repo_merge ask = { .from = STR(CHAIN), .into = STR("main"), .how = REPO_SQUASH, .message = STR("m\n") };
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	struct repo_merged m;
+	struct err err = { 0 };
+
+	repo_with_commit(f);
+	fixture_repo(f);
+	chain_of_one(f);
+	struct str tip = sha_of(f, "main");
+
+	/* Somebody else holds the index: nothing moves. */
+	test_write(&f->dir, ".git/index.lock", STR(""));
+	CHECK(repo_merge(f->repo, &ask, f->mem, &m, &err) < 0);
+	CHECK(strstr(err.msg, "index.lock"));
+	CHECK_STR(sha_of(f, "main"), tip);
+	unlinkat(f->dir.fd, ".git/index.lock", 0);
+	/* The same bytes at another time are the same file. */
+	CHECK_INT(utimensat(f->dir.fd, "a.txt", old, 0), 0);
+	CHECK_OK(repo_merge(f->repo, &ask, f->mem, &m, &err));
+	CHECK_INT(m.paths.n, 0);
+	CHECK(file_is(f->dir.fd, "a.txt", STR("step\n")));
+	CHECK_STR(GIT(f, "status", "--porcelain"), STR(""));
+}
+
+TEST(repo_merge_knows_a_file_by_its_bytes_and_moves_nothing_under_a_lock)
+{
+	each_host(merge_with_fresh_files);
+}
+
 static void merge_elsewhere(struct fixture *f)
 {
 	struct repo_merge ask = { .from = STR(CHAIN), .into = STR("main"), .how = REPO_SQUASH, .message = STR("m\n") };
