@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* agent6: the one program a person types, and most of its roles. */
 #include "agent/agent.h"
+#include "tool/tool.h"
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
@@ -39,6 +40,7 @@ static const struct {
 	{ "broker", role_broker_main },
 	{ "view", role_view_main },
 	{ "agent", role_agent_main },
+	{ "index", role_index_main },
 };
 
 static int run_role(const char *name)

@@ -63,7 +63,16 @@ def test_a_finish_over_a_red_gate_says_so_with_status_4(lab):
     r = lab.run()
     assert r.returncode == 4, r.both
     assert lab.events("run.end")[-1]["all_passed"] is False
-    assert lab.git("for-each-ref", "refs/agent6", "refs/heads/agent6") == ""  # nothing green, nothing committed
+    # What was made is kept, as a checkpoint that says so; nothing green was committed.
+    assert [e["subject"].split(" (")[0] for e in lab.events("loop.auto_commit")] == ["checkpoint"]
+
+
+def test_reading_shows_real_tabs(lab):
+    lab.repo(m_DOT_go="func f() {\n\tif x {\n\t\treturn 1\n\t}\n}\n")
+    m = lab.mock(script(turn(call("read_file", path="m.go")), finish()))
+    lab.run()
+    result = [x for x in m.model_requests()[1]["body"]["messages"] if x["role"] == "tool"][0]["content"]
+    assert "\t\treturn 1" in json.loads(result)["content"]
 
 
 def test_untracked_files_of_the_person_are_never_committed(lab):
