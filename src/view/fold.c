@@ -296,6 +296,7 @@ static void on_result(struct view *v, struct view_item *it)
 	if (it->detail.n == 0)
 		it->detail = text(v, "stdout_tail");
 	it->seconds = number(v, "duration_s", -1);
+	it->code = integer(v, "exit_code", 0);
 	struct view_call *c = find_call(&v->state, text(v, "call_id"), it->name);
 
 	if (!c)

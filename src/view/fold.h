@@ -27,7 +27,7 @@ enum view_kind {
 	VIEW_TEXT,     /* a piece of an answer: text */
 	VIEW_REPLY,    /* the whole answer: text; streamed: it came in pieces before */
 	VIEW_CALL,     /* name, arg */
-	VIEW_RESULT,   /* name, arg, ok, text the summary, detail the tail of its output */
+	VIEW_RESULT,   /* name, arg, ok, code of a command, text the summary, detail the tail of its output */
 	VIEW_VERIFY,   /* the gate ran: arg the command, code, seconds, detail the tail */
 	VIEW_COMMIT,   /* name the sha, text the subject */
 	VIEW_MARKER,   /* something worth a line: text */

@@ -93,6 +93,24 @@ static int fact(struct term_view *t, const char *name, struct str text, struct e
 	return term_newline(t, err);
 }
 
+/* How a recorded verdict is said. */
+static const struct { const char *verdict, *said; } gates[] = {
+	{ "passed", "green" },
+	{ "failed", "red" },
+	{ "unverified", "never ran on the final state" },
+	{ "not_applicable", "" },
+};
+
+static int gate(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	struct str verdict = buf_str(&s->end.verified);
+
+	for (size_t i = 0; i < COUNT(gates); i++)
+		if (str_eqz(verdict, gates[i].verdict))
+			return fact(t, "  gate     ", str_from(gates[i].said), err);
+	return fact(t, "  gate     ", verdict, err);
+}
+
 static int commits(struct term_view *t, const struct view_state *s, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(1024);
@@ -168,7 +186,7 @@ int term_view_end(struct term_view *t, const struct view_state *s, struct err *e
 	TRY(term_block(t, LOOK_PLAIN, buf_str(&e->summary), "  ", 0, err));
 	TRY(e->message.n > 0 && !str_eq(buf_str(&e->message), buf_str(&e->summary))
 		? term_block(t, LOOK_PLAIN, buf_str(&e->message), "  ", 0, err) : 0);
-	TRY(fact(t, "  gate     ", buf_str(&e->verified), err));
+	TRY(gate(t, s, err));
 	TRY(fact(t, "  stale    ", buf_str(&e->stale_gate), err));
 	TRY(commits(t, s, err));
 	TRY(left_behind(t, s, err));

@@ -125,14 +125,20 @@ static int on_result(struct term_view *t, const struct view_item *it, const stru
 		TRY(term_put(t, LOOK_PLAIN, STR("  "), err));
 		room = t->cols - room - 6;
 	}
-	TRY(term_put(t, it->ok ? LOOK_OK : LOOK_FAIL, it->ok ? STR("ok") : STR("failed"), err));
-	room -= it->ok ? 3 : 7;
-	if (it->text.n > 0 && room > 6) {
-		TRY(term_put(t, LOOK_PLAIN, STR(" "), err));
-		TRY(term_line(t, LOOK_DIM, it->text, room, err));
+	struct str word = !it->ok ? STR("failed") : it->code == 0 ? STR("ok") : STR("");
+	enum look look = !it->ok ? LOOK_FAIL : it->code == 0 ? LOOK_OK : LOOK_WARN;
+
+	TRY(term_put(t, look, word, err));
+	room -= (int)word.n + 1;
+	if (!it->ok && term_width(it->text) > room) { /* why it failed is worth lines of its own */
+		TRY(term_fresh_line(t, err));
+		TRY(term_block(t, LOOK_DIM, it->text, "    ", 0, err));
+	} else if (it->text.n > 0 && room > 6 && !str_eq(it->text, word)) {
+		TRY(word.n > 0 ? term_put(t, LOOK_PLAIN, STR(" "), err) : 0);
+		TRY(term_line(t, word.n > 0 ? LOOK_DIM : look, it->text, room, err));
 	}
 	TRY(term_fresh_line(t, err));
-	return it->ok ? 0 : term_block(t, LOOK_DIM, it->detail, "    ", FAIL_LINES, err);
+	return look == LOOK_OK ? 0 : term_block(t, LOOK_DIM, it->detail, "    ", FAIL_LINES, err);
 }
 
 static int on_verify(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
