@@ -6,6 +6,7 @@
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
+#include "tool/tool.h"
 #include "ui/cli/args.h"
 #include "ui/cli/view_role.h"
 

@@ -124,11 +124,24 @@ static void copy_xattrs(int from, int to)
 	}
 }
 
-static int fill_tmp(struct work *w, struct err *err)
+/* Owner before mode: chown clears the set-id bits. */
+static bool keep_identity(int fd, const struct stat *was, mode_t mode)
+{
+	struct stat now;
+
+	if (FAULTY(fstat(fd, &now)) < 0)
+		return false;
+	if ((now.st_uid != was->st_uid || now.st_gid != was->st_gid) && FAULTY(fchown(fd, was->st_uid, was->st_gid)) < 0)
+		return false;
+	return (now.st_mode & 07777) == mode || FAULTY(fchmod(fd, mode)) == 0;
+}
+
+/* *same is false when the new file cannot be like the old one: then the old one has to be written. */
+static int fill_tmp(struct work *w, bool *same, struct err *err)
 {
 	const struct change *c = w->c;
 	const struct tool_path *like = c->kind == CHANGE_REWRITE ? &c->path : c->like;
-	mode_t mode = c->mode > 0 ? c->mode : c->kind == CHANGE_REWRITE ? c->path.st.st_mode & 07777 : 0;
+	mode_t mode = c->mode > 0 ? c->mode : c->path.st.st_mode & 07777;
 	autoclose int from = -1;
 	autoclose int fd = FAULTY(openat(w->dirfd, w->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
 
@@ -139,11 +152,8 @@ static int fill_tmp(struct work *w, struct err *err)
 		return err_wrap(err, STR_FMT, STR_ARG(c->path.shown));
 	if (like && path_open_file(like, &from, ERR_DISCARD) == 0)
 		copy_xattrs(from, fd);
-	/* Owner before mode: chown clears the set-id bits. */
-	if (c->kind == CHANGE_REWRITE && (c->path.st.st_uid != geteuid() || c->path.st.st_gid != getegid()) &&
-		FAULTY(fchown(fd, c->path.st.st_uid, c->path.st.st_gid)) < 0)
-		return failed(w, errno, "keep the owner of", err);
-	if (mode != 0 && FAULTY(fchmod(fd, mode)) < 0)
+	*same = c->kind != CHANGE_REWRITE || keep_identity(fd, &c->path.st, mode);
+	if (c->kind == CHANGE_CREATE && c->mode > 0 && FAULTY(fchmod(fd, c->mode)) < 0)
 		return failed(w, errno, "set the mode of", err);
 	return 0;
 }
@@ -161,26 +171,33 @@ static int unchanged(const struct work *w, int dirfd, const char *name, struct e
 	return 0;
 }
 
-/* A second name must keep seeing the same file; a foreign owner cannot be given a new one; and a
- * directory that takes no new file still lets its files be written. */
+/* A second name must keep seeing the same file, and a directory that takes no new file still lets its
+ * files be written. */
 static bool needs_in_place(const struct work *w)
 {
-	const struct stat *st = &w->c->path.st;
-
-	if (w->c->kind != CHANGE_REWRITE)
-		return false;
-	return st->st_nlink > 1 || (geteuid() != 0 && st->st_uid != geteuid()) ||
-		faccessat(w->dirfd, ".", W_OK, AT_EACCESS) < 0;
+	return w->c->kind == CHANGE_REWRITE &&
+		(w->c->path.st.st_nlink > 1 || faccessat(w->dirfd, ".", W_OK, AT_EACCESS) < 0);
 }
 
 static int prepare_in_place(struct work *w, struct err *err)
 {
 	struct tool_path p = w->c->path;
 
-	w->old = BUF_MAX(0);
-	if (change_read(&p, SIZE_MAX / 2, &w->old, err) < 0)
-		return err_wrap(err, "read");
-	return 0;
+	return change_read(&p, SIZE_MAX / 2, &w->old, err);
+}
+
+static int prepare_content(struct work *w, struct err *err)
+{
+	bool same = false;
+
+	if (needs_in_place(w))
+		return prepare_in_place(w, err);
+	TRY(fill_tmp(w, &same, err));
+	if (same)
+		return 0;
+	unlinkat(w->dirfd, w->tmp, 0);
+	w->done = DONE_NOTHING;
+	return prepare_in_place(w, err);
 }
 
 static int prepare(struct job *j, size_t i, struct err *err)
@@ -200,9 +217,7 @@ static int prepare(struct job *j, size_t i, struct err *err)
 			return err_set(err, ERR_PERM, STR_FMT " is read-only (mode %04o)", STR_ARG(c->path.shown),
 				(unsigned)(c->path.st.st_mode & 07777));
 	}
-	if (c->kind == CHANGE_DELETE)
-		return 0;
-	return needs_in_place(w) ? prepare_in_place(w, err) : fill_tmp(w, err);
+	return c->kind == CHANGE_DELETE ? 0 : prepare_content(w, err);
 }
 
 /* ------------------------------------------------------------------ committing */
@@ -258,7 +273,11 @@ static int commit_rewrite(struct work *w, struct err *err)
 	if (FAULTY(renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_EXCHANGE)) < 0) {
 		if (errno != EINVAL && errno != ENOSYS)
 			return failed(w, errno, "replace", err);
-		return write_in_place(w, w->c->bytes, err); /* no exchange here: the file itself is written */
+		/* No exchange on this file system: the file itself is written. */
+		unlinkat(w->dirfd, w->tmp, 0);
+		w->done = DONE_NOTHING;
+		TRY(prepare_in_place(w, err));
+		return write_in_place(w, w->c->bytes, err);
 	}
 	w->done = DONE_SWAPPED;
 	return 0;

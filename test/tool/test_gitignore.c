@@ -106,7 +106,6 @@ static bool ours(struct kit *k, struct str path)
 			dir = str_head(path, i);
 		}
 
-		auto_buf struct buf text = BUF_MAX(4096);
 		char name[256];
 		snprintf(name, sizeof(name), STR_FMT "%s.gitignore", STR_ARG(dir), dir.n > 0 ? "/" : "");
 		autoclose int fd = openat(k->ws, name, O_RDONLY | O_CLOEXEC);
