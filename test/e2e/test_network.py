@@ -635,7 +635,8 @@ def test_when_the_agent_does_not_read_the_server_is_not_read_either():
         d.say("resume")
         a = d.finish(n, 60)
         assert a.outcome == OK and len(a.body) == total and a.body.count(b"z") == total
-        assert rss_kb(d.client) - before < 4096
+        if "libasan" not in open(f"/proc/{d.client}/maps").read():  # which keeps what was freed
+            assert rss_kb(d.client) - before < 4096
 
 
 def test_requests_that_may_not_be_are_refused_with_a_sentence():
