@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/history.h"
+
+#include "app/gitbox.h"
+#include "base/time.h"
+#include "role/spawner.h"
+#include "sandbox/probe.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#define COMMITS_MAX  1000
+#define SUBJECT_MAX  72
+
+struct history {
+	struct arena *mem;
+	struct session_ref ref;
+	struct manifest manifest;
+	struct programs programs;
+	struct gitbox *box;
+	struct repo *repo;
+	struct str from, tip; /* commits; tip is empty when the run made none */
+	bool has_branch;
+	int workspace, record, lock;
+};
+
+static const struct history HISTORY_NONE = { .programs = { -1, -1, -1, "" }, .workspace = -1, .record = -1, .lock = -1 };
+
+/* ---- opening ---- */
+
+static int resolve_profile(const struct config *c, enum policy_profile *out, struct err *err)
+{
+	static const enum probe_wish wishes[] = {
+		[CONFIG_PROFILE_AUTO] = WISH_AUTO, [CONFIG_PROFILE_STRICT] = WISH_STRICT,
+		[CONFIG_PROFILE_HARDENED] = WISH_HARDENED, [CONFIG_PROFILE_NONE] = WISH_NONE,
+	};
+	auto_buf struct buf notice = BUF_MAX(1024);
+	struct probe probe;
+
+	TRY(probe_host(&probe, err));
+	return probe_resolve(&probe, wishes[c->sandbox.profile], out, &notice, err);
+}
+
+/* The configured name and address, else the person's own. */
+static int find_identity(struct history *h, const struct config *c, struct spawner_identity *out, struct err *err)
+{
+	struct peer spawner = PEER_NONE;
+	int r;
+
+	*out = (struct spawner_identity){ c->git.name, c->git.email };
+	if (out->name.n > 0 && out->email.n > 0)
+		return 0;
+	TRY(spawner_start(&h->programs, &spawner, err));
+	r = spawner_identity(spawner.chan, h->mem, out, err);
+	peer_close(&spawner);
+	peer_kill(&spawner);
+	if (c->git.name.n > 0)
+		out->name = c->git.name;
+	if (c->git.email.n > 0)
+		out->email = c->git.email;
+	return r;
+}
+
+static int check_identity(const struct spawner_identity *id, struct err *err)
+{
+	int r;
+
+	if (id->name.n > 0 && id->email.n > 0)
+		return 0;
+	r = err_set(err, ERR_DENIED, "git does not know who you are, so nothing can be committed");
+	err_hint(err, "git config --global user.name \"...\" and user.email, or agent6 config set git.commit.name");
+	return r;
+}
+
+static int open_box(struct history *h, const struct place *place, enum history_use use, struct err *err)
+{
+	struct discovered *repo = arena_alloc(h->mem, sizeof(*repo));
+	struct gitbox_spec spec = { .repo = repo, .run_id = h->ref.id, .may_merge = use == HISTORY_MERGE };
+	struct spawner_identity id = { 0 };
+	struct config config;
+
+	TRY(discover_repo(place->workspace, h->mem, repo, err));
+	TRY(config_load(&place->files, h->mem, &config, err));
+	TRY(resolve_profile(&config, &spec.profile, err));
+	TRY(programs_open(&h->programs, err));
+	if (use == HISTORY_MERGE) {
+		TRY(find_identity(h, &config, &id, err));
+		TRY(check_identity(&id, err));
+		spec.name = str_dupz(h->mem, id.name);
+		spec.email = str_dupz(h->mem, id.email);
+	}
+	spec.jail_bin = h->programs.jail_path;
+	spec.root_as_uid = config.sandbox.root_as_uid;
+	TRY(gitbox_open(&spec, &h->box, err));
+	TRY(dir_open(AT_FDCWD, repo->top, &h->workspace, err));
+	return repo_open(gitbox_host(h->box), h->workspace, str_from(h->ref.id), &h->repo, err);
+}
+
+/* The chain is what counts; the branch is its visible twin and may be gone. */
+static int find_tip(struct history *h, struct err *err)
+{
+	struct str chain = str_printf(h->mem, "refs/agent6/%s/head", h->ref.id), sha;
+	struct str branch = str_printf(h->mem, "refs/heads/agent6/%s", h->ref.id);
+	int found = repo_read_ref(h->repo, branch, h->mem, &sha, err);
+
+	TRY(found);
+	h->has_branch = found == 1;
+	if (found)
+		h->tip = sha;
+	TRY(found = repo_read_ref(h->repo, chain, h->mem, &sha, err));
+	if (found)
+		h->tip = sha;
+	h->from = h->manifest.base_sha;
+	return 0;
+}
+
+static int open_all(struct history *h, const struct place *place, enum history_use use, struct err *err)
+{
+	const char *record = session_path(place->repo_dir, &h->ref, "record", h->mem);
+
+	if (use == HISTORY_MERGE)
+		TRY(session_lock(place->repo_dir, &h->ref, &h->lock, err));
+	TRY(dir_open(AT_FDCWD, record, &h->record, err));
+	TRY(manifest_load(h->record, h->mem, &h->manifest, err));
+	TRY(open_box(h, place, use, err));
+	return find_tip(h, err);
+}
+
+int history_open(const struct place *place, const struct session_ref *ref, enum history_use use, struct arena *mem,
+	struct history **out, struct err *err)
+{
+	auto_history struct history *h = mem_alloc(sizeof(*h));
+
+	*h = HISTORY_NONE;
+	h->mem = mem;
+	h->ref = *ref;
+	if (open_all(h, place, use, err) < 0)
+		return err_wrap(err, "run %s", ref->id);
+	*out = take(&h);
+	return 0;
+}
+
+void history_close(struct history *h)
+{
+	if (!h)
+		return;
+	repo_close(h->repo);
+	gitbox_close(h->box);
+	programs_close(&h->programs);
+	base_close_fd(&h->workspace);
+	base_close_fd(&h->record);
+	base_close_fd(&h->lock);
+	free(h);
+}
+
+const struct manifest *history_manifest(const struct history *h)
+{
+	return &h->manifest;
+}
+
+struct str history_branch(const struct history *h)
+{
+	return h->has_branch ? str_printf(h->mem, "agent6/%s", h->ref.id) : STR("");
+}
+
+/* ---- reading ---- */
+
+int history_commits(struct history *h, struct repo_commit **out, size_t *n, struct err *err)
+{
+	*n = 0;
+	if (h->tip.n == 0)
+		return 0;
+	TRY(repo_commits(h->repo, h->from, h->tip, COMMITS_MAX, h->mem, out, n, err));
+	for (size_t i = 0; i < *n / 2; i++) {
+		struct repo_commit c = (*out)[i];
+
+		(*out)[i] = (*out)[*n - 1 - i];
+		(*out)[*n - 1 - i] = c;
+	}
+	return 0;
+}
+
+int history_diff(struct history *h, const struct str_list *paths, bool stat, struct str *out, struct err *err)
+{
+	*out = STR("");
+	if (h->tip.n == 0)
+		return 0;
+	return (stat ? repo_diff_stat : repo_diff)(h->repo, h->from, h->tip, paths, h->mem, out, err);
+}
+
+/* ---- merging ---- */
+
+static struct str message_of(const struct history *h, const struct history_merge *ask)
+{
+	struct str task = h->manifest.user_task, first = str_trim(str_line(&task));
+
+	if (ask->message.n > 0)
+		return ask->message;
+	first = str_head(first, utf8_head(first, SUBJECT_MAX));
+	if (first.n == 0)
+		first = STR("agent6 run");
+	return str_printf(h->mem, "%s" STR_FMT "\n\nagent6 run %s\n", ask->how == REPO_MERGE ? "Merge: " : "", STR_ARG(first),
+		h->ref.id);
+}
+
+static int check_target(struct history *h, struct str into, struct err *err)
+{
+	int r;
+
+	if (into.n == 0) {
+		r = err_set(err, ERR_INVALID, "the run began on no branch, so there is none to merge into");
+		err_hint(err, "name one: agent6 runs merge %s --into BRANCH", h->ref.id);
+		return r;
+	}
+	if (str_eq(into, str_printf(h->mem, "agent6/%s", h->ref.id)))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is the run's own branch", STR_ARG(into));
+	return 0;
+}
+
+static bool record_merge(struct history *h, struct str into, const struct repo_merged *m)
+{
+	auto_buf struct buf b = BUF_MAX(4096);
+	char now[TIME_ISO_MAX];
+	struct err err = { 0 };
+
+	return buf_addz(&b, "{\"merged\":{", &err) == 0 && json_add_member(&b, "into", into, &err) == 0 &&
+		json_add_member(&b, "sha", m->sha, &err) == 0 && json_add_member(&b, "tip", h->tip, &err) == 0 &&
+		json_add_member(&b, "ts", str_from(time_iso(time_now_us(), now)), &err) == 0 &&
+		buf_addz(&b, "}}", &err) == 0 && manifest_merge(h->record, buf_str(&b), &err) == 0;
+}
+
+int history_merge(struct history *h, const struct history_merge *ask, struct history_merged *out, struct err *err)
+{
+	struct str into = ask->into.n > 0 ? ask->into : h->manifest.base_branch;
+	struct history_merged done = { .into = into };
+
+	if (h->tip.n == 0)
+		return err_set(err, ERR_NOENT, "run %s has no commits to merge", h->ref.id);
+	TRY(check_target(h, into, err));
+	struct repo_merge m = { .from = h->tip, .into = into, .how = ask->how, .message = message_of(h, ask) };
+
+	TRY(repo_merge(h->repo, &m, h->mem, &done.git, err));
+	done.recorded = done.git.outcome == REPO_MERGED && record_merge(h, into, &done.git);
+	*out = done;
+	return 0;
+}

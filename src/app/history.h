@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* history: what a run left in the repository: its commits, its diff, and bringing them to a branch.
+ *
+ * Shape    history_open for one run, then the calls, then history_close. git runs in a cell of its own
+ *          (app/gitbox.h), so nothing the repository chose is executed.
+ * Memory   Results live in the arena that was given at the opening.
+ * Errors   -ERR_NOENT a run without commits where some are needed, a branch that is not there; -ERR_BUSY
+ *          a run that is still going; -ERR_DENIED no identity for a commit; git's own in one line.
+ * Source   docs/git.md.
+ */
+#ifndef APP_HISTORY_H
+#define APP_HISTORY_H
+
+#include "app/place.h"
+#include "git/repo.h"
+#include "session/layout.h"
+#include "session/manifest.h"
+
+struct history;
+
+enum history_use { HISTORY_READ, HISTORY_MERGE }; /* MERGE: the run is locked and may write branches */
+
+int history_open(const struct place *place, const struct session_ref *ref, enum history_use use, struct arena *mem,
+	struct history **out, struct err *err) CHECKED;
+void history_close(struct history *h); /* NULL is fine */
+static inline void history_close_ptr(struct history **h)
+{
+	history_close(*h);
+}
+#define auto_history CLEANUP(history_close_ptr)
+
+const struct manifest *history_manifest(const struct history *h);
+struct str history_branch(const struct history *h); /* "agent6/<id>"; empty: no branch was kept */
+
+/* The run's commits, oldest first; none is no error. */
+int history_commits(struct history *h, struct repo_commit **out, size_t *n, struct err *err) CHECKED;
+/* From where the run began to where it is. Empty: no changes. */
+int history_diff(struct history *h, const struct str_list *paths, bool stat, struct str *out, struct err *err) CHECKED;
+
+struct history_merge {
+	enum repo_how how;
+	struct str into;    /* empty: the branch the run began on */
+	struct str message; /* empty: made from the task */
+};
+struct history_merged {
+	struct repo_merged git;
+	struct str into;
+	bool recorded; /* the run's manifest says so now */
+};
+int history_merge(struct history *h, const struct history_merge *ask, struct history_merged *out, struct err *err)
+	CHECKED;
+
+#endif

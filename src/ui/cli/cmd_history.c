@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/cmd_runs_priv.h"
+#include "ui/cli/term_diff.h"
+
+#include "app/history.h"
+#include "sys/term.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define SHA_SHOWN 12
+
+struct diff_args {
+	struct str id;
+	bool stat;
+	struct str_list path;
+};
+struct merge_args {
+	struct str id, into, message;
+	int strategy;
+};
+
+static const char *const strategies[] = { "squash", "merge", "ff", NULL };
+static const enum repo_how hows[] = { REPO_SQUASH, REPO_MERGE, REPO_FF };
+
+#define ID_FIELD(type)                                                                                       \
+	{ "id", &field_str, offsetof(struct type, id), .flags = FIELD_POSITIONAL,                            \
+		.help = "A run's id or the beginning of it; the newest when left out." }
+
+static const struct field diff_fields[] = {
+	ID_FIELD(diff_args),
+	{ "stat", &field_bool, offsetof(struct diff_args, stat), .help = "Only which files changed, and how much." },
+	{ "path", &field_strs, offsetof(struct diff_args, path), .help = "Only this path; may be given several times." },
+};
+static const struct field commits_fields[] = { ID_FIELD(id_args) };
+static const struct field merge_fields[] = {
+	ID_FIELD(merge_args),
+	{ "strategy", &field_enum, offsetof(struct merge_args, strategy), .dflt = "squash", .choices = strategies,
+		.help = "One commit, a merge commit, or only moving the branch forward." },
+	{ "into", &field_str, offsetof(struct merge_args, into), .help = "The branch to change; the one the run began on when "
+									   "left out." },
+	{ "message", &field_str, offsetof(struct merge_args, message), .help = "The commit's message." },
+	{ "m", &field_str, offsetof(struct merge_args, message), .flags = FIELD_HIDDEN, .help = "The same as --message." },
+};
+
+static struct str clean(struct arena *mem, struct str s)
+{
+	auto_buf struct buf b = BUF_MAX(64 * 1024);
+
+	return term_clean(str_head(s, 4096), TERM_LINE, &b, ERR_DISCARD) < 0 ? STR("") : str_dup(mem, buf_str(&b));
+}
+
+static int find_run(struct command_ctx *ctx, struct str id, enum history_use use, struct place *place,
+	struct session_ref *ref, struct history **h, struct err *err)
+{
+	TRY(runs_find(ctx, id, id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN, place, ref, err));
+	if (ref->kind != SESSION_RUN) {
+		if (use == HISTORY_MERGE)
+			return err_set(err, ERR_INVALID, "%s is %s %s and has no commits to merge", ref->id,
+				ref->kind == SESSION_ASK ? "an" : "a", session_word(ref->kind));
+		cli_note("%s is %s %s and makes no commits", ref->id, ref->kind == SESSION_ASK ? "an" : "a",
+			session_word(ref->kind));
+		return 0;
+	}
+	TRY(history_open(place, ref, use, ctx->mem, h, err));
+	return 1;
+}
+
+/* ---- reading ---- */
+
+static int run_diff(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct diff_args *args = decoded;
+	auto_history struct history *h = NULL;
+	struct session_ref ref;
+	struct place place;
+	struct str text;
+	int r = find_run(ctx, args->id, HISTORY_READ, &place, &ref, &h, err);
+
+	if (r <= 0)
+		return r;
+	const struct manifest *m = history_manifest(h);
+	TRY(history_diff(h, &args->path, args->stat, &text, err));
+	if (text.n == 0) {
+		cli_note("%s: no changes", ref.id);
+		return 0;
+	}
+	if (args->id.n == 0)
+		cli_note("the changes of %s since " STR_FMT " on " STR_FMT, ref.id, STR_ARG(str_head(m->base_sha, SHA_SHOWN)),
+			STR_ARG(m->base_branch.n > 0 ? clean(ctx->mem, m->base_branch) : STR("no branch")));
+	if (fflush(stdout) != 0)
+		return err_set(err, ERR_SYS, "standard output is gone");
+	return term_diff(STDOUT_FILENO, term_style_env(), text, err);
+}
+
+static int run_commits(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct id_args *args = decoded;
+	auto_history struct history *h = NULL;
+	struct repo_commit *list;
+	struct session_ref ref;
+	struct place place;
+	size_t n;
+	int r = find_run(ctx, args->id, HISTORY_READ, &place, &ref, &h, err);
+
+	if (r <= 0)
+		return r;
+	TRY(history_commits(h, &list, &n, err));
+	for (size_t i = 0; i < n; i++)
+		cli_out(STR_FMT "  " STR_FMT "\n", STR_ARG(str_head(list[i].sha, SHA_SHOWN)),
+			STR_ARG(clean(ctx->mem, list[i].subject)));
+	struct str branch = history_branch(h);
+	cli_note("%zu commit%s on " STR_FMT, n, n == 1 ? "" : "s", STR_ARG(branch.n > 0 ? branch : STR("the run's chain")));
+	return 0;
+}
+
+/* ---- merging ---- */
+
+static int tell_conflicts(struct command_ctx *ctx, const struct history_merged *done, struct str branch,
+	const struct session_ref *ref)
+{
+	cli_note("nothing was merged: " STR_FMT " and the run change the same places of", STR_ARG(done->into));
+	for (size_t i = 0; i < done->git.paths.n; i++)
+		cli_out("  " STR_FMT "\n", STR_ARG(clean(ctx->mem, done->git.paths.p[i])));
+	cli_note("your checkout is untouched; by hand: git checkout " STR_FMT " && git merge %s" STR_FMT, STR_ARG(done->into),
+		branch.n > 0 ? "" : "refs/agent6/", STR_ARG(branch.n > 0 ? branch : str_printf(ctx->mem, "%s/head", ref->id)));
+	return 1;
+}
+
+static int tell(struct command_ctx *ctx, const struct history_merged *done, struct str branch, const char *strategy,
+	const struct session_ref *ref)
+{
+	switch (done->git.outcome) {
+	case REPO_CONFLICTS:
+		return tell_conflicts(ctx, done, branch, ref);
+	case REPO_DIVERGED:
+		cli_note("nothing was merged: " STR_FMT " has moved since the run began, so it cannot just be moved forward; "
+			 "use --strategy squash or merge", STR_ARG(done->into));
+		return 1;
+	case REPO_NOOP:
+		cli_note(STR_FMT " already contains what the run did", STR_ARG(done->into));
+		return 0;
+	case REPO_MERGED:
+		break;
+	}
+	cli_out("merged %s into " STR_FMT " (%s) -> " STR_FMT "\n", ref->id, STR_ARG(done->into), strategy,
+		STR_ARG(str_head(done->git.sha, SHA_SHOWN)));
+	for (size_t i = 0; i < done->git.paths.n; i++)
+		cli_note("your " STR_FMT " was left as it is: it is not what the branch had",
+			STR_ARG(clean(ctx->mem, done->git.paths.p[i])));
+	if (!done->recorded)
+		cli_note("the run's manifest could not be brought up to date; the merge itself is done");
+	return 0;
+}
+
+static int run_merge(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct merge_args *args = decoded;
+	struct history_merge ask = { .how = hows[args->strategy], .into = args->into, .message = args->message };
+	auto_history struct history *h = NULL;
+	struct history_merged done;
+	struct repo_commit *list;
+	struct session_ref ref;
+	struct place place;
+	size_t n;
+
+	TRY(find_run(ctx, args->id, HISTORY_MERGE, &place, &ref, &h, err));
+	TRY(history_commits(h, &list, &n, err));
+	if (n == 0) {
+		cli_note("%s made no commits: there is nothing to merge", ref.id);
+		return 0;
+	}
+	TRY(history_merge(h, &ask, &done, err));
+	return tell(ctx, &done, history_branch(h), strategies[args->strategy], &ref);
+}
+
+#define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
+
+static const struct command commands[] = {
+	{ .name = "runs diff", .help = "show what a run changed", FIELDS(diff_fields, diff_args), .run = run_diff,
+		.needs_no_root_check = true },
+	{ .name = "runs commits", .help = "list a run's commits, oldest first", FIELDS(commits_fields, id_args),
+		.run = run_commits, .needs_no_root_check = true },
+	{ .name = "runs merge", .help = "bring a run's commits to a branch",
+		.about = "Your checkout changes only where the branch is checked out and a file still is what it was. A conflict "
+			 "changes\nnothing and exits 1.",
+		FIELDS(merge_fields, merge_args), .run = run_merge },
+};
+
+const struct command_group commands_history = { commands, COUNT(commands), NULL };
