@@ -160,12 +160,15 @@ static const char *scan_value(const char *p, const char *end, int depth, enum js
 
 struct jval jval_head(struct str text)
 {
-	const char *end = text.p + text.n;
-	const char *p = skip_blanks(text.p, end);
 	struct jval v = { JSCAN_NONE, { NULL, 0 } };
 	enum jscan_type type = JSCAN_NONE;
-	const char *after = scan_value(p, end, 0, &type);
+	const char *end, *p, *after;
 
+	if (text.n == 0) /* p may be NULL then */
+		return v;
+	end = text.p + text.n;
+	p = skip_blanks(text.p, end);
+	after = scan_value(p, end, 0, &type);
 	if (after)
 		v = (struct jval){ type, str_of(p, (size_t)(after - p)) };
 	return v;
@@ -174,9 +177,8 @@ struct jval jval_head(struct str text)
 struct jval jval_from(struct str text)
 {
 	struct jval v = jval_head(text);
-	const char *end = text.p + text.n;
 
-	if (v.type == JSCAN_NONE || skip_blanks(v.text.p + v.text.n, end) == end)
+	if (v.type == JSCAN_NONE || skip_blanks(v.text.p + v.text.n, text.p + text.n) == text.p + text.n)
 		return v;
 	return (struct jval){ JSCAN_NONE, { NULL, 0 } };
 }
