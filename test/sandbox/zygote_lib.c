@@ -13,7 +13,7 @@
 
 #define ORDINARY 64123
 
-static const char *const base_env[] = { "PATH=/usr/bin:/bin", "HOME=" ZYGOTE_HOME, "LANG=C.UTF-8" };
+static const char *const base_env[] = { "PATH=/usr/bin:/bin", ("HOME=" ZYGOTE_HOME), "LANG=C.UTF-8" };
 
 static const char *jail_bin(struct arena *mem)
 {
