@@ -108,10 +108,12 @@ static int put_verify_end(struct run *r, const struct job_result *job, struct er
 	return note_send(&n, r->keep, EVENT_VERIFY_END, err);
 }
 
-/* What a call that was not run gets instead of a result. */
-static int add_error(struct buf *out, struct str text, struct err *err)
+/* What a call that was not run, or could not be, gets instead of a result. */
+static int add_error(struct buf *out, struct tool_outcome *oc, struct str text, struct err *err)
 {
 	buf_clear(out);
+	oc->ok = false;
+	oc->summary = text;
 	TRY(buf_addz(out, "{\"error\":", err));
 	TRY(json_add_quoted(out, text, err));
 	return buf_addc(out, '}', err);
@@ -230,11 +232,11 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 	rc = tool_call(&r->tools, c->name, c->args, out, oc, err);
 	if (rc == -ERR_STOPPED) {
 		run_stop_asked(r);
-		return add_error(out, STR("interrupted: the operator stopped the run"), err);
+		return add_error(out, oc, STR("interrupted: the operator stopped the run"), err);
 	}
 	if (rc == -ERR_UNSUPPORTED) {
 		run_stop(r, REASON_UNEXECUTABLE, str_from(err->msg));
-		TRY(add_error(out, str_from(err->msg), err));
+		TRY(add_error(out, oc, str_dup(t->mem, str_from(err->msg)), err));
 	} else if (rc < 0) {
 		return rc;
 	}
@@ -244,15 +246,15 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 }
 
 /* A call whose arguments are no object says so in words that help a model to do better. */
-static int refuse_args(const struct reply_call *c, struct buf *out, struct err *err)
+static int refuse_args(const struct reply_call *c, struct buf *out, struct tool_outcome *oc, struct err *err)
 {
 	if (c->raw_args.n > CUT_OFF_ARGS)
-		return add_error(out,
-			STR("the arguments were cut off while they were written; send a much smaller call, "
-			    "in several steps"),
+		return add_error(out, oc,
+			STR("the arguments were cut off while they were written; send a much smaller call, in several "
+			    "steps"),
 			err);
-	return add_error(
-		out, STR("the arguments were not valid JSON; send the call again with one JSON object"), err);
+	return add_error(out, oc,
+		STR("the arguments were not valid JSON; send the call again with one JSON object"), err);
 }
 
 /* The same answer to the same call tells a model nothing twice; it only fills its context. */
@@ -283,12 +285,12 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 	if (r->links->stop == STOP_NOW)
 		run_stop_asked(r);
 	if (r->reason != REASON_NONE)
-		TRY(add_error(&out, STR("not run: the run is ending"), err));
+		TRY(add_error(&out, &oc, STR("not run: the run is ending"), err));
 	else if (r->st.same_call_streak > loop_limits.same_call_stop)
-		TRY(add_error(&out, STR("not run: the same call again"), err));
+		TRY(add_error(&out, &oc, STR("not run: the same call again"), err));
 	else {
 		ran = true;
-		TRY(c->args_error ? refuse_args(c, &out, err) : run_tool(r, t, c, &out, &oc, err));
+		TRY(c->args_error ? refuse_args(c, &out, &oc, err) : run_tool(r, t, c, &out, &oc, err));
 	}
 	if (ran)
 		watch_result(r, c->name, buf_str(&out), &oc);
