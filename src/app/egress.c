@@ -75,8 +75,8 @@ static int await_ready(int chan, enum wire_link link, uint16_t type, int64_t dea
 	return -ERR_REMOTE;
 }
 
-static int start_broker(const struct egress_spec *spec, const struct route_table *routes, int dir_fd,
-	int64_t deadline_ms, struct egress *e, struct err *err)
+static int launch_broker(const struct egress_spec *spec, const struct route_table *routes, int dir_fd,
+	struct egress *e, struct err *err)
 {
 	auto_buf struct buf bytes = BUF_MAX(ENDPOINT_TABLE_BYTES);
 	autoclose int table = -1;
@@ -84,10 +84,7 @@ static int start_broker(const struct egress_spec *spec, const struct route_table
 	TRY(routes_pack(routes, &bytes, err));
 	TRY(memfd_seal("agent6-routes", buf_str(&bytes), &table, err));
 	TRY(launch_role(spec->progs, "broker", NULL, 0, false, &e->broker, err));
-	TRY(chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, dir_fd }, 2, err));
-	if (await_ready(e->broker.chan, LINK_MONITOR_BROKER, WIRE_BROKER_READY, deadline_ms, err) < 0)
-		return err_wrap(err, "the broker");
-	return 0;
+	return chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, dir_fd }, 2, err);
 }
 
 /* The table may hold keys: it is wiped here as soon as the memfd has it. */
@@ -104,22 +101,29 @@ static int seal_table(const struct endpoint_table *t, int *out, struct err *err)
 	return r;
 }
 
-static int start_client(const struct egress_spec *spec, int dir_fd, int64_t deadline_ms, struct egress *e,
-	struct err *err)
+static int launch_client(const struct egress_spec *spec, struct egress *e, struct err *err)
 {
 	static const char *const argv[] = { "agent6-net", NULL };
-	autoclose int table = -1, theirs = -1;
-	int pair[2], fds[4];
-	size_t n = 0;
-	char which = 0;
+	autoclose int theirs = -1;
+	int pair[2];
 
-	TRY(seal_table(spec->table, &table, err));
 	TRY(chan_pair(pair, err));
 	e->agent_chan = pair[0];
 	theirs = pair[1];
 	if (launch(&(struct launch_spec){ .exe = spec->progs->net, .argv = argv, .fds = &theirs, .nfds = 1,
 			.errors = true }, &e->client, err) < 0)
 		return err_wrap(err, "start agent6-net");
+	return 0;
+}
+
+static int brief_client(const struct egress_spec *spec, int dir_fd, const struct egress *e, struct err *err)
+{
+	autoclose int table = -1;
+	int fds[4];
+	size_t n = 0;
+	char which = 0;
+
+	TRY(seal_table(spec->table, &table, err));
 	fds[n++] = table;
 	struct {
 		char bit;
@@ -131,8 +135,7 @@ static int start_client(const struct egress_spec *spec, int dir_fd, int64_t dead
 			which |= more[i].bit;
 			fds[n++] = more[i].fd;
 		}
-	TRY(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err));
-	return await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, deadline_ms, err);
+	return chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err);
 }
 
 static int start_both(const struct egress_spec *spec, struct egress *e, struct err *err)
@@ -149,9 +152,15 @@ static int start_both(const struct egress_spec *spec, struct egress *e, struct e
 	if (routes.n > 0) {
 		TRY(spec->dir ? dir_open(AT_FDCWD, spec->dir, &dir_fd, err)
 			      : make_dir(e->dir, sizeof(e->dir), &dir_fd, err));
-		TRY(start_broker(spec, &routes, dir_fd, deadline_ms, e, err));
+		TRY(launch_broker(spec, &routes, dir_fd, e, err));
 	}
-	return start_client(spec, dir_fd, deadline_ms, e, err);
+	/* The client loads its libraries while the broker makes the sockets that the client then looks for. */
+	TRY(launch_client(spec, e, err));
+	if (routes.n > 0 &&
+		await_ready(e->broker.chan, LINK_MONITOR_BROKER, WIRE_BROKER_READY, deadline_ms, err) < 0)
+		return err_wrap(err, "the broker");
+	TRY(brief_client(spec, dir_fd, e, err));
+	return await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, deadline_ms, err);
 }
 
 int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err)
