@@ -192,8 +192,8 @@ int load_text(const struct load_spec *spec, const struct load_layer *layer, stru
 	TRY(file_open(AT_FDCWD, layer->path, false, &fd, err));
 	if (layer->id != CONFIG_FILE) {
 		TRY(check_owner(layer, fd, err));
-		autofree char *real = realpath(layer->path, NULL);
-		if (spec->workspace && real && lies_in(real, spec->workspace))
+		autofree char *real = spec->workspace ? realpath(layer->path, NULL) : NULL;
+		if (real && lies_in(real, spec->workspace))
 			return err_set(err, ERR_DENIED, "%s lies in the workspace (as %s), where the model could change it",
 				layer->path, real);
 	}
