@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""The commands of the configuration, as a person and a script use them: config, connect, model, check."""
+import errno
+import http.server
+import json
+import os
+import pty
+import stat
+import subprocess
+import termios
+import threading
+
+import pytest
+
+from conftest import AGENT6, finish, script, shared
+
+KEY = "sk-hush-0123456789"
+
+
+def config_path(lab, name="config.toml"):
+    return os.path.join(lab.home, ".config", "agent6", name)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read().decode()
+
+
+def mode(path):
+    return stat.S_IMODE(os.lstat(path).st_mode)
+
+
+def repo_file(lab):
+    row = next(l for l in lab.agent6("config", "path").out.splitlines() if l.startswith("repo config"))
+    return row.split()[2]
+
+
+def put(path, data):
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+
+
+# ---------------------------------------------------------------- config
+
+def test_a_key_is_set_shown_and_unset_and_the_rest_of_the_file_stays(lab):
+    lab.config("# mine\n\n[sandbox]\n  profile = \"auto\"   # the default\n")
+    r = lab.agent6("config", "set", "sandbox.run_commands", "yes")
+    assert r.returncode == 0, r.both
+    assert r.out.startswith('Set sandbox.run_commands = "yes" in ')
+    assert "security" in r.err
+    assert lab.agent6("config", "get", "sandbox.run_commands").out.startswith('sandbox.run_commands = "yes"  [global, ')
+    assert "* sandbox.run_commands" in lab.agent6("config").out
+    assert read(config_path(lab)) == \
+        "# mine\n\n[sandbox]\n  profile = \"auto\"   # the default\n  run_commands = \"yes\"\n"
+    assert lab.agent6("config", "unset", "sandbox.run_commands").returncode == 0
+    assert read(config_path(lab)) == "# mine\n\n[sandbox]\n  profile = \"auto\"   # the default\n"
+    again = lab.agent6("config", "unset", "sandbox.run_commands")
+    assert again.returncode == 0 and "nothing to do" in again.err
+
+
+def test_layers_are_shown_with_their_sources(lab):
+    lab.repo(a="1")
+    lab.config("[budget]\nmax_usd = 1\n")
+    assert lab.agent6("config", "set", "--repo", "budget.max_usd", "2").returncode == 0
+    put(os.path.join(lab.folder, "c.toml"), "[budget]\nmax_usd = 3\n")
+    assert "= 2.0  [repo, " in lab.agent6("config", "get", "budget.max_usd").out
+    assert "= 3.0  [--config, " in lab.agent6("--config", "../../c.toml", "config", "get", "budget.max_usd").out
+    shown = json.loads(lab.agent6("config", "show", "--json", "budget").out)
+    assert shown["budget.max_usd"]["value"] == 2.0 and shown["budget.max_usd"]["source"] == "repo"
+    hidden = lab.agent6("--config", "../../c.toml", "config", "set", "budget.max_usd", "4")
+    assert hidden.returncode == 0 and "--config" in hidden.err
+
+
+@pytest.mark.parametrize("args, says", [
+    (("set", "sandbox.profil", "none"), "did you mean sandbox.profile?"),
+    (("set", "sandbox.profile", "nope"), '"nope" is not one of auto, strict, hardened, none'),
+    (("set", "workflow.max_iterations", "12x"), "expected an integer"),
+    (("set", "workflow.verify_command", "make test"), "a list is written"),
+    (("add", "budget.max_usd", "1"), "not a list"),
+    (("get", "budget"), "is a table, not a key"),
+    (("show", "buget"), "buget: unknown key"),
+    (("set", "providers.x.base_url", "https://example.com"), "providers.x.api_format: required"),
+])
+def test_what_would_be_wrong_is_refused_and_nothing_is_written(lab, args, says):
+    lab.config("[budget]\nmax_usd = 1\n")
+    r = lab.agent6("config", *args)
+    assert r.returncode == 2, r.both
+    assert says in r.err
+    assert read(config_path(lab)) == "[budget]\nmax_usd = 1\n"
+
+
+BROKEN = ["C01/dotted.toml", "C01/dup_key.toml", "C01/dup_table.toml", "C01/redefine.toml", "C03/nested.toml",
+          "C03/swallowed.toml", "C03/typo.toml", "C06/arr.toml", "C06/ctl.toml", "C06/esc.toml", "C06/nul.toml",
+          "C06/open.toml", "C06/sur.toml", "C06/utf8.toml"]
+
+
+@pytest.mark.parametrize("layer", ["global", "repo", "file"])
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_one_error_with_a_place_and_no_run_starts(lab, name, layer):
+    lab.repo(a="1")
+    source = shared("cases", "open", name)
+    path = {"global": config_path(lab), "repo": repo_file(lab), "file": os.path.join(lab.folder, "f.toml")}[layer]
+    with open(source, "rb") as f:
+        put(path, f.read())
+    front = ["--config", path] if layer == "file" else []
+    for command in (["config", "show"], ["run", "--auto-approve", "x"]):
+        r = lab.agent6(*front, *command, timeout=10)
+        assert r.returncode == 2, r.both
+        assert f"{path}:" in r.err and "ERROR" in r.err
+    assert lab.run_dirs() == []
+    check = lab.agent6(*front, "check", "config", timeout=10)
+    assert check.returncode == 1 and f"[FAIL] config.files: {path}:" in check.out
+
+
+def test_the_line_and_a_caret_are_shown(lab):
+    lab.config("[sandbox]\nrun_commands = \"always\"\n")
+    r = lab.agent6("config")
+    assert f"{config_path(lab)}:2:16: sandbox.run_commands: \"always\" is not one of ask, yes, no" in r.err
+    assert "run_commands = \"always\"" in r.err and "^" in r.err
+
+
+def test_hostile_files_end_at_once(lab):
+    path = os.path.join(lab.folder, "f.toml")
+    for data in (b"a = " + b"[" * 100000, b's = "' + b"x" * 50_000_000 + b'"\n', b"[" + b"a." * 3000 + b"a]\n"):
+        put(path, data)
+        r = lab.agent6("--config", path, "config", timeout=10)
+        assert r.returncode == 2 and "ERROR" in r.err
+    os.remove(path)
+    os.mkfifo(path)
+    r = lab.agent6("--config", path, "config", timeout=10)
+    assert r.returncode == 2 and "not a regular file" in r.err
+
+
+def test_a_byte_order_mark_and_crlf_survive_every_saving_command(lab):
+    put(config_path(lab), b"\xef\xbb\xbf[budget]\r\nmax_usd = 1\r\n")
+    assert lab.agent6("config", "set", "budget.max_input_tokens", "7").returncode == 0
+    assert lab.agent6("config", "add", "sandbox.allow_urls", "example.com").returncode == 0
+    assert lab.agent6("connect", "ollama", "--no-verify").returncode == 0
+    with open(config_path(lab), "rb") as f:
+        data = f.read()
+    assert data.startswith(b"\xef\xbb\xbf[budget]\r\nmax_usd = 1\r\nmax_input_tokens = 7\r\n")
+    assert data.count(b"\xef\xbb\xbf") == 1 and b"\n" not in data.replace(b"\r\n", b"")
+    assert lab.agent6("config").returncode == 0
+
+
+def test_linked_files_stay_linked_and_private(lab):
+    dot = os.path.join(lab.home, "dot")
+    put(os.path.join(dot, "config.toml"), "[budget]\nmax_usd = 1\n")
+    put(os.path.join(dot, "secrets.toml"), "")
+    for name in ("config.toml", "secrets.toml"):
+        os.chmod(os.path.join(dot, name), 0o600)
+        os.makedirs(os.path.dirname(config_path(lab)), exist_ok=True)
+        os.symlink(os.path.join(dot, name), config_path(lab, name))
+    assert lab.agent6("config", "set", "budget.max_usd", "2").returncode == 0
+    assert lab.agent6("connect", "openai", "--no-verify", stdin=KEY + "\n").returncode == 0
+    for name in ("config.toml", "secrets.toml"):
+        assert os.path.islink(config_path(lab, name)) and mode(os.path.join(dot, name)) == 0o600
+    assert "max_usd = 2.0" in read(os.path.join(dot, "config.toml"))
+    assert KEY in read(os.path.join(dot, "secrets.toml"))
+    os.remove(os.path.join(dot, "config.toml"))
+    r = lab.agent6("config", "set", "budget.max_usd", "3")
+    assert r.returncode == 2 and "link to nothing" in r.err
+
+
+def test_many_writers_at_once_lose_nothing(lab):
+    lab.config("")
+    keys = ["max_input_tokens", "max_output_tokens", "max_usd"]
+    keys = [f"budget.{k}" for k in keys] + ["workflow.max_iterations", "workflow.verify_timeout_s",
+                                            "workflow.command_timeout_s", "sandbox.memory_limit_mb"]
+    running = [subprocess.Popen([AGENT6, "config", "set", k, str(100 + i)], env=lab.env, cwd=lab.ws,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for i, k in enumerate(keys)]
+    assert [p.wait(timeout=30) for p in running] == [0] * len(keys)
+    shown = json.loads(lab.agent6("config", "show", "--json").out)
+    assert [shown[k]["value"] for k in keys] == [100 + i for i in range(len(keys))]
+    assert os.listdir(os.path.dirname(config_path(lab))) == ["config.toml"]
+
+
+def test_nothing_in_a_repository_is_configuration(lab):
+    evil = "[sandbox]\nrun_commands = \"yes\"\n[providers.p]\napi_format = \"openai\"\nbase_url = \"http://127.0.0.1:9999\"\n"
+    names = ["agent6.toml", ".agent6/config.toml", ".config/agent6/config.toml", ".agent6.toml", "config.toml"]
+    lab.repo(a="1")
+    for name in names:
+        lab.write(name, evil)
+        put(os.path.join(os.path.dirname(lab.ws), name), evil)
+    shown = json.loads(lab.agent6("config", "show", "--json").out)
+    assert all(not leaf["modified"] for leaf in shown.values())
+    assert "providers.p.base_url" not in shown
+
+
+def test_a_linked_configuration_in_the_workspace_starts_no_run(lab):
+    lab.repo(a="1")
+    lab.write("mine.toml", "[sandbox]\nrun_commands = \"yes\"\n")
+    os.makedirs(os.path.dirname(config_path(lab)))
+    os.symlink(os.path.join(lab.ws, "mine.toml"), config_path(lab))
+    r = lab.run("x")
+    assert r.returncode == 2 and "the model could change it" in r.err
+    assert lab.run_dirs() == []
+
+
+# ---------------------------------------------------------------- connect, model
+
+class Server:
+    """Answers every GET with one status."""
+
+    def __init__(self, status):
+        self.seen = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.seen.append((self.path, self.headers.get("authorization")))
+                body = b'{"data": [{"id": "m-1"}, {"id": "m-2"}]}'
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+@pytest.mark.parametrize("status, says", [(200, "offers 2 models"), (401, "rejects the key (HTTP 401)"),
+                                          (500, "the server answered HTTP 500")])
+def test_a_piped_key_is_stored_privately_and_verified(lab, status, says):
+    with Server(status) as s:
+        r = lab.agent6("connect", "mine", "--format", "openai", "--base-url", s.url, stdin=KEY + "\r\nnext line\n")
+        assert r.returncode == 0, r.both
+        assert says in r.both and KEY not in r.both
+        assert s.seen == [("/v1/models", f"Bearer {KEY}")]
+    secrets = config_path(lab, "secrets.toml")
+    assert mode(secrets) == 0o600 and mode(os.path.dirname(secrets)) == 0o700
+    assert read(secrets) == f'[providers.mine]\napi_key = "{KEY}"\n'
+    assert KEY not in read(config_path(lab))
+    for args in (("config", "show"), ("config", "show", "--json"), ("config", "show", "providers"), ("check", "keys")):
+        assert KEY not in lab.agent6(*args).both
+    out = lab.agent6("connect", "mine", "--logout")
+    assert out.returncode == 0 and KEY not in read(secrets)
+    assert "providers.mine" in read(config_path(lab))
+
+
+def test_connect_without_a_server_says_that_nothing_was_verified(lab):
+    r = lab.agent6("connect", "mine", "--format", "openai", "--base-url", "http://127.0.0.1:1/v1", stdin=KEY + "\n")
+    assert r.returncode == 0 and "the key was not verified" in r.err and "Connection refused" in r.err
+    assert KEY in read(config_path(lab, "secrets.toml"))
+
+
+@pytest.mark.parametrize("args, says", [
+    (("my provider",), "is not a provider's name"),
+    (("mine",), "name a format"),
+    (("mine", "--format", "cohere"), "not one of anthropic, openai"),
+    (("mine", "--format", "openai", "--base-url", "ftp://x"), "ftp"),
+    (("mine", "--format", "openai", "--base-url", "http://example.com/v1"), "https"),
+])
+def test_connect_refuses_before_it_writes(lab, args, says):
+    r = lab.agent6("connect", *args, stdin=KEY + "\n")
+    assert r.returncode == 2 and says in r.err, r.both
+    assert not os.path.exists(config_path(lab)) and not os.path.exists(config_path(lab, "secrets.toml"))
+
+
+def test_connect_refuses_a_secrets_file_others_can_read_and_writes_nothing(lab):
+    put(config_path(lab, "secrets.toml"), "[providers.a]\napi_key = \"old\"\n")
+    os.chmod(config_path(lab, "secrets.toml"), 0o644)
+    r = lab.agent6("connect", "openai", "--no-verify", stdin=KEY + "\n")
+    assert r.returncode == 2 and "chmod 600" in r.err
+    assert KEY not in read(config_path(lab, "secrets.toml")) and not os.path.exists(config_path(lab))
+    check = lab.agent6("check", "keys")
+    assert check.returncode == 1 and "[FAIL] keys.file" in check.out
+
+
+class Terminal:
+    """A command on a pseudo terminal of its own."""
+
+    def __init__(self, lab, *args):
+        self.master, slave = pty.openpty()
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.seen = ""
+        self.proc = subprocess.Popen([AGENT6, *args], env=lab.env, cwd=lab.ws, stdin=slave, stdout=slave, stderr=slave,
+                                     start_new_session=True)
+
+    def more(self):
+        try:
+            self.seen += os.read(self.master, 4096).decode("utf-8", "replace")
+        except OSError as e:
+            if e.errno != errno.EIO:
+                raise
+
+    def expect(self, text):
+        while text not in self.seen:
+            self.more()
+
+    def say(self, text):
+        os.write(self.master, text.encode())
+
+    def end(self):
+        code = self.proc.wait(timeout=30)
+        mode_now = termios.tcgetattr(self.slave)
+        os.set_blocking(self.master, False)
+        try:
+            self.more()
+        except BlockingIOError:
+            pass
+        os.close(self.slave)
+        os.close(self.master)
+        return code, mode_now == self.before
+
+
+def test_on_a_terminal_the_key_is_not_shown(lab):
+    t = Terminal(lab, "connect", "--no-verify")
+    t.expect("provider [anthropic]: ")
+    t.say("mine\n")
+    t.expect("format, anthropic or openai [openai]: ")
+    t.say("\n")
+    t.expect("base URL")
+    t.say("https://example.com/v1\n")
+    t.expect("API key (not shown): ")
+    t.say("wrong\x15" + KEY + "x\x7f\n")
+    t.expect("Stored the key")
+    code, restored = t.end()
+    assert code == 0 and restored, t.seen
+    assert KEY not in t.seen and "wrong" not in t.seen
+    assert read(config_path(lab, "secrets.toml")) == f'[providers.mine]\napi_key = "{KEY}"\n'
+    assert 'base_url = "https://example.com/v1"' in read(config_path(lab))
+
+
+def test_ctrl_c_at_the_key_leaves_the_terminal_and_the_files_as_they_were(lab):
+    t = Terminal(lab, "connect", "openai")
+    t.expect("API key (not shown): ")
+    t.say("sk-half\x03")
+    code, restored = t.end()
+    assert code == 130 and restored, t.seen
+    assert "sk-half" not in t.seen
+    assert not os.path.exists(config_path(lab)) and not os.path.exists(config_path(lab, "secrets.toml"))
+
+
+def test_models_are_listed_and_chosen(lab):
+    lab.mock(script(finish()))
+    assert lab.agent6("model", "worker", "mock").out.split()
+    r = lab.agent6("model", "planner", "mock", "big", "--effort", "high")
+    assert r.returncode == 0, r.both
+    rows = lab.agent6("model").out.splitlines()
+    assert rows[0].startswith("worker      mock/mock-model") and "[global]" in rows[0]
+    assert rows[1].startswith("planner     mock/big  effort=high")
+    assert "(unset, as worker)" in rows[2]
+    before = read(config_path(lab))
+    for args, says in ((("worker", "nope", "m"), "not a configured provider"), (("wroker", "mock", "m"), "is not one of"),
+                       (("worker", "mock", "m", "--effort", "huge"), "is not one of")):
+        r = lab.agent6("model", *args)
+        assert r.returncode == 2 and says in r.err, r.both
+    assert read(config_path(lab)) == before
+    assert lab.agent6("model", "all", "mock", "m2").returncode == 0
+    assert all("mock/m2" in row for row in lab.agent6("model").out.splitlines())
+
+
+# ---------------------------------------------------------------- check
+
+def test_check_tells_facts_and_fails_when_one_is_wrong(lab):
+    lab.config("[sandbox]\nrun_commands = \"yes\"\n[providers.a]\napi_format = \"anthropic\"\n")
+    r = lab.agent6("check", "config")
+    assert r.returncode == 0 and "[PASS] config.files" in r.out
+    assert '[INFO] config.set: sandbox.run_commands = "yes" (global)' in r.out
+    r = lab.agent6("check", "keys")
+    assert r.returncode == 1 and "[FAIL] keys.a: there is none" in r.out
+    lab.config("[providers.a]\napi_format = \"anthropic\"\napi_key_env = \"SOME_KEY\"\n")
+    r = lab.agent6("check", "keys", env={"SOME_KEY": KEY})
+    assert r.returncode == 0 and "from the environment, SOME_KEY" in r.out and KEY not in r.both
+
+
+def test_check_sandbox_tries_what_must_not_work(lab):
+    r = lab.agent6("check", "sandbox")
+    assert "[PASS] profile: auto asked for, strict it is" in r.out or "hardened" in r.out, r.both
+    if "strict it is" in r.out:
+        for name in ("jail_true", "jail_blocks_network", "jail_blocks_etc_write"):
+            assert f"[PASS] {name}" in r.out, r.both
+    assert not [n for n in os.listdir("/tmp") if n.startswith("agent6-check-")]
+    assert not [n for n in os.listdir("/etc") if n.startswith("agent6-check-")]
+    lab.config("[sandbox]\nprofile = \"none\"\n")
+    r = lab.agent6("check", "sandbox")
+    assert r.returncode == 1 and "confines nothing" in r.out
