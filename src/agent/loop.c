@@ -30,7 +30,7 @@ void run_stop_asked(struct run *r)
 {
 	bool now = r->links->stop == STOP_NOW && !r->links->aborted;
 
-	run_stop(r, now ? REASON_INTERRUPTED : REASON_STEER_ABORT, STR("stopped by the operator"));
+	run_stop(r, now ? REASON_INTERRUPTED : REASON_STEER_ABORT, STR(""));
 }
 
 /* ---- what is kept of a turn ---- */
