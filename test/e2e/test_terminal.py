@@ -21,7 +21,7 @@ class Screen:
         self.lab = lab
         self.name = "agent6-" + uuid.uuid4().hex[:8]
         self.done = os.path.join(lab.folder, self.name)
-        line = f"{command}; echo $? > {shlex.quote(self.done)}; read wait"
+        line = f"trap : INT; {command}; echo $? > {shlex.quote(self.done)}; read wait"
         env = [f"{k}={v}" for k, v in lab.env.items()]
         subprocess.run(["env", "-i", *env, "tmux", "-L", self.name, "-f", "/dev/null", "new-session", "-d", "-x", str(width),
                         "-y", str(height), "sh", "-c", line], cwd=lab.ws, check=True)
@@ -73,9 +73,8 @@ def test_a_standing_answer_covers_the_rest_of_the_run(lab, screen, key, first, s
     project(lab)
     lab.mock(two_commands())
     s = screen("run", "do it")
-    assert "touch first" in s.until("touch first")
-    s.until("always")
-    s.keys(key)
+    assert "touch first" in s.until("N never:")
+    s.keys(key, "Enter")
     s.status()
     assert os.path.exists(os.path.join(lab.ws, "first")) is first
     assert os.path.exists(os.path.join(lab.ws, "second")) is second
@@ -86,10 +85,10 @@ def test_a_single_yes_asks_again(lab, screen):
     project(lab)
     lab.mock(two_commands())
     s = screen("run", "do it")
-    s.until("touch first")
-    s.keys("y")
-    s.until("touch second")
-    s.keys("n")
+    s.until("N never:")  # what is typed before the question stands is thrown away
+    s.keys("y", "Enter")
+    lab.wait_for(lambda: s.text().count("N never:") == 2)
+    s.keys("n", "Enter")
     s.status()
     assert os.path.exists(os.path.join(lab.ws, "first"))
     assert not os.path.exists(os.path.join(lab.ws, "second"))
