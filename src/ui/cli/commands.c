@@ -9,6 +9,7 @@ const struct command_group *const command_groups[] = {
 	&commands_history,
 	&commands_config,
 	&commands_connect,
+	&commands_demo,
 	&commands_check,
 	NULL,
 };
