@@ -208,6 +208,8 @@ TEST(zygote_ends_a_job_with_everything_it_started)
 
 static void floods(struct zy *z)
 {
+	struct err err = { 0 };
+
 	zy_start(z);
 	CHECK_INT(zy_run(z, JOB_COMMAND, "head -c 50000000 /dev/zero; head -c 3000000 /dev/zero >&2"), 0);
 	CHECK_INT(z->text.n + z->answer.lost_out, 50000000);
@@ -216,7 +218,11 @@ static void floods(struct zy *z)
 	uint32_t job = z->client.last_job + 1;
 
 	zy_send_run(z, job, JOB_COMMAND, "yes");
-	CHECK_INT(zy_from_asker_side(z)->type, WIRE_STARTED);
+	CHECK_OK(chan_recv(z->asker, z->msg, &err));
+	CHECK_INT(z->msg->type, WIRE_STARTED);
+	autoclose int out = chan_take_fd(z->msg, 0);
+	autoclose int errs = chan_take_fd(z->msg, 1);
+
 	z->client.last_job = job;
 	CHECK_INT(zy_run(z, JOB_COMMAND, "echo served"), 0);
 	CHECK_STR(zy_out(z), STR("served"));
