@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#define COLS_MIN   4
 #define LINE_BYTES (64 * 1024) /* of one cleaned line; what is longer is cut and says so */
 
 static const char *const looks[] = {
@@ -71,6 +72,8 @@ int term_line(struct term_view *t, enum look look, struct str text, int cols, st
 	struct str head = str_head(text, LINE_BYTES / 8); /* a byte may become eight */
 	int width;
 
+	if (cols != 0 && cols < COLS_MIN)
+		cols = COLS_MIN;
 	TRY(term_clean(head, TERM_LINE, &clean, err));
 	struct str s = buf_str(&clean);
 	size_t fits = term_fit(s, cols > 0 ? cols : INT_MAX, &width);
@@ -115,7 +118,7 @@ int term_block(struct term_view *t, enum look look, struct str text, const char 
 	if (skip > 0) {
 		auto_buf struct buf more = BUF_MAX(64);
 
-		TRY(buf_addf(&more, err, "(%zu lines before)", skip));
+		TRY(buf_addf(&more, err, "(%zu line%s before)", skip, skip == 1 ? "" : "s"));
 		TRY(term_put(t, LOOK_PLAIN, str_from(indent), err));
 		TRY(term_put(t, LOOK_DIM, buf_str(&more), err));
 		TRY(term_newline(t, err));

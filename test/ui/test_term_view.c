@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "test/lib/test.h"
+#include "ui/cli/term_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/* The same run on every kind of screen: what happened, in the order it happened. */
+static const struct { const char *type, *fields; } run[] = {
+	{ "run.start", "\"run_id\":\"calm-otter-K4Q7B2\",\"user_task\":\"fix the \\u001b[31mbug\",\"mode\":\"run\",\"model\":\"m1\",\"isolation\":\"strict\"" },
+	{ "jail.degraded", "\"detail\":\"no Landlock\"" },
+	{ "role.call", "\"role\":\"worker\",\"model\":\"m1\"" },
+	{ "role.thinking_delta", "\"role\":\"worker\",\"text\":\"look \"" },
+	{ "role.thinking_delta", "\"role\":\"worker\",\"text\":\"first\"" },
+	{ "role.text_delta", "\"role\":\"worker\",\"text\":\"I read it.\\r\"" },
+	{ "role.text_delta", "\"role\":\"worker\",\"text\":\"\\nThen I \\u001b]0;owned\\u0007 act.\"" },
+	{ "role.result", "\"role\":\"worker\",\"ok\":true,\"text\":\"I read it.\"" },
+	{ "tool.call", "\"name\":\"read_file\",\"args\":{\"path\":\"src/a \\u202ename.c\"},\"call_id\":\"1\"" },
+	{ "tool.result", "\"name\":\"read_file\",\"ok\":true,\"summary\":\"12 lines\",\"call_id\":\"1\"" },
+	{ "tool.call", "\"name\":\"run_command\",\"args\":{\"argv\":[\"make\",\"-C\",\"a directory with a long name\",\"check-everything\",\"VERBOSE=1\"]},\"call_id\":\"2\"" },
+	{ "approval.prompt", "\"id\":\"approval-1\",\"prompt\":\"Allow run_command: make\",\"standing\":true" },
+	{ "approval.answer", "\"id\":\"approval-1\",\"approved\":true,\"source\":\"frontend\"" },
+	{ "tool.result", "\"name\":\"run_command\",\"ok\":true,\"summary\":\"exit=2 in 1.0s\",\"exit_code\":2,\"stderr_tail\":\"one\\ntwo\\n\\tthree\\nfour\\n\",\"call_id\":\"2\"" },
+	{ "role.result", "\"role\":\"worker\",\"ok\":true,\"text\":\"whole, not streamed\"" },
+	{ "verify.end", "\"cmd\":[\"make\",\"test\"],\"exit_code\":0,\"duration_s\":0.25" },
+	{ "loop.auto_commit", "\"iteration\":1,\"sha\":\"0123456789abcdef\",\"subject\":\"agent6 iter 1: \\u4e2d\\u6587\"" },
+	{ "loop.provider.retry", "\"attempt\":1,\"error\":\"429\"" },
+	{ "budget.update", "\"input_total\":1200,\"output_total\":34,\"usd_total\":0.0123,\"usd_partial\":false" },
+	{ "run.end", "\"reason\":\"finish_run\",\"iterations\":2,\"all_passed\":true,\"verified\":\"passed\",\"summary\":\"done:\\nall of it\",\"commits\":1,\"branch\":\"agent6/calm-otter-K4Q7B2\",\"uncommitted\":1,\"uncommitted_files\":[\"x\\ny\"]" },
+};
+
+static void play(struct term_view *t)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_view struct view *v = view_new(VIEW_ALL);
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT(run); i++) {
+		bool delta = strstr(run[i].type, "_delta") != NULL;
+		struct str line = delta ? str_printf(mem, "{\"ts\":\"2026-11-29T20:00:00.000000Z\",\"type\":\"%s\",%s,\"volatile\":true}\n", run[i].type, run[i].fields)
+					: str_printf(mem, "{\"ts\":\"2026-11-29T20:00:00.000000Z\",\"seq\":%zu,\"type\":\"%s\",%s,\"h\":\"%s\"}\n", i + 1, run[i].type, run[i].fields, zeros);
+		struct view_item it = view_line(v, line);
+
+		CHECK_OK(term_view_item(t, &it, view_state(v), &err));
+	}
+}
+
+static const char plain_80[] =
+	"* fix the \\x1b[31mbug\n"
+	"  calm-otter-K4Q7B2, m1, isolation strict\n"
+	"-- jail: no Landlock\n"
+	". look first\n"
+	"I read it.\n"
+	"Then I \\x1b]0;owned\\x07 act.\n"
+	"-> read_file src/a \\u202ename.c  ok 12 lines\n"
+	"-> run_command make -C 'a directory with a long nam...\n"
+	"? Allow run_command: make\n"
+	"  | allowed (frontend)\n"
+	"  | run_command  exit=2 in 1.0s\n"
+	"    (1 line before)\n"
+	"    two\n"
+	"            three\n"
+	"    four\n"
+	"whole, not streamed\n"
+	"ok gate make test  exit 0 in 0.2s\n"
+	"+ commit 0123456789ab agent6 iter 1: \xE4\xB8\xAD\xE6\x96\x87\n"
+	"-- provider: attempt 1 failed: 429; trying again\n"
+	"\n"
+	"* passed\n"
+	"  done:\n"
+	"  all of it\n"
+	"  gate     green\n"
+	"  commits  1 on agent6/calm-otter-K4Q7B2\n"
+	"  left     1 file not committed\n"
+	"             x\n"
+	"             y\n"
+	"  cost     1200 tokens in, 34 out, $0.0123\n"
+	"  see      agent6 runs diff calm-otter-K4Q7B2\n"
+	"  merge    agent6 runs merge calm-otter-K4Q7B2\n"
+	"  resume   agent6 resume calm-otter-K4Q7B2\n";
+
+TEST(a_run_reads_as_lines_without_colour_at_80_columns)
+{
+	auto_term_view struct term_view t = { 0 };
+
+	term_view_init(&t, -1, (struct term_style){ 0 }, 80);
+	play(&t);
+	CHECK_STR(buf_str(&t.out), str_from(plain_80));
+}
+
+/* Our own escapes and glyphs taken out, a coloured screen says what the plain one says. */
+TEST(colour_and_glyphs_change_no_word)
+{
+	static const struct { const char *utf8, *ascii; } glyphs[] = {
+		{ "\xE2\x97\x8F", "*" }, { "\xE2\x86\x92", "->" }, { "\xE2\x94\x94", "|" }, { "\xE2\x9C\x8E", "+" },
+		{ "\xE2\x9C\x93", "ok" }, { "\xE2\x94\x80\xE2\x94\x80", "--" }, { "\xC2\xB7", "." },
+	};
+	auto_term_view struct term_view t = { 0 };
+	auto_buf struct buf plain = BUF_MAX(1 << 20);
+	struct err err = { 0 };
+
+	term_view_init(&t, -1, (struct term_style){ .color = true, .utf8 = true }, 80);
+	play(&t);
+	for (struct str s = buf_str(&t.out); s.n > 0;) {
+		size_t i = 0;
+
+		if (s.p[0] == '\x1b') { /* only ours are left: a look, or its end */
+			size_t m = str_find_any(s, STR("m"));
+
+			CHECK(m < 6 && s.p[1] == '[');
+			s = str_skip(s, m + 1);
+			continue;
+		}
+		while (i < COUNT(glyphs) && !str_starts(s, str_from(glyphs[i].utf8)))
+			i++;
+		if (i < COUNT(glyphs)) {
+			CHECK_OK(buf_addz(&plain, glyphs[i].ascii, &err));
+			s = str_skip(s, strlen(glyphs[i].utf8));
+			continue;
+		}
+		CHECK_OK(buf_addc(&plain, s.p[0], &err));
+		s = str_skip(s, 1);
+	}
+	/* "->" is one column wider than the arrow, so the cut of the long command moves by one. */
+	size_t at = str_find(buf_str(&plain), STR("'a directory with a long name..."));
+	CHECK(at < plain.n);
+	CHECK_OK(buf_splice(&plain, at, strlen("'a directory with a long name..."), STR("'a directory with a long nam..."), &err));
+	CHECK_STR(buf_str(&plain), str_from(plain_80));
+}
+
+TEST(no_line_of_a_tool_is_wider_than_the_terminal)
+{
+	static const int widths[] = { 40, 80, 200 };
+
+	for (size_t i = 0; i < COUNT(widths); i++) {
+		auto_term_view struct term_view t = { 0 };
+
+		term_view_init(&t, -1, (struct term_style){ .utf8 = true }, widths[i]);
+		play(&t);
+		for (struct str rest = buf_str(&t.out); rest.n > 0;) {
+			struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
+
+			if (str_starts(line, STR("\xE2\x86\x92 ")) || str_starts(line, STR("\xE2\x9C\x93 ")))
+				CHECK(term_width(line) <= widths[i]);
+		}
+	}
+}
+
+TEST(no_control_reaches_the_terminal_from_a_run)
+{
+	auto_term_view struct term_view t = { 0 };
+
+	term_view_init(&t, -1, (struct term_style){ 0 }, 80);
+	play(&t);
+	for (size_t i = 0; i < t.out.n; i++)
+		CHECK((unsigned char)t.out.p[i] >= 0x20 || t.out.p[i] == '\n');
+	CHECK(str_find(buf_str(&t.out), STR("\xE2\x80\xAE")) == t.out.n);
+}
