@@ -93,6 +93,8 @@ static int send_ceiling(struct gitbox *b, const struct gitbox_spec *spec, struct
 	struct zygote_spec z;
 
 	TRY(gitbox_cell(spec, mem, &z, err));
+	if (!spec->may_merge)
+		z.run_id = ""; /* a reader may meet the run at work */
 	TRY(zygote_spec_encode(&z, &text, err));
 	TRY(memfd_seal("ceiling", buf_str(&text), &fd, err));
 	return chan_send(b->monitor, WIRE_CEILING, STR(""), &fd, 1, err);

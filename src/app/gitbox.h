@@ -18,7 +18,7 @@ struct gitbox_spec {
 	enum policy_profile profile;
 	int64_t root_as_uid;
 	const char *name, *email;  /* identity for commits; NULL: none, commits then fail */
-	const char *run_id;        /* whose branch may be dropped; NULL: none */
+	const char *run_id;        /* whose refs may be moved (gitbox_open: only with may_merge); NULL: none */
 	bool may_merge;
 };
 

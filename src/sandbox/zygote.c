@@ -3,10 +3,13 @@
 #include "fmt/pack.h"
 #include "sandbox/caps.h"
 #include "sandbox/zygote_priv.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -65,10 +68,38 @@ static int copy_index(const struct zygote *z, struct err *err)
 	return futimens(to, times) < 0 ? err_sys(err, errno, "set the time of %s", z->git.index) : 0;
 }
 
+static int remove_lock(int common, const char *dir, const char *name, struct err *err)
+{
+	autoclose int fd = file_openat2(common, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
+		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+
+	if (fd >= 0 && unlinkat(fd, name, 0) < 0 && errno != ENOENT)
+		return err_sys(err, errno, "remove %s/%s", dir, name);
+	return 0;
+}
+
+/* A kill in the middle of a step leaves git's lock beside the run's own refs, and no later step could be
+ * recorded. Nobody else moves these refs, and who starts a run's own cell holds the run. */
+static int remove_stale_locks(const struct zygote *z, struct err *err)
+{
+	char chain[128], branch[128];
+	autoclose int common = -1;
+
+	if (z->spec.run_id[0] == '\0' || z->spec.may_merge)
+		return 0;
+	TRY(dir_open(AT_FDCWD, z->spec.common_dir, &common, err));
+	snprintf(chain, sizeof(chain), "refs/agent6/%s", z->spec.run_id);
+	snprintf(branch, sizeof(branch), "%s.lock", z->spec.run_id);
+	TRY(remove_lock(common, chain, "head.lock", err));
+	return remove_lock(common, "refs/heads/agent6", branch, err);
+}
+
 static int prepare(struct zygote *z, struct err *err)
 {
-	if (z->spec.kind == ZYGOTE_GIT)
+	if (z->spec.kind == ZYGOTE_GIT) {
+		TRY(remove_stale_locks(z, err));
 		return copy_index(z, err);
+	}
 	if (mkdir(ZYGOTE_HOME, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "make %s", ZYGOTE_HOME);
 	return 0;

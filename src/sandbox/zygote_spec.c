@@ -117,6 +117,13 @@ static int decode_head(struct jsonr *r, struct zygote_spec *s)
 	return jsonr_end(r);
 }
 
+static bool run_id_ok(const char *id)
+{
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+
+	return id[n] == '\0' && n <= 64;
+}
+
 int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *out, struct err *err)
 {
 	struct jsonr *r = arena_alloc(mem, sizeof(*r));
@@ -129,6 +136,8 @@ int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *o
 		return err_wrap(err, "cell policy");
 	if (s.kind == ZYGOTE_GIT && (s.git_dir[0] != '/' || s.common_dir[0] != '/'))
 		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths");
+	if (!run_id_ok(s.run_id))
+		return err_set(err, ERR_INVALID, "cell: run_id must be letters, digits, '-' and '_'");
 	if ((s.kind == ZYGOTE_GIT) != s.policy.git_cell)
 		return err_set(err, ERR_INVALID, "cell: kind and git_cell disagree");
 	*out = s;

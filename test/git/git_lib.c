@@ -131,7 +131,7 @@ static void send_ceiling(struct fixture *f)
 {
 	const char *dot_git = str_printf(f->mem, "%s/.git", f->dir.path).p;
 	struct zygote_spec z = { .kind = ZYGOTE_GIT, .git_dir = dot_git, .common_dir = dot_git, .run_id = RUN_ID,
-		.may_merge = true, .nlimits = 1, .limits = { { JOB_GIT, 60000, false } },
+		.may_merge = f->may_merge, .nlimits = 1, .limits = { { JOB_GIT, 60000, false } },
 		.policy = { .profile = PROFILE_STRICT, .cwd = f->dir.path, .git_cell = true,
 			.root_as_uid = POLICY_ROOT_UID } };
 	auto_buf struct buf b = BUF_MAX(ZYGOTE_BYTES_MAX);
@@ -201,7 +201,8 @@ static void fixture_fini(struct fixture *f)
 void each_host(scenario_fn *fn)
 {
 	for (int jailed = 0; jailed < 2; jailed++) {
-		struct fixture f = { .dir = test_dir_new(), .mem = arena_new(), .jailed = jailed };
+		struct fixture f = { .dir = test_dir_new(), .mem = arena_new(), .jailed = jailed,
+			.may_merge = true };
 
 		if (jailed && access(jail_bin(f.mem), X_OK) < 0) {
 			fixture_fini(&f);

@@ -18,7 +18,7 @@ struct fixture {
 	struct arena *mem;
 	struct git_host *host;
 	struct repo *repo;   /* opened by fixture_repo */
-	bool jailed;
+	bool jailed, may_merge; /* may_merge: true unless set otherwise before fixture_repo */
 	struct git_zygote *zygote;
 	int monitor, asker;
 	struct proc *proc;

@@ -370,3 +370,49 @@ TEST(repo_step_keeps_what_was_untracked_out_file_by_file)
 {
 	each_host(many_untracked);
 }
+
+static void killed_before(struct fixture *f)
+{
+	struct repo_step s;
+
+	if (!f->jailed)
+		return; /* the zygote's own work */
+	repo_with_commit(f);
+	test_write(&f->dir, ".git/" CHAIN ".lock", STR(""));
+	test_write(&f->dir, ".git/refs/heads/" SIDE ".lock", STR(""));
+	test_write(&f->dir, ".git/refs/heads/main.lock", STR(""));
+	f->may_merge = false;
+	fixture_repo(f);
+	s = step_from_head(f);
+	test_write(&f->dir, "a.txt", STR("after\n"));
+	CHECK(step(f, &s).committed);
+	CHECK_STR(sha_of(f, "refs/heads/" SIDE), sha_of(f, CHAIN));
+	CHECK(faccessat(f->dir.fd, ".git/refs/heads/main.lock", F_OK, 0) == 0); /* not ours */
+}
+
+TEST(repo_step_goes_on_after_a_kill_in_the_middle_of_one)
+{
+	each_host(killed_before);
+}
+
+static void sparse(struct fixture *f)
+{
+	struct repo_step s;
+
+	if (!f->jailed)
+		return; /* the plain host starts from no index of the person's */
+	repo_with_commit(f);
+	GIT(f, "sparse-checkout", "set", "--no-cone", "/a.txt");
+	CHECK(faccessat(f->dir.fd, "d/b.txt", F_OK, 0) < 0);
+	fixture_repo(f);
+	s = step_from_head(f);
+	CHECK(!step(f, &s).committed);
+	test_write(&f->dir, "a.txt", STR("x\n"));
+	CHECK(step(f, &s).committed);
+	CHECK_STR(GIT(f, "diff", "--name-status", "HEAD", CHAIN), STR("M\ta.txt"));
+}
+
+TEST(repo_step_of_a_sparse_checkout_removes_nothing)
+{
+	each_host(sparse);
+}
