@@ -7,7 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void row(const struct check *k, enum check_verdict v, const char *name, const char *fmt, ...) FORMAT(4, 5);
+static void row(const struct check *k, enum check_verdict v, const char *name, const char *fmt, ...)
+	FORMAT(4, 5);
 
 static void row(const struct check *k, enum check_verdict v, const char *name, const char *fmt, ...)
 {
@@ -25,7 +26,8 @@ static void fault_row(const struct check *k, const char *name, const struct err 
 	const char *hint = err->hint[0] ? "; " : "";
 
 	if (err->at.line > 0)
-		row(k, CHECK_FAIL, name, "%s:%d:%d: %s%s%s", err->at.file, err->at.line, err->at.col, err->msg, hint, err->hint);
+		row(k, CHECK_FAIL, name, "%s:%d:%d: %s%s%s", err->at.file, err->at.line, err->at.col,
+			err->msg, hint, err->hint);
 	else
 		row(k, CHECK_FAIL, name, "%s%s%s", err->msg, hint, err->hint);
 }
@@ -43,7 +45,8 @@ static void model_row(const struct check *k, const struct config *c)
 	const struct config_model *m = &c->models[CONFIG_WORKER];
 
 	if (m->provider.n > 0 && m->model.n > 0)
-		row(k, CHECK_PASS, "config.model", "worker is " STR_FMT "/" STR_FMT, STR_ARG(m->provider), STR_ARG(m->model));
+		row(k, CHECK_PASS, "config.model", "worker is " STR_FMT "/" STR_FMT, STR_ARG(m->provider),
+			STR_ARG(m->model));
 	else
 		row(k, CHECK_INFO, "config.model", "no worker is chosen: agent6 model worker PROVIDER MODEL");
 }
@@ -60,8 +63,8 @@ static int loose_rows(const struct check *k, struct config *c, struct err *err)
 		if (!(leaves[i].field->flags & FIELD_LOOSENS) || leaves[i].origin->layer == CONFIG_DEFAULT)
 			continue;
 		TRY(field_print(leaves[i].field, leaves[i].base, &value, err));
-		row(k, CHECK_INFO, "config.set", STR_FMT " = " STR_FMT " (%s)", STR_ARG(leaves[i].key), STR_ARG(buf_str(&value)),
-			config_layer_name(leaves[i].origin->layer));
+		row(k, CHECK_INFO, "config.set", STR_FMT " = " STR_FMT " (%s)", STR_ARG(leaves[i].key),
+			STR_ARG(buf_str(&value)), config_layer_name(leaves[i].origin->layer));
 	}
 	return 0;
 }
@@ -140,7 +143,8 @@ int check_keys(const struct check *k, const struct place *place, struct err *err
 		enum connect_key key = CONNECT_KEY_NONE;
 
 		if (connect_key_of(place, c->providers[i], k->mem, &key, err) < 0)
-			fault_row(k, str_printf(k->mem, "keys." STR_FMT, STR_ARG(c->providers[i]->name)).p, err);
+			fault_row(k, str_printf(k->mem, "keys." STR_FMT, STR_ARG(c->providers[i]->name)).p,
+				err);
 		else
 			key_row(k, c->providers[i], key);
 	}

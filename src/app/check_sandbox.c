@@ -58,11 +58,15 @@ static int decode_result(struct str text, struct arena *mem, struct result *out,
 
 static int run_jailed(struct box *b, const char *const *argv, struct result *out, struct err *err)
 {
-	auto_buf struct buf policy = BUF_MAX(POLICY_BYTES_MAX), text = BUF_MAX(4 * 1024 * 1024), errs = BUF_MAX(4096);
+	auto_buf struct buf policy = BUF_MAX(POLICY_BYTES_MAX), text = BUF_MAX(4 * 1024 * 1024),
+			    errs = BUF_MAX(4096);
 	static const char *const jail_argv[] = { "agent6-jail", NULL };
 	struct proc_spec spec = { .argv = jail_argv, .exe_fd = b->programs.jail };
-	struct sandbox_policy p = { .profile = b->profile, .cwd = b->dir, .network = NETWORK_NONE,
-		.timeout_ms = PROBE_MS, .root_as_uid = b->config->sandbox.root_as_uid };
+	struct sandbox_policy p = { .profile = b->profile,
+		.cwd = b->dir,
+		.network = NETWORK_NONE,
+		.timeout_ms = PROBE_MS,
+		.root_as_uid = b->config->sandbox.root_as_uid };
 	struct proc_status st;
 
 	for (size_t i = 0; argv[i]; i++)
@@ -71,7 +75,8 @@ static int run_jailed(struct box *b, const char *const *argv, struct result *out
 	TRY(policy_encode(&p, &policy, err));
 	TRY(proc_run(&spec, buf_str(&policy), 2 * PROBE_MS, &text, &errs, &st, err));
 	if (st.code == 2)
-		return err_set(err, ERR_UNSUPPORTED, STR_FMT, STR_ARG(str_head(str_trim(buf_str(&errs)), 600)));
+		return err_set(
+			err, ERR_UNSUPPORTED, STR_FMT, STR_ARG(str_head(str_trim(buf_str(&errs)), 600)));
 	return decode_result(buf_str(&text), b->k->mem, out, err);
 }
 
@@ -86,8 +91,10 @@ static void probe_true(struct box *b)
 	if (run_jailed(b, argv, &r, &err) < 0)
 		row(b, CHECK_FAIL, "jail_true", err.msg);
 	else if (r.code != 0)
-		row(b, CHECK_FAIL, "jail_true", str_printf(b->k->mem, "exit status %lld: " STR_FMT, (long long)r.code,
-							STR_ARG(str_head(r.errs, 300))).p);
+		row(b, CHECK_FAIL, "jail_true",
+			str_printf(b->k->mem, "exit status %lld: " STR_FMT, (long long)r.code,
+				STR_ARG(str_head(r.errs, 300)))
+				.p);
 	else
 		row(b, CHECK_PASS, "jail_true", "a command runs");
 }
@@ -111,7 +118,8 @@ static void probe_network(struct box *b)
 	struct err err = { 0 };
 
 	if (b->profile != PROFILE_STRICT) {
-		row(b, CHECK_INFO, "jail_blocks_network", "hardened has the host's interfaces; making a socket is refused");
+		row(b, CHECK_INFO, "jail_blocks_network",
+			"hardened has the host's interfaces; making a socket is refused");
 		return;
 	}
 	if (run_jailed(b, argv, &r, &err) < 0)
@@ -132,7 +140,8 @@ static void probe_etc(struct box *b)
 	bool appeared = access(path, F_OK) == 0;
 
 	if (appeared)
-		row(b, CHECK_FAIL, "jail_blocks_etc_write", str_printf(b->k->mem, "%s appeared on the host", path).p);
+		row(b, CHECK_FAIL, "jail_blocks_etc_write",
+			str_printf(b->k->mem, "%s appeared on the host", path).p);
 	else if (done < 0)
 		row(b, CHECK_FAIL, "jail_blocks_etc_write", err.msg);
 	else if (r.code == 0)
@@ -161,8 +170,10 @@ static void probe_keys(struct box *b)
 
 static int host_rows(struct box *b, struct err *err)
 {
-	static const enum probe_wish wishes[] = { [CONFIG_PROFILE_AUTO] = WISH_AUTO, [CONFIG_PROFILE_STRICT] = WISH_STRICT,
-		[CONFIG_PROFILE_HARDENED] = WISH_HARDENED, [CONFIG_PROFILE_NONE] = WISH_NONE };
+	static const enum probe_wish wishes[] = { [CONFIG_PROFILE_AUTO] = WISH_AUTO,
+		[CONFIG_PROFILE_STRICT] = WISH_STRICT,
+		[CONFIG_PROFILE_HARDENED] = WISH_HARDENED,
+		[CONFIG_PROFILE_NONE] = WISH_NONE };
 	const char *asked = config_word("sandbox.profile", b->config->sandbox.profile);
 	auto_buf struct buf notice = BUF_MAX(4096);
 	struct probe host;
@@ -172,16 +183,22 @@ static int host_rows(struct box *b, struct err *err)
 	row(b, CHECK_INFO, "kernel", host.kernel);
 	row(b, host.userns ? CHECK_PASS : CHECK_INFO, "userns",
 		host.userns ? "user namespaces can be made" : probe_reason(&host));
-	row(b, host.landlock > 0 ? CHECK_PASS : CHECK_FAIL, "landlock_abi", str_printf(b->k->mem, "%d", host.landlock).p);
-	row(b, host.seccomp ? CHECK_PASS : CHECK_FAIL, "seccomp", host.seccomp ? "filters can be installed" : "not there");
+	row(b, host.landlock > 0 ? CHECK_PASS : CHECK_FAIL, "landlock_abi",
+		str_printf(b->k->mem, "%d", host.landlock).p);
+	row(b, host.seccomp ? CHECK_PASS : CHECK_FAIL, "seccomp",
+		host.seccomp ? "filters can be installed" : "not there");
 	if (probe_resolve(&host, wishes[b->config->sandbox.profile], &b->profile, &notice, &refused) < 0) {
-		row(b, CHECK_FAIL, "profile", str_printf(b->k->mem, "%s asked for: %s%s%s", asked, refused.msg,
-						     refused.hint[0] ? "; " : "", refused.hint).p);
+		row(b, CHECK_FAIL, "profile",
+			str_printf(b->k->mem, "%s asked for: %s%s%s", asked, refused.msg,
+				refused.hint[0] ? "; " : "", refused.hint)
+				.p);
 		return 1;
 	}
 	row(b, b->profile == PROFILE_NONE ? CHECK_FAIL : CHECK_PASS, "profile",
-		str_printf(b->k->mem, "%s asked for, %s it is%s" STR_FMT, asked, policy_profile_name(b->profile),
-			notice.n > 0 ? ": " : "", STR_ARG(str_trim(buf_str(&notice)))).p);
+		str_printf(b->k->mem, "%s asked for, %s it is%s" STR_FMT, asked,
+			policy_profile_name(b->profile), notice.n > 0 ? ": " : "",
+			STR_ARG(str_trim(buf_str(&notice))))
+			.p);
 	return 0;
 }
 
@@ -193,7 +210,8 @@ int check_sandbox(const struct check *k, const struct place *place, struct err *
 
 	if (config_load(&place->files, k->mem, c, ERR_DISCARD) < 0) {
 		TRY(config_load(&none, k->mem, c, err));
-		row(&b, CHECK_INFO, "profile", "the configuration is wrong; the default profile is looked at");
+		row(&b, CHECK_INFO, "profile",
+			"the configuration is wrong; the default profile is looked at");
 	}
 	int r = host_rows(&b, err);
 	TRY(r);

@@ -9,7 +9,8 @@
 const struct connect_preset connect_presets[] = {
 	{ "anthropic", "anthropic", NULL, false, "Claude models, api.anthropic.com" },
 	{ "openai", "openai", NULL, false, "OpenAI models, api.openai.com" },
-	{ "openrouter", "openai", "https://openrouter.ai/api/v1", false, "models of many makers, openrouter.ai" },
+	{ "openrouter", "openai", "https://openrouter.ai/api/v1", false,
+		"models of many makers, openrouter.ai" },
 	{ "ollama", "openai", "http://localhost:11434/v1", true, "models on this machine" },
 };
 const size_t nconnect_presets = COUNT(connect_presets);
@@ -28,9 +29,11 @@ int connect_check(const struct connect_request *rq, struct err *err)
 	struct endpoint e;
 
 	if (!config_name_ok(rq->name))
-		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a provider's name: letters, digits, '-' and '_'",
+		return err_set(err, ERR_INVALID,
+			"\"" STR_FMT "\" is not a provider's name: letters, digits, '-' and '_'",
 			STR_ARG(str_head(rq->name, 80)));
-	if (rq->api_format.n > 0 && !str_eqz(rq->api_format, "anthropic") && !str_eqz(rq->api_format, "openai"))
+	if (rq->api_format.n > 0 && !str_eqz(rq->api_format, "anthropic") &&
+		!str_eqz(rq->api_format, "openai"))
 		return err_set(err, ERR_INVALID, "the format \"" STR_FMT "\" is not one of anthropic, openai",
 			STR_ARG(str_head(rq->api_format, 80)));
 	endpoint_init(&e);
@@ -63,7 +66,8 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 	/* A configuration that is wrong elsewhere does not stop anybody from connecting. */
 	is_new = config_load(&place->files, mem, c, ERR_DISCARD) < 0 || !config_provider(c, rq->name);
 	if (is_new && rq->api_format.n == 0 && !preset)
-		return err_set(err, ERR_INVALID, "what \"" STR_FMT "\" speaks is not known; name a format: anthropic or openai",
+		return err_set(err, ERR_INVALID,
+			"what \"" STR_FMT "\" speaks is not known; name a format: anthropic or openai",
 			STR_ARG(rq->name));
 
 	const struct {
@@ -85,7 +89,8 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 	for (size_t i = 0; i < COUNT(values); i++)
 		if (values[i].value.n > 0)
 			changes[n++] = (struct config_change){ CONFIG_SET, rq->layer,
-				str_printf(mem, "providers." STR_FMT ".%s", STR_ARG(rq->name), values[i].key), values[i].value };
+				str_printf(mem, "providers." STR_FMT ".%s", STR_ARG(rq->name), values[i].key),
+				values[i].value };
 	if (n > 0) {
 		TRY(config_edit(&place->files, changes, n, mem, edited, err));
 		done.config_file = edited[0].file;
@@ -102,14 +107,15 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 int connect_logout(const struct place *place, struct str name, struct err *err)
 {
 	if (!config_name_ok(name))
-		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a provider's name", STR_ARG(str_head(name, 80)));
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a provider's name",
+			STR_ARG(str_head(name, 80)));
 	if (access(place->paths.secrets_file, F_OK) != 0)
 		return 0;
 	return secrets_drop(place->paths.secrets_file, name, err);
 }
 
-int connect_key_of(const struct place *place, const struct config_provider *p, struct arena *mem, enum connect_key *out,
-	struct err *err)
+int connect_key_of(const struct place *place, const struct config_provider *p, struct arena *mem,
+	enum connect_key *out, struct err *err)
 {
 	const char *env = p->api_key_env.n > 0 ? getenv(str_dupz(mem, p->api_key_env)) : NULL;
 	autoclose int fd = -1;

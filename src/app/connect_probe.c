@@ -6,9 +6,9 @@
 #include "config/secrets.h"
 #include "fmt/json.h"
 
-#define PROBE_MS    30000
-#define LIST_MAX    ((size_t)8 * 1024 * 1024)
-#define MODELS_MAX  5000
+#define PROBE_MS   30000
+#define LIST_MAX   ((size_t)8 * 1024 * 1024)
+#define MODELS_MAX 5000
 
 /* {"data":[{"id":"..."}]}, which both wires answer; anything else holds no names. */
 static struct str_list read_models(struct str text, struct arena *mem)
@@ -30,17 +30,18 @@ static struct str_list read_models(struct str text, struct arena *mem)
 	return out;
 }
 
-static int ask(const struct endpoint *e, int secrets_fd, struct arena *mem, struct connect_answer *out, struct err *err)
+static int ask(const struct endpoint *e, int secrets_fd, struct arena *mem, struct connect_answer *out,
+	struct err *err)
 {
 	auto_programs struct programs programs = { -1, -1, -1, "" };
 	auto_buf struct buf text = BUF_MAX(LIST_MAX);
 	struct egress_reply reply = { 0 };
 
 	if (e->models_path.n == 0)
-		return err_set(err, ERR_UNSUPPORTED, "\"" STR_FMT "\" has no list of models to ask for", STR_ARG(e->name));
+		return err_set(err, ERR_UNSUPPORTED, "\"" STR_FMT "\" has no list of models to ask for",
+			STR_ARG(e->name));
 	TRY(programs_open(&programs, err));
-	TRY(egress_get(&programs, e, ROUTE_MODELS, STR(""), secrets_fd, PROBE_MS,
-		&text, &reply, err));
+	TRY(egress_get(&programs, e, ROUTE_MODELS, STR(""), secrets_fd, PROBE_MS, &text, &reply, err));
 	*out = (struct connect_answer){ .status = reply.status };
 	if (reply.status >= 200 && reply.status < 300)
 		out->models = read_models(buf_str(&text), mem);

@@ -31,7 +31,8 @@ int place_find(struct str dir, struct str config, struct arena *mem, struct plac
 	TRY(paths_find(paths_env, mem, &p.paths, err));
 	TRY(find_workspace(dir, mem, &p, err));
 	TRY(session_repo_dir(p.paths.state, str_from(p.workspace), mem, &p.repo_dir, err));
-	p.files = (struct config_files){ .global = p.paths.global_file, .home = p.paths.home,
+	p.files = (struct config_files){ .global = p.paths.global_file,
+		.home = p.paths.home,
 		.repo = str_printf(mem, "%s/config.toml", p.repo_dir).p };
 	if (config.n > 0) {
 		autofree char *file = realpath(str_dupz(mem, config), NULL);

@@ -55,8 +55,8 @@ static int read_typed(struct edit *e, struct str text, bool want_string, struct 
 }
 
 /* Decodes the typed value into the leaf and prints it as it will stand in the file. */
-static int canonical(struct edit *e, struct config *c, const struct config_leaf *leaf, struct str text, struct str *out,
-	struct err *err)
+static int canonical(struct edit *e, struct config *c, const struct config_leaf *leaf, struct str text,
+	struct str *out, struct err *err)
 {
 	const struct field *f = leaf->field;
 	auto_buf struct buf value = BUF_MAX(TOML_MAX);
@@ -65,7 +65,8 @@ static int canonical(struct edit *e, struct config *c, const struct config_leaf 
 	TRY(read_typed(e, text, f->type == &field_str || f->type == &field_enum, &v, err));
 	if (load_value(c, leaf, &v, e->layer, err) < 0) {
 		if (f->type == &field_strs && v.kind == TOML_STRING)
-			err_hint(err, "a list is written '[\"a\", \"b\"]'; \"agent6 config add\" adds one item");
+			err_hint(err,
+				"a list is written '[\"a\", \"b\"]'; \"agent6 config add\" adds one item");
 		return -(int)err->code;
 	}
 	TRY(field_print(f, leaf->base, &value, err));
@@ -92,22 +93,23 @@ static int canonical_item(struct edit *e, struct config *c, const struct config_
 
 /* ------------------------------------------------------------------ one change */
 
-static int split_key(struct edit *e, const struct config_leaf *leaf, struct str **path, size_t *n, struct err *err)
+static int split_key(
+	struct edit *e, const struct config_leaf *leaf, struct str **path, size_t *n, struct err *err)
 {
 	return toml_key(leaf->key, e->mem, path, n, err);
 }
 
 /* A list that this file does not have yet starts from what the layers below it say. */
-static int change_list(struct edit *e, struct config *c, const struct config_change *ch, const struct config_leaf *leaf,
-	struct err *err)
+static int change_list(struct edit *e, struct config *c, const struct config_change *ch,
+	const struct config_leaf *leaf, struct err *err)
 {
 	auto_buf struct buf below = BUF_MAX(TOML_MAX);
 	struct str *path = NULL, item;
 	size_t n = 0;
 
 	if (leaf->field->type != &field_strs)
-		return err_set(err, ERR_INVALID, STR_FMT " is %s, not a list; use \"agent6 config set\"", STR_ARG(leaf->key),
-			leaf->field->type->word);
+		return err_set(err, ERR_INVALID, STR_FMT " is %s, not a list; use \"agent6 config set\"",
+			STR_ARG(leaf->key), leaf->field->type->word);
 	TRY(split_key(e, leaf, &path, &n, err));
 	bool inherited = leaf->origin->layer != e->layer;
 	TRY(field_print(leaf->field, leaf->base, &below, err));
@@ -119,15 +121,16 @@ static int change_list(struct edit *e, struct config *c, const struct config_cha
 	auto_buf struct buf draft = BUF_MAX(TOML_MAX);
 	struct str x[] = { STR("x") };
 	TRY(buf_addf(&draft, err, "x = " STR_FMT "\n", STR_ARG(buf_str(&below))));
-	int r = ch->op == CONFIG_ADD ? toml_append(&draft, x, 1, item, err) : toml_drop(&draft, x, 1, item, err);
+	int r = ch->op == CONFIG_ADD ? toml_append(&draft, x, 1, item, err)
+				     : toml_drop(&draft, x, 1, item, err);
 	if (r <= 0)
 		return r;
 	struct str whole = str_trim(str_trim_prefix(buf_str(&draft), STR("x = ")));
 	return toml_set(&e->text, path, n, whole, err);
 }
 
-static int change_value(struct edit *e, struct config *c, const struct config_change *ch, const struct config_leaf *leaf,
-	struct err *err)
+static int change_value(struct edit *e, struct config *c, const struct config_change *ch,
+	const struct config_leaf *leaf, struct err *err)
 {
 	struct str *path = NULL, value;
 	size_t n = 0;
@@ -193,12 +196,12 @@ static bool differs_from_default(const struct config_leaf *leaf, struct arena *m
 	const struct field *f = leaf->field;
 
 	BUG_IF(f->dflt && field_parse(f, str_from(f->dflt), mem, fresh, ERR_DISCARD) < 0);
-	return field_print(f, leaf->base, &now, ERR_DISCARD) < 0 || field_print(f, fresh, &dflt, ERR_DISCARD) < 0 ||
-		!str_eq(buf_str(&now), buf_str(&dflt));
+	return field_print(f, leaf->base, &now, ERR_DISCARD) < 0 ||
+	       field_print(f, fresh, &dflt, ERR_DISCARD) < 0 || !str_eq(buf_str(&now), buf_str(&dflt));
 }
 
-static int describe(struct edit *e, struct config *now, const struct config_change *ch, struct config_edited *out,
-	struct err *err)
+static int describe(struct edit *e, struct config *now, const struct config_change *ch,
+	struct config_edited *out, struct err *err)
 {
 	auto_buf struct buf value = BUF_MAX(TOML_MAX);
 	struct config *own = arena_alloc(e->mem, sizeof(*own));
@@ -211,7 +214,8 @@ static int describe(struct edit *e, struct config *now, const struct config_chan
 	out->file = e->spec.layers[e->layer].path;
 	out->value = str_dup(e->mem, buf_str(&value));
 	out->help = leaf.field->help;
-	out->loosens = (leaf.field->flags & FIELD_LOOSENS) && ch->op != CONFIG_UNSET && differs_from_default(&leaf, e->mem);
+	out->loosens = (leaf.field->flags & FIELD_LOOSENS) && ch->op != CONFIG_UNSET &&
+		       differs_from_default(&leaf, e->mem);
 	out->hidden_by_file = e->layer < CONFIG_FILE && seen.origin->layer == CONFIG_FILE;
 	return 0;
 }
@@ -223,14 +227,14 @@ static int open_text(struct edit *e, const struct target *t, enum config_op op, 
 
 	if (!t->exists)
 		return op == CONFIG_UNSET || op == CONFIG_REMOVE || e->layer == CONFIG_FILE
-			? err_set(err, ERR_NOENT, "%s does not exist", layer->path)
-			: 0;
+			       ? err_set(err, ERR_NOENT, "%s does not exist", layer->path)
+			       : 0;
 	TRY(load_text(&e->spec, layer, &e->text, err));
 	return toml_parse(buf_str(&e->text), layer->path, e->mem, &root, err);
 }
 
-int config_edit(const struct config_files *files, const struct config_change *changes, size_t n, struct arena *mem,
-	struct config_edited *out, struct err *err)
+int config_edit(const struct config_files *files, const struct config_change *changes, size_t n,
+	struct arena *mem, struct config_edited *out, struct err *err)
 {
 	auto_edit struct edit e = { .spec = load_spec_of(files), .text = BUF_MAX(TOML_MAX), .mem = mem };
 	auto_target struct target t = { .dir = -1 };

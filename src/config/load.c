@@ -26,9 +26,15 @@ struct loader {
 
 /* ------------------------------------------------------------------ faults */
 
+/* A file of nothing but faults must not cost a search for each of them. */
+static bool is_full(const struct loader *l)
+{
+	return l->faults.n >= FAULTS_MAX;
+}
+
 static void add_fault(struct loader *l, const struct err *err)
 {
-	if (l->faults.n < FAULTS_MAX)
+	if (!is_full(l))
 		*vec_new(&l->faults) = *err;
 }
 
@@ -42,6 +48,8 @@ static struct config_origin origin_at(const struct loader *l, size_t at)
 
 static void fault_at(struct loader *l, size_t at, struct err *err)
 {
+	if (is_full(l))
+		return;
 	struct config_origin o = origin_at(l, at);
 
 	err_at(err, o.file, o.line, o.col);
@@ -74,21 +82,23 @@ static bool is_container(const struct field *f)
 	return f->type == &field_strs || f->type == &field_objs || f->type == &field_json;
 }
 
-int load_value(struct config *c, const struct config_leaf *leaf, const struct toml *v, enum config_layer layer,
-	struct err *err)
+int load_value(struct config *c, const struct config_leaf *leaf, const struct toml *v,
+	enum config_layer layer, struct err *err)
 {
 	const struct field *f = leaf->field;
 	auto_json json_t *j = NULL;
 
 	if ((f->flags & FIELD_GLOBAL) && layer == CONFIG_REPO)
-		return err_set(err, ERR_INVALID, STR_FMT ": may only be set in the global file", STR_ARG(leaf->key));
+		return err_set(
+			err, ERR_INVALID, STR_FMT ": may only be set in the global file", STR_ARG(leaf->key));
 	/* The decoder of tool calls takes a list that is spelt as a string; a file has no excuse for it. */
 	if (holds_moment(v) || (is_container(f) && v->kind == TOML_STRING))
-		return err_set(err, ERR_INVALID, STR_FMT ": expected %s, got %s", STR_ARG(leaf->key), f->type->word,
-			toml_kind_name(v->kind));
+		return err_set(err, ERR_INVALID, STR_FMT ": expected %s, got %s", STR_ARG(leaf->key),
+			f->type->word, toml_kind_name(v->kind));
 	if (toml_to_json(v, &j, err) < 0)
 		return err_wrap(err, STR_FMT, STR_ARG(leaf->key));
-	TRY(f->type->from_json(f, str_dupz(c->mem, leaf->key), j, c->mem, (char *)leaf->base + f->offset, err));
+	TRY(f->type->from_json(
+		f, str_dupz(c->mem, leaf->key), j, c->mem, (char *)leaf->base + f->offset, err));
 	return keys_accept(c, leaf, err);
 }
 
@@ -123,6 +133,8 @@ static void read_unknown(struct loader *l, const struct toml *v, size_t n)
 	auto_buf struct buf shown = BUF_MAX(400);
 	struct err err = { 0 };
 
+	if (is_full(l))
+		return;
 	show_path(l, n, &shown);
 	if (keys_is_section(l->path, n))
 		err_set(&err, ERR_INVALID, STR_FMT ": expected a table, got %s", STR_ARG(buf_str(&shown)),
@@ -179,7 +191,8 @@ static int check_owner(const struct load_layer *layer, int fd, struct err *err)
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", layer->path);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", layer->path, (unsigned)st.st_uid);
+		return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", layer->path,
+			(unsigned)st.st_uid);
 	if (st.st_mode & S_IWOTH)
 		return err_set(err, ERR_DENIED, "%s can be written by everybody; chmod o-w it", layer->path);
 	return 0;
@@ -194,7 +207,8 @@ int load_text(const struct load_spec *spec, const struct load_layer *layer, stru
 		TRY(check_owner(layer, fd, err));
 		autofree char *real = spec->workspace ? realpath(layer->path, NULL) : NULL;
 		if (real && lies_in(real, spec->workspace))
-			return err_set(err, ERR_DENIED, "%s lies in the workspace (as %s), where the model could change it",
+			return err_set(err, ERR_DENIED,
+				"%s lies in the workspace (as %s), where the model could change it",
 				layer->path, real);
 	}
 	if (file_read_fd(fd, out, err) < 0)
@@ -229,7 +243,8 @@ static void read_layer(struct loader *l, const struct load_spec *spec, const str
 
 struct load_spec load_spec_of(const struct config_files *files)
 {
-	return (struct load_spec){ .workspace = files->workspace, .home = files->home,
+	return (struct load_spec){ .workspace = files->workspace,
+		.home = files->home,
 		.layers = { [CONFIG_GLOBAL] = { .id = CONFIG_GLOBAL, .path = files->global },
 			[CONFIG_REPO] = { .id = CONFIG_REPO, .path = files->repo },
 			[CONFIG_FILE] = { .id = CONFIG_FILE, .path = files->file } } };
@@ -241,10 +256,12 @@ static void load_defaults(struct config *c)
 
 	BUG_IF(fields_default(keys_fixed.p, keys_fixed.n, c->mem, c, sizeof(*c), &err) < 0);
 	for (int i = 0; i < CONFIG_ROLES; i++)
-		BUG_IF(fields_default(keys_model.p, keys_model.n, c->mem, &c->models[i], sizeof(c->models[i]), &err) < 0);
+		BUG_IF(fields_default(keys_model.p, keys_model.n, c->mem, &c->models[i], sizeof(c->models[i]),
+			       &err) < 0);
 }
 
-void load_all(const struct load_spec *spec, struct arena *mem, struct config *out, struct config_faults *faults)
+void load_all(
+	const struct load_spec *spec, struct arena *mem, struct config *out, struct config_faults *faults)
 {
 	struct loader *l = mem_alloc(sizeof(*l)); /* too large for a stack */
 
@@ -281,8 +298,8 @@ int config_load(const struct config_files *files, struct arena *mem, struct conf
 	if (faults.n > 1) {
 		size_t n = strlen(err->msg);
 
-		snprintf(err->msg + n, sizeof(err->msg) - n, " (and %zu more; \"agent6 check config\" lists them)",
-			faults.n - 1);
+		snprintf(err->msg + n, sizeof(err->msg) - n,
+			" (and %zu more; \"agent6 check config\" lists them)", faults.n - 1);
 	}
 	return -(int)err->code;
 }

@@ -24,8 +24,8 @@ struct root {
 	const char *own, *xdg, *below_home;
 };
 
-static int find_root(paths_getenv_fn *get, const struct root *r, const char *home, struct arena *mem, const char **out,
-	struct err *err)
+static int find_root(paths_getenv_fn *get, const struct root *r, const char *home, struct arena *mem,
+	const char **out, struct err *err)
 {
 	const char *own = get(r->own), *xdg = get(r->xdg);
 
@@ -38,7 +38,8 @@ static int find_root(paths_getenv_fn *get, const struct root *r, const char *hom
 	else if (home)
 		*out = str_printf(mem, "%s/%s", home, r->below_home).p;
 	else
-		return err_set(err, ERR_INVALID, "HOME is not set to an absolute path, and neither is %s", r->own);
+		return err_set(
+			err, ERR_INVALID, "HOME is not set to an absolute path, and neither is %s", r->own);
 	return 0;
 }
 

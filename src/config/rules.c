@@ -22,7 +22,8 @@ static int accept_path(struct config *c, struct str key, struct str *path, struc
 		*path = str_printf(c->mem, "%s/" STR_FMT, c->home, STR_ARG(str_skip(*path, 2)));
 	if (path->n > 0 && path->n < 4096 && path_is_clean(*path))
 		return 0;
-	return err_set(err, ERR_INVALID, STR_FMT ": \"" STR_FMT "\" is not an absolute path without \"..\", \"//\" or an end in '/'",
+	return err_set(err, ERR_INVALID,
+		STR_FMT ": \"" STR_FMT "\" is not an absolute path without \"..\", \"//\" or an end in '/'",
 		STR_ARG(key), STR_ARG(str_head(*path, 200)));
 }
 
@@ -64,7 +65,8 @@ static int accept_url(struct config *c, const struct config_leaf *leaf, struct e
 	if (url->n > 0 && endpoint_set_url(&e, *url, c->mem, err) < 0)
 		return err_wrap(err, STR_FMT, STR_ARG(leaf->key));
 	if (url->n > 0 && !e.tls && !host_is_loopback(e.host))
-		return err_set(err, ERR_INVALID, STR_FMT ": http is for this machine only; another host needs https",
+		return err_set(err, ERR_INVALID,
+			STR_FMT ": http is for this machine only; another host needs https",
 			STR_ARG(leaf->key));
 	return 0;
 }
@@ -80,22 +82,25 @@ static bool is_token(const char *s)
 static int accept_header(struct str key, const char *name, const json_t *value, struct err *err)
 {
 	/* Where keys travel, and what the client decides for itself. */
-	static const char *const ours[] = { "authorization", "x-api-key", "api-key", "proxy-authorization", "host",
-		"content-length", "content-type", "transfer-encoding", "connection" };
+	static const char *const ours[] = { "authorization", "x-api-key", "api-key", "proxy-authorization",
+		"host", "content-length", "content-type", "transfer-encoding", "connection" };
 	struct str text = json_view(value);
 
 	if (!is_token(name))
-		return err_set(err, ERR_INVALID, STR_FMT ": a header's name is of letters, digits and '-'", STR_ARG(key));
+		return err_set(err, ERR_INVALID, STR_FMT ": a header's name is of letters, digits and '-'",
+			STR_ARG(key));
 	for (size_t i = 0; i < COUNT(ours); i++)
 		if (strcasecmp(name, ours[i]) == 0) {
 			err_set(err, ERR_INVALID, STR_FMT ": %s is not set here", STR_ARG(key), ours[i]);
 			if (i < 4)
-				err_hint(err, "\"agent6 connect\" stores a key where the model cannot read it");
+				err_hint(err,
+					"\"agent6 connect\" stores a key where the model cannot read it");
 			return -ERR_INVALID;
 		}
 	for (size_t i = 0; i < text.n; i++)
 		if ((unsigned char)text.p[i] < ' ' || (unsigned char)text.p[i] > '~')
-			return err_set(err, ERR_INVALID, STR_FMT ".%s: a header's value is printable ASCII", STR_ARG(key), name);
+			return err_set(err, ERR_INVALID, STR_FMT ".%s: a header's value is printable ASCII",
+				STR_ARG(key), name);
 	return 0;
 }
 
@@ -110,9 +115,11 @@ static int accept_words(struct config *c, const struct config_leaf *leaf, struct
 	if (text->n == 0)
 		return 0;
 	TRY(json_decode(*text, JSON_EXACT, &j, err));
-	json_object_foreach(j, name, value) {
+	json_object_foreach(j, name, value)
+	{
 		if (!json_is_string(value))
-			return err_set(err, ERR_INVALID, STR_FMT ".%s: expected a string", STR_ARG(leaf->key), name);
+			return err_set(
+				err, ERR_INVALID, STR_FMT ".%s: expected a string", STR_ARG(leaf->key), name);
 		if (leaf->field->flags & KEY_HEADERS)
 			TRY(accept_header(leaf->key, name, value, err));
 	}
@@ -127,8 +134,11 @@ int keys_accept(struct config *c, const struct config_leaf *leaf, struct err *er
 		unsigned flag;
 		accept_fn *accept;
 	} rules[] = {
-		{ KEY_PATHS, accept_paths }, { KEY_PATH, accept_one_path }, { KEY_HOSTS, accept_hosts },
-		{ KEY_URL, accept_url }, { KEY_HEADERS | KEY_WORDS, accept_words },
+		{ KEY_PATHS, accept_paths },
+		{ KEY_PATH, accept_one_path },
+		{ KEY_HOSTS, accept_hosts },
+		{ KEY_URL, accept_url },
+		{ KEY_HEADERS | KEY_WORDS, accept_words },
 	};
 
 	for (size_t i = 0; i < COUNT(rules); i++)
@@ -144,13 +154,15 @@ struct check {
 	void *self;
 };
 
-static const struct config_origin *origin_in(const struct keys *k, const struct config_origin *origin, const char *name)
+static const struct config_origin *origin_in(
+	const struct keys *k, const struct config_origin *origin, const char *name)
 {
 	return &origin[field_find(k->p, k->n, str_from(name)) - k->p];
 }
 
 /* The place of the named key when it is set, else of any key of that table. */
-static const struct config_origin *place_in(const struct keys *k, const struct config_origin *origin, const char *name)
+static const struct config_origin *place_in(
+	const struct keys *k, const struct config_origin *origin, const char *name)
 {
 	const struct config_origin *at = origin_in(k, origin, name);
 
@@ -159,7 +171,8 @@ static const struct config_origin *place_in(const struct keys *k, const struct c
 	return at;
 }
 
-static void provider_fault(const struct check *k, const struct config_provider *p, const char *name, const char *what)
+static void provider_fault(
+	const struct check *k, const struct config_provider *p, const char *name, const char *what)
 {
 	struct err err = { 0 };
 
@@ -191,9 +204,12 @@ static void check_model(const struct check *k, const struct config *c, enum conf
 	if (m->provider.n == 0 || config_provider(c, m->provider))
 		return;
 	for (size_t i = 0; i < c->nproviders && r >= 0; i++)
-		r = buf_addf(&known, ERR_DISCARD, "%s" STR_FMT, i > 0 ? ", " : "", STR_ARG(c->providers[i]->name));
-	err_set(&err, ERR_INVALID, "models.%s.provider: \"" STR_FMT "\" is not a configured provider%s" STR_FMT,
-		config_role_name(role), STR_ARG(m->provider), known.n > 0 ? "; configured: " : "", STR_ARG(buf_str(&known)));
+		r = buf_addf(
+			&known, ERR_DISCARD, "%s" STR_FMT, i > 0 ? ", " : "", STR_ARG(c->providers[i]->name));
+	err_set(&err, ERR_INVALID,
+		"models.%s.provider: \"" STR_FMT "\" is not a configured provider%s" STR_FMT,
+		config_role_name(role), STR_ARG(m->provider), known.n > 0 ? "; configured: " : "",
+		STR_ARG(buf_str(&known)));
 	err_hint(&err, "\"agent6 connect " STR_FMT "\" configures it", STR_ARG(m->provider));
 	k->fn(k->self, origin_in(&keys_model, m->origin, "provider"), &err);
 }
@@ -236,7 +252,8 @@ struct str config_base_url(const struct config_provider *p)
 	struct str url = p->base_url;
 
 	if (url.n == 0)
-		url = p->api_format == API_ANTHROPIC ? STR("https://api.anthropic.com/v1") : STR("https://api.openai.com/v1");
+		url = p->api_format == API_ANTHROPIC ? STR("https://api.anthropic.com/v1")
+						     : STR("https://api.openai.com/v1");
 	while (str_ends(url, STR("/")))
 		url.n--;
 	return url;

@@ -37,9 +37,11 @@ int secrets_open(const char *path, int *out, struct err *err)
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", path);
 	if (st.st_uid != geteuid())
-		return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", path, (unsigned)st.st_uid);
+		return err_set(
+			err, ERR_DENIED, "%s belongs to somebody else (user %u)", path, (unsigned)st.st_uid);
 	if (st.st_mode & 077) {
-		err_set(err, ERR_DENIED, "%s can be read by others (mode %04o)", path, (unsigned)st.st_mode & 07777);
+		err_set(err, ERR_DENIED, "%s can be read by others (mode %04o)", path,
+			(unsigned)st.st_mode & 07777);
 		err_hint(err, "chmod 600 it, and consider its keys known");
 		return -ERR_DENIED;
 	}
@@ -79,7 +81,8 @@ static int parse(struct str text, struct arena *mem, struct toml **root, struct 
 
 	if (toml_parse(text, "", mem, root, &inner) >= 0)
 		return 0;
-	return err_set(err, ERR_SYNTAX, "the secrets file is not right at line %d, column %d", inner.at.line, inner.at.col);
+	return err_set(err, ERR_SYNTAX, "the secrets file is not right at line %d, column %d", inner.at.line,
+		inner.at.col);
 }
 
 static const struct toml *find_key(const struct toml *root, struct str provider)
@@ -108,9 +111,11 @@ int secrets_get(int fd, struct str provider, struct secret *out, struct err *err
 	TRY(parse(buf_str(&text), mem, &root, err));
 	key = find_key(root, provider);
 	if (!key)
-		return err_set(err, ERR_NOENT, "no key is stored for the provider \"" STR_FMT "\"", STR_ARG(provider));
+		return err_set(err, ERR_NOENT, "no key is stored for the provider \"" STR_FMT "\"",
+			STR_ARG(provider));
 	if (key->kind != TOML_STRING || !is_key(key->text))
-		return err_set(err, ERR_INVALID, "the key stored for \"" STR_FMT "\" is not a string of printable characters",
+		return err_set(err, ERR_INVALID,
+			"the key stored for \"" STR_FMT "\" is not a string of printable characters",
 			STR_ARG(provider));
 	secret_set(out, key->text);
 	return 0;

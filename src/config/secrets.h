@@ -7,7 +7,7 @@
  *
  * Shape    Whoever has file rights opens it (secrets_open); whoever may see keys reads the descriptor
  *          (secrets_get). In a run these are two processes: the monitor never parses it.
- * Memory   Keys are struct secret; every buffer they pass through is wiped.
+ * Memory   Keys are struct secret; the buffers and the arena a file is read into are wiped.
  * Errors   -ERR_DENIED for a file of somebody else or one that others can read, with the remedy.
  *          -ERR_NOENT from secrets_open when there is no file, from secrets_get when it has no such key.
  *          Messages about the content carry line and column, never a byte of it.

@@ -54,7 +54,8 @@ int target_open(const char *path, struct target *out, struct err *err)
 			return err_sys(err, errno, "lock %s", real);
 	if (fstatat(t.dir, t.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (st.st_uid != geteuid() && geteuid() != 0)
-			return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", path, (unsigned)st.st_uid);
+			return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", path,
+				(unsigned)st.st_uid);
 		t.exists = true;
 		t.mode = st.st_mode & 0777;
 	} else if (errno != ENOENT) {

@@ -90,7 +90,8 @@ static int check_depth(struct str text, struct err *err)
 			quoted = true;
 		} else if (c == '[' || c == '{') {
 			if (++depth > DEPTH_MAX)
-				return err_set(err, ERR_LIMIT, "JSON nested deeper than %d levels", DEPTH_MAX);
+				return err_set(
+					err, ERR_LIMIT, "JSON nested deeper than %d levels", DEPTH_MAX);
 		} else if (c == ']' || c == '}') {
 			depth--;
 		}
@@ -101,8 +102,8 @@ static int check_depth(struct str text, struct err *err)
 static int decode(struct str text, json_t **out, struct err *err)
 {
 	json_error_t e = { 0 };
-	json_t *j = json_loadb(text.p ? text.p : "", text.n,
-		JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+	json_t *j = json_loadb(
+		text.p ? text.p : "", text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
 
 	if (!j) {
 		for (char *p = e.text; *p; p++)
@@ -198,7 +199,8 @@ static int add_object(struct buf *b, const json_t *j, struct err *err)
 	bool first = true;
 
 	TRY(buf_addc(b, '{', err));
-	json_object_foreach((json_t *)j, key, value) {
+	json_object_foreach((json_t *)j, key, value)
+	{
 		if (!first)
 			TRY(buf_addc(b, ',', err));
 		first = false;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define PARTS_MAX 64 /* of one dotted key; it sits on the stack at every level of inline tables */
-#define BOM STR("\xEF\xBB\xBF")
+#define BOM       STR("\xEF\xBB\xBF")
 
 static const char *const kind_names[] = {
 	[TOML_STRING] = "a string",
@@ -226,8 +226,9 @@ static int read_part(struct toml_parser *p, struct part *out)
 			p->i++;
 		if (p->i == out->at)
 			return at_line_end(p) ? toml_fail(p, p->i, "expected a key")
-					      : toml_fail(p, p->i, "expected a key of letters, digits, '_' and "
-								   "'-', or one in quotes");
+					      : toml_fail(p, p->i,
+							"expected a key of letters, digits, '_' and "
+							"'-', or one in quotes");
 		out->name = str_dup(p->mem, str_of(p->s.p + out->at, p->i - out->at));
 	}
 	out->end = p->i;
@@ -303,8 +304,9 @@ static int refuse_closed(struct toml_parser *p, const struct parts *key, size_t 
 	if (closed->kind != TOML_TABLE && closed->kind != TOML_ARRAY)
 		return toml_fail(p, key->p[n - 1].at, STR_FMT " is %s, set on line %d, and holds no keys",
 			STR_ARG(buf_str(&name)), kind_names[closed->kind], line_of(p, closed->key_at));
-	return toml_fail(p, key->p[n - 1].at, STR_FMT " is complete since line %d and takes no more keys here",
-		STR_ARG(buf_str(&name)), line_of(p, closed->key_at));
+	return toml_fail(p, key->p[n - 1].at,
+		STR_FMT " is complete since line %d and takes no more keys here", STR_ARG(buf_str(&name)),
+		line_of(p, closed->key_at));
 }
 
 static struct toml *new_table(struct toml_parser *p, const struct part *part, enum toml_form form)
@@ -513,7 +515,8 @@ static int read_header(struct toml_parser *p, struct toml *root, struct toml **o
 	skip_blanks(p);
 	TRY(read_parts(p, &key));
 	if (!str_starts(str_skip(p->s, p->i), element ? STR("]]") : STR("]")))
-		return toml_fail(p, p->i, "expected '%s' at the end of the table's name", element ? "]]" : "]");
+		return toml_fail(
+			p, p->i, "expected '%s' at the end of the table's name", element ? "]]" : "]");
 	p->i += element ? 2 : 1;
 	TRY(walk_header(p, root, &key, &table));
 	TRY(element ? open_element(p, table, &key, &table) : open_table(p, table, &key, &table));

@@ -21,10 +21,13 @@ static void edit_fini(struct edit *e)
 }
 #define auto_edit CLEANUP(edit_fini)
 
-static int edit_init(struct edit *e, const struct buf *text, const struct str *path, size_t n, struct err *err)
+static int edit_init(
+	struct edit *e, const struct buf *text, const struct str *path, size_t n, struct err *err)
 {
 	BUG_IF(n == 0);
-	*e = (struct edit){ .text = BUF_MAX(text->max), .mem = arena_new(), .path = path, .n = n, .err = err };
+	*e = (struct edit){
+		.text = BUF_MAX(text->max), .mem = arena_new(), .path = path, .n = n, .err = err
+	};
 	TRY(buf_add(&e->text, buf_str(text), err));
 	return toml_parse(buf_str(&e->text), "", e->mem, &e->root, err);
 }
@@ -46,7 +49,8 @@ static int refuse(const struct edit *e, size_t n, const char *what)
 	auto_buf struct buf name = BUF_MAX(500);
 
 	dotted(e->path, n, &name);
-	return err_set(e->err, ERR_INVALID, STR_FMT " is %s; it must be edited by hand", STR_ARG(buf_str(&name)), what);
+	return err_set(e->err, ERR_INVALID, STR_FMT " is %s; it must be edited by hand",
+		STR_ARG(buf_str(&name)), what);
 }
 
 /* Puts the changed copy in the place of the text, once it parses and says what was asked for. */
@@ -302,7 +306,8 @@ int toml_unset(struct buf *text, const struct str *path, size_t n, struct err *e
 	if (base->form == TOML_VALUE)
 		TRY(cut_in_braces(&e, v));
 	else
-		TRY(splice(&e, line_start(buf_str(&e.text), v->line_at), line_end(buf_str(&e.text), v->end), STR("")));
+		TRY(splice(&e, line_start(buf_str(&e.text), v->line_at), line_end(buf_str(&e.text), v->end),
+			STR("")));
 	return edit_take(&e, text, NULL);
 }
 
@@ -326,8 +331,8 @@ static int append_line(struct edit *e, const struct toml *last, struct str inden
 
 	if (text.p[comment] == '#') /* a comment on that line belongs to the item before */
 		at = comment + str_find_any(str_skip(text, comment), STR("\r\n"));
-	TRY(buf_addf(&ins, e->err, "%s" STR_FMT STR_FMT "%s", newline_of(text), STR_ARG(indent), STR_ARG(value),
-		comma > 0 ? "," : ""));
+	TRY(buf_addf(&ins, e->err, "%s" STR_FMT STR_FMT "%s", newline_of(text), STR_ARG(indent),
+		STR_ARG(value), comma > 0 ? "," : ""));
 	TRY(splice(e, at, at, buf_str(&ins)));
 	return comma > 0 ? 0 : splice(e, last->end, last->end, STR(","));
 }
@@ -372,7 +377,8 @@ static void add_item(struct toml *list, struct toml *item)
 }
 
 /* The list as it should read after the edit: its items but `without`, then `with`. */
-static struct toml *wanted(struct arena *mem, const struct toml *list, const struct toml *without, struct toml *with)
+static struct toml *wanted(
+	struct arena *mem, const struct toml *list, const struct toml *without, struct toml *with)
 {
 	struct toml *want = arena_alloc(mem, sizeof(*want));
 
@@ -423,7 +429,7 @@ static int drop(struct edit *e, const struct toml *list, const struct toml *item
 	if (comma > 0)
 		return splice(e, item->at, after, STR(""));
 	if (before && str_find(str_of(text.p + before->end, item->at - before->end), STR("\n")) ==
-			item->at - before->end)
+			      item->at - before->end)
 		return splice(e, before->end, item->end, STR(""));
 	return splice(e, item->at, item->end, STR(""));
 }

@@ -257,7 +257,7 @@ static bool cut_offset(struct str *s, bool *has_offset)
 	if (tail.n == 6 && (tail.p[0] == '+' || tail.p[0] == '-')) {
 		s->n -= 6;
 		return is_digits(tail, 1, 2) && tail.p[3] == ':' && is_digits(tail, 4, 2) &&
-			number_at(tail, 1, 2) <= 23 && number_at(tail, 4, 2) <= 59;
+		       number_at(tail, 1, 2) <= 23 && number_at(tail, 4, 2) <= 59;
 	}
 	*has_offset = false;
 	return true;
@@ -396,8 +396,8 @@ static struct str word_at(struct toml_parser *p)
 
 	while (n < rest.n && is_word(rest.p[n]))
 		n++;
-	if (n == 10 && date_is_right(str_head(rest, n)) && n < rest.n && rest.p[n] == ' ' && is_digits(rest, 11, 2) &&
-		rest.n > 13 && rest.p[13] == ':')
+	if (n == 10 && date_is_right(str_head(rest, n)) && n < rest.n && rest.p[n] == ' ' &&
+		is_digits(rest, 11, 2) && rest.n > 13 && rest.p[13] == ':')
 		for (n = 11; n < rest.n && is_word(rest.p[n]);)
 			n++;
 	return str_head(rest, n);
@@ -411,8 +411,8 @@ static int refuse_no_word(struct toml_parser *p)
 	if (p->i == p->s.n || c == '\t' || toml_is_control(c))
 		return toml_fail(p, p->i, "expected a value");
 	BUG_IF(utf8_next(p->s, &end) < 0); /* the text was checked before */
-	return toml_fail(p, p->i, "expected a value, not '" STR_FMT "'",
-		STR_ARG(str_of(p->s.p + p->i, end - p->i)));
+	return toml_fail(
+		p, p->i, "expected a value, not '" STR_FMT "'", STR_ARG(str_of(p->s.p + p->i, end - p->i)));
 }
 
 int toml_read_scalar(struct toml_parser *p, struct toml *out)
@@ -420,7 +420,7 @@ int toml_read_scalar(struct toml_parser *p, struct toml *out)
 	struct str word = word_at(p);
 	size_t at = p->i;
 	bool moment = is_digits(word, 0, 2) && word.n > 2 &&
-		(word.p[2] == ':' || (is_digits(word, 0, 4) && word.n > 4 && word.p[4] == '-'));
+		      (word.p[2] == ':' || (is_digits(word, 0, 4) && word.n > 4 && word.p[4] == '-'));
 	int r = 0;
 
 	if (word.n == 0)
@@ -433,14 +433,16 @@ int toml_read_scalar(struct toml_parser *p, struct toml *out)
 	} else if (moment) {
 		out->text = str_dup(p->mem, word);
 		if (!moment_is_right(word, &out->kind))
-			return toml_fail(p, at, "'" STR_FMT "' is not a date or time", STR_ARG(str_head(word, 40)));
+			return toml_fail(
+				p, at, "'" STR_FMT "' is not a date or time", STR_ARG(str_head(word, 40)));
 	} else {
 		r = read_number(p, word, out);
 	}
 	if (r == NO_NUMBER) {
 		r = toml_fail(p, at, "'" STR_FMT "' is not a value", STR_ARG(str_head(word, 40)));
 		if (isalpha((unsigned char)word.p[0]))
-			err_hint(p->err, "text stands in quotes: \"" STR_FMT "\"", STR_ARG(str_head(word, 40)));
+			err_hint(p->err, "text stands in quotes: \"" STR_FMT "\"",
+				STR_ARG(str_head(word, 40)));
 	}
 	return r;
 }

@@ -123,7 +123,8 @@ def test_the_line_and_a_caret_are_shown(lab):
 
 def test_hostile_files_end_at_once(lab):
     path = os.path.join(lab.folder, "f.toml")
-    for data in (b"a = " + b"[" * 100000, b's = "' + b"x" * 50_000_000 + b'"\n', b"[" + b"a." * 3000 + b"a]\n"):
+    for data in (b"a = " + b"[" * 100000, b's = "' + b"x" * 50_000_000 + b'"\n', b"[" + b"a." * 3000 + b"a]\n",
+                 b"".join(b"k%d=1\n" % i for i in range(100000))):
         put(path, data)
         r = lab.agent6("--config", path, "config", timeout=10)
         assert r.returncode == 2 and "ERROR" in r.err
@@ -370,6 +371,8 @@ def test_models_are_listed_and_chosen(lab):
 
 def test_check_tells_facts_and_fails_when_one_is_wrong(lab):
     lab.config("[sandbox]\nrun_commands = \"yes\"\n[providers.a]\napi_format = \"anthropic\"\n")
+    r = lab.agent6("check-config")  # the old spelling
+    assert r.returncode == 0 and "section=config" in r.out
     r = lab.agent6("check", "config")
     assert r.returncode == 0 and "[PASS] config.files" in r.out
     assert '[INFO] config.set: sandbox.run_commands = "yes" (global)' in r.out

@@ -12,8 +12,8 @@ enum { SECTION_ALL, SECTION_CONFIG, SECTION_KEYS, SECTION_SANDBOX };
 static const char *const section_words[] = { "all", "config", "keys", "sandbox", NULL };
 
 static const struct field check_fields[] = {
-	{ "section", &field_enum, offsetof(struct check_args, section), .flags = FIELD_POSITIONAL, .dflt = "all",
-		.choices = section_words, .help = "What to look at." },
+	{ "section", &field_enum, offsetof(struct check_args, section), .flags = FIELD_POSITIONAL,
+		.dflt = "all", .choices = section_words, .help = "What to look at." },
 };
 
 static const struct {
@@ -32,7 +32,9 @@ struct tally {
 /* A row may repeat what a file says, and a file may say anything. */
 static void print_row(void *self, enum check_verdict v, const char *name, const char *detail)
 {
-	static const char *const words[] = { [CHECK_PASS] = "PASS", [CHECK_FAIL] = "FAIL", [CHECK_INFO] = "INFO" };
+	static const char *const words[] = {
+		[CHECK_PASS] = "PASS", [CHECK_FAIL] = "FAIL", [CHECK_INFO] = "INFO"
+	};
 	auto_buf struct buf clean = BUF_MAX(64 * 1024);
 	struct tally *t = self;
 
@@ -57,15 +59,43 @@ static int run_check(struct command_ctx *ctx, const void *decoded, struct err *e
 		cli_out("\n== %s ==\n", section_words[sections[i].id]);
 		TRY(sections[i].run(&k, &place, err));
 	}
-	cli_out("\n== summary ==\n%zu passed, %zu failed, %zu for information\n", t.rows[CHECK_PASS], t.rows[CHECK_FAIL],
-		t.rows[CHECK_INFO]);
+	cli_out("\n== summary ==\n%zu passed, %zu failed, %zu for information\n", t.rows[CHECK_PASS],
+		t.rows[CHECK_FAIL], t.rows[CHECK_INFO]);
 	return t.rows[CHECK_FAIL] > 0 ? 1 : 0;
 }
 
+/* How the first versions spelt two of them. */
+static int run_check_config(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	(void)decoded;
+	return run_check(ctx, &(struct check_args){ SECTION_CONFIG }, err);
+}
+
+static int run_check_sandbox(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	(void)decoded;
+	return run_check(ctx, &(struct check_args){ SECTION_SANDBOX }, err);
+}
+
 static const struct command commands[] = {
-	{ .name = "check", .help = "look at the configuration, the keys and how this host confines",
-		.about = "Exit status 1 when something failed. No key is shown and nothing is asked of a network.",
-		.fields = check_fields, .nfields = COUNT(check_fields), .size = sizeof(struct check_args), .run = run_check,
+	{ .name = "check",
+		.help = "look at the configuration, the keys and how this host confines",
+		.about = "Exit status 1 when something failed. No key is shown and nothing is asked of a "
+			 "network.",
+		.fields = check_fields,
+		.nfields = COUNT(check_fields),
+		.size = sizeof(struct check_args),
+		.run = run_check,
+		.needs_no_root_check = true },
+	{ .name = "check-config",
+		.help = "the same as check config",
+		.run = run_check_config,
+		.hidden = true,
+		.needs_no_root_check = true },
+	{ .name = "check-sandbox",
+		.help = "the same as check sandbox",
+		.run = run_check_sandbox,
+		.hidden = true,
 		.needs_no_root_check = true },
 };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <termios.h>
 
-#define ANSWER_MAX 4096
-#define WITH_CTRL(c) ((c) & 0x1f)
+#define ANSWER_MAX   4096
+#define WITH_CTRL(c) ((c)&0x1f)
 
 /* The terminal's mode before we changed it; comes back on every way out. */
 struct mode {
@@ -33,7 +33,7 @@ static int mode_hide(struct mode *m, struct err *err)
 	if (tcgetattr(STDIN_FILENO, &m->before) < 0)
 		return err_sys(err, errno, "the terminal's mode");
 	t = m->before;
-	t.c_lflag &= (tcflag_t)~(ECHO | ECHONL | ICANON | ISIG | IEXTEN);
+	t.c_lflag &= (tcflag_t) ~(ECHO | ECHONL | ICANON | ISIG | IEXTEN);
 	t.c_iflag |= ICRNL;
 	t.c_cc[VMIN] = 1;
 	t.c_cc[VTIME] = 0;
