@@ -118,8 +118,9 @@ static int open_target(const struct root *r, const char *path, bool dir, int *ou
 		if (next < 0 && errno == ENOENT) {
 			if (fstat(at, &st) < 0 || (st.st_dev != r->top_dev && st.st_dev != r->tmp_dev))
 				return err_set(err, ERR_CONFLICT, "find %s in the cell: it vanished", path);
+			/* Not writable: beside a workspace below /tmp a write must fail, not vanish with the cell. */
 			if (is_dir)
-				TRY(make_dir(at, part, 0755, err));
+				TRY(make_dir(at, part, 0555, err));
 			else
 				TRY(root_write_file(at, part, STR(""), err));
 			next = file_openat2(at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, SAFE | RESOLVE_BENEATH);

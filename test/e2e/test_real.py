@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 
-import pytest
-
 from conftest import SOURCE, call, finish, missing, script, turn
 
 
@@ -76,18 +74,14 @@ def test_a_node_project_with_its_own_test_runner(lab):
     complete(lab, gate_turns("sum.js", "(a, b) => a + b)", "(a, b) => a + b, 0)"))
 
 
-@pytest.mark.slow
 def test_this_project_itself_with_its_unit_suite_as_the_gate(lab):
     """A real checkout of agent6: the model breaks nothing, edits a message, and the unit suite says so."""
     need("meson", "ninja", "cc")
-    subprocess.run(["git", "clone", "-q", "--no-hardlinks", SOURCE, lab.ws + "-src"], check=True, capture_output=True,
-                   env=dict(lab.env, GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*"))
     shutil.rmtree(lab.ws)
-    os.rename(lab.ws + "-src", lab.ws)
+    shutil.copytree(SOURCE, lab.ws, symlinks=True, ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
     lab.write("verify.sh", "#!/bin/sh\nset -e\n[ -d build ] || meson setup build -Donly=base,fmt >/dev/null\n"
                            "ninja -C build unit >/dev/null\n./build/unit pack\n", 0o755)
-    lab.git("add", "-A")
-    lab.git("commit", "-q", "-m", "gate")
+    lab.repo()
     m = lab.mock(script(
         turn(call("grep", pattern="the message is too long")),
         turn(edit("src/fmt/pack.c", "the message is too long", "the message does not fit"),
