@@ -12,6 +12,7 @@
 
 #define WHY_MAX    (128 * 1024)
 #define LABELS_MAX (64 * 1024)
+#define STAGED_MAX ((size_t)256 * 1024 * 1024) /* bytes of all files of one patch */
 
 struct patch_args {
 	struct str patch;
@@ -41,6 +42,7 @@ struct stage {
 		VEC(struct staged);
 	} files;
 	struct buf labels, why;
+	size_t loaded;
 	int64_t written;
 };
 
@@ -66,12 +68,17 @@ static size_t staged_file(struct stage *s, const struct tool_path *p)
 	return s->files.n - 1;
 }
 
-static int load(struct staged *f, struct err *err)
+static int load(struct stage *s, struct staged *f, struct err *err)
 {
 	if (f->read || !f->on_disk)
 		return 0;
 	f->read = true;
-	return change_read(&f->path, TOOL_FILE_MAX, &f->text, err);
+	TRY(change_read(&f->path, TOOL_FILE_MAX, &f->text, err));
+	s->loaded += f->text.n;
+	if (s->loaded > STAGED_MAX)
+		return err_set(err, ERR_LIMIT, "the files of this patch are larger than %zu MiB together; split the patch",
+			STAGED_MAX / 1024 / 1024);
+	return 0;
 }
 
 static int stage_add(struct stage *s, const struct patch_file *pf, size_t i, struct err *err)
@@ -122,7 +129,7 @@ static int stage_change(struct stage *s, const struct patch_file *pf, size_t fro
 
 	if (!f->there)
 		return err_set(err, ERR_NOENT, STR_FMT " does not exist", STR_ARG(f->path.shown));
-	TRY(load(f, err));
+	TRY(load(s, f, err));
 	if (pf->op == PATCH_DELETE && pf->whole) {
 		f->there = false;
 		return 0;

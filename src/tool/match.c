@@ -325,52 +325,57 @@ int match_explain(struct str text, struct str old, struct buf *why, struct err *
 
 /* ------------------------------------------------------------------ the door */
 
-/* New text takes the ending of the lines it comes among. An LF file gets CR only where the model says so
- * on purpose: it quoted the place as it is, without them. */
-static struct str fit_endings(struct arena *mem, struct str text, size_t at, struct str old, struct str new)
+/* New text takes the ending of the lines it comes among; in a text without any it stays as it was sent. */
+static struct str fit_endings(struct arena *mem, struct str text, size_t at, struct str new)
 {
 	if (match_is_crlf_at(text, at))
 		return match_to_crlf(mem, match_to_lf(mem, new));
-	return str_find(old, STR("\r\n")) < old.n ? match_to_lf(mem, new) : new;
+	return memchr(text.p, '\n', text.n) ? match_to_lf(mem, new) : new;
+}
+
+/* The places of old in the text as it is, else with LF for CRLF, else with another indent. */
+static size_t locate(struct str text, struct str old, struct str new, struct arena *mem, struct match_plan *p)
+{
+	size_t n = count_places(text, old, &p->at);
+
+	p->del = old.n;
+	p->ins = new;
+	if (n > 0)
+		return n;
+
+	struct str lf = match_to_lf(mem, text), lf_old = match_to_lf(mem, old);
+	n = count_places(lf, lf_old, &p->at);
+	p->del = lf_old.n;
+	if (n == 0 && find_shifted(lf, lf_old, match_to_lf(mem, new), mem, p))
+		n = 1;
+	if (n == 1) {
+		size_t from = raw_offset(text, p->at);
+
+		p->del = raw_offset(text, p->at + p->del) - from;
+		p->at = from;
+	}
+	return n;
 }
 
 int match_plan(struct str text, struct str old, struct str new, struct arena *mem, struct match_plan *out,
 	struct buf *why, struct err *err)
 {
+	auto_arena struct arena *scratch = arena_new(); /* whole copies of the text: gone before the next edit */
 	struct match_plan p = { 0 };
-	struct str lf, lf_old;
 	size_t n;
 
 	if (old.n == 0)
 		return err_set(err, ERR_INVALID, "old_string is empty; quote the text to replace (\"create\" makes a new file)");
 	if (str_eq(old, new))
 		return err_set(err, ERR_INVALID, "old_string and new_string are the same: nothing to change; edit refused");
-	n = count_places(text, old, &p.at);
-	p.del = old.n;
-	if (n == 0) {
-		lf = match_to_lf(mem, text);
-		lf_old = match_to_lf(mem, old);
-		n = count_places(lf, lf_old, &p.at);
-		p.del = lf_old.n;
-		p.ins = new;
-		if (n == 0 && find_shifted(lf, lf_old, match_to_lf(mem, new), mem, &p))
-			n = 1;
-		if (n == 1) {
-			size_t from = raw_offset(text, p.at);
-
-			p.del = raw_offset(text, p.at + p.del) - from;
-			p.at = from;
-		}
-	} else {
-		p.ins = new;
-	}
+	n = locate(text, old, new, scratch, &p);
 	if (n > 1)
 		return ambiguous(n, err);
 	if (n == 0) {
 		TRY(match_explain(text, old, why, err));
 		return err_set(err, ERR_NOENT, "old_string was not found");
 	}
-	p.ins = fit_endings(mem, text, p.at, old, p.ins);
+	p.ins = str_dup(mem, fit_endings(scratch, text, p.at, p.ins));
 	*out = p;
 	return 0;
 }

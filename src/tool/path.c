@@ -138,7 +138,8 @@ static int follow(struct walk *w, int fd, struct err *err)
 	w->link = shown(w->ctx, w->root, buf_str(&w->rel));
 	w->target = cquote_dup(w->ctx->mem, target);
 	if (++w->links > LINKS_MAX)
-		return err_set(err, ERR_INVALID, STR_FMT ": more than %d links", STR_ARG(w->text), LINKS_MAX);
+		return err_set(err, ERR_INVALID, STR_FMT ": more than %d links",
+			STR_ARG(cquote_dup(w->ctx->mem, w->text)), LINKS_MAX);
 	if (target.p[0] == '/') {
 		const struct tool_root *root = root_of(w->ctx, target);
 
@@ -171,7 +172,8 @@ static int step(struct walk *w, struct str name, struct err *err)
 		return 0;
 	}
 	if (fd < 0 && errno == ELOOP)
-		return err_set(err, ERR_CONFLICT, STR_FMT " turned into a link meanwhile", STR_ARG(w->text));
+		return err_set(err, ERR_CONFLICT, STR_FMT " turned into a link meanwhile",
+			STR_ARG(cquote_dup(w->ctx->mem, w->text)));
 	if (fd < 0 && errno == ENOTDIR)
 		return err_set(err, ERR_INVALID, STR_FMT ": " STR_FMT " is not a directory",
 			STR_ARG(cquote_dup(w->ctx->mem, w->text)),

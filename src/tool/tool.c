@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "tool/tool.h"
 
+#include "fmt/cquote.h"
 #include "fmt/json.h"
 #include "tool/result.h"
 #include "tool/table.h"
@@ -72,7 +73,7 @@ static int unknown_name(struct str name, const struct tool_ctx *ctx, struct err 
 			near = tools[i]->name;
 		}
 	}
-	err_set(err, ERR_INVALID, "there is no tool named " STR_FMT, STR_ARG(str_head(name, NAME_SHOWN)));
+	err_set(err, ERR_INVALID, "there is no tool named " STR_FMT, STR_ARG(cquote_dup(ctx->mem, str_head(name, utf8_head(name, NAME_SHOWN)))));
 	if (near)
 		err_hint(err, "did you mean %s?", near);
 	return -ERR_INVALID;

@@ -3,6 +3,7 @@
 #include "test/tool/kit.h"
 
 #include "sys/fault.h"
+#include "tool/change.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@ static const struct {
 		"ONE\r\nTWO\r\nthree\r\n" },
 	{ "new lines end as their neighbours", "a\r\nb\r\n", EDIT("b", "b\\nc"), "a\r\nb\r\nc\r\n" },
 	{ "CRLF sent to an LF file becomes LF", "a\nb\nc\n", EDIT("a\\r\\nb", "x\\r\\ny"), "x\ny\nc\n" },
+	{ "CRLF in new text alone becomes LF", "a\nb\n", EDIT("b", "b\\r\\nc"), "a\nb\nc\n" },
 	{ "a mixed file keeps each ending", "a\nb\r\nc\n", EDIT("b", "b\\nx"), "a\nb\r\nx\r\nc\n" },
 	{ "a byte order mark stays", "\xEF\xBB\xBF" "Dim a\r\nx\r\n", EDIT("Dim a", "Dim b"), "\xEF\xBB\xBF" "Dim b\r\nx\r\n" },
 	{ "other encodings stay", "int x = 1;\r\n// caf\xe9\r\n", EDIT("x = 1", "x = 2"), "int x = 2;\r\n// caf\xe9\r\n" },
@@ -154,4 +156,31 @@ TEST(apply_edit_leaves_the_old_or_the_new_file_and_no_other)
 		CHECK(fired || k.oc.ok);
 		CHECK_INT(kit_count(&k), 1);
 	}
+}
+
+/* Somebody else's write between reading and writing is never lost. */
+TEST(a_file_that_changed_meanwhile_is_not_overwritten)
+{
+	auto_kit struct kit k;
+	struct tool_path p;
+	auto_buf struct buf text = BUF_MAX(0);
+	struct err err = { 0 };
+
+	kit_init(&k);
+	kit_put(&k, "f", "old\n");
+	CHECK_OK(path_resolve(&k.ctx, STR("f"), PATH_WRITE, &p, &err));
+	CHECK_OK(change_read(&p, 100, &text, &err));
+	kit_put(&k, "f", "theirs\n");
+	struct change c = { .kind = CHANGE_REWRITE, .path = p, .bytes = STR("ours\n") };
+	CHECK_INT(changes_apply(&c, 1, &err), -ERR_CONFLICT);
+	c.kind = CHANGE_DELETE;
+	CHECK_INT(changes_apply(&c, 1, &err), -ERR_CONFLICT);
+	CHECK(kit_is(&k, "f", "theirs\n") && kit_count(&k) == 1);
+	CHECK(strstr(err.msg, "f changed while it was being edited"));
+
+	CHECK_OK(path_resolve(&k.ctx, STR("new"), PATH_WRITE, &p, &err));
+	kit_put(&k, "new", "theirs\n");
+	c = (struct change){ .kind = CHANGE_CREATE, .path = p, .bytes = STR("ours\n") };
+	CHECK_INT(changes_apply(&c, 1, &err), -ERR_EXIST);
+	CHECK(kit_is(&k, "new", "theirs\n") && kit_count(&k) == 2);
 }

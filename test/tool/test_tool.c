@@ -319,6 +319,26 @@ TEST(finish_run_only_signals)
 	CHECK_HOLDS(&k, "\"result\":null}");
 }
 
+TEST(what_is_too_long_comes_as_a_valid_envelope)
+{
+	static const char *const fills[] = { "x", "\\`", "\\u0001", "\xE4\xB8\xAD", "\\\\" };
+
+	for (size_t i = 0; i < COUNT(fills); i++) {
+		auto_kit struct kit k;
+		auto_buf struct buf args = BUF_MAX(1024 * 1024);
+
+		kit_init(&k);
+		CHECK(buf_addz(&args, "{`summary`:`", ERR_DISCARD) == 0);
+		while (args.n < 100000)
+			CHECK(buf_addz(&args, fills[i], ERR_DISCARD) == 0);
+		CHECK(buf_addz(&args, "`}", ERR_DISCARD) == 0);
+		kit_call(&k, "finish_run", args.p);
+		CHECK_HOLDS(&k, "{\"_tool_result_truncated\":true,\"tool\":\"finish_run\",\"shown_chars\":");
+		CHECK_HOLDS(&k, "\"head\":\"{\\\"acknowledged\\\":true");
+		CHECK(k.oc.finish && k.oc.summary_text.n > 10000 && k.out.n > 50000);
+	}
+}
+
 TEST(docs_tools_is_what_the_table_prints)
 {
 	const char *top = getenv("AGENT6_SOURCE");
