@@ -128,6 +128,8 @@ TEST(store_says_what_a_crash_left)
 	test_write(&d, JOURNAL_NAME, STR("{\"ts"));
 	{
 		auto_store struct store *s = opened(&d);
+
+		CHECK(!store_is_lost(s));
 	}
 	CHECK_OK(file_read(d.fd, JOURNAL_NAME, &log, &err));
 	struct str t = buf_str(&log);
