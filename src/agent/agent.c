@@ -170,7 +170,7 @@ static void set_gate(struct run *r, const char **source)
 
 static int set_tools(struct run *r, struct err *err)
 {
-	static struct str later[] = { { "?", 1 } };
+	struct str later = STR("?");
 	struct tool_ctx shown;
 
 	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask };
@@ -187,7 +187,7 @@ static int set_tools(struct run *r, struct err *err)
 	/* A gate may be adopted later. The tool is there from the start, since a change of the list would
 	 * make the provider read the whole conversation anew. */
 	if (shown.verify_command.n == 0 && r->p->verify_infer)
-		shown.verify_command = (struct str_list){ later, 1 };
+		shown.verify_command = (struct str_list){ &later, 1 };
 	return tools_schema(&shown, &r->tools_json, err);
 }
 
