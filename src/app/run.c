@@ -62,6 +62,8 @@ static int find_session(struct start *s, struct err *err)
 	struct str want = s->rq->run_id;
 
 	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
+	if (s->rq->resume)
+		return resume_session(s, err);
 	TRY(dir_make(s->repo_dir, 0700, err));
 	if (want.n > 0) {
 		if (!session_id_ok(want))
@@ -116,7 +118,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.agent_chan = s->agent_chan, .answers_fd = answers,
 		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
 			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,
-		.attended = s->attended, .confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
+		.steer = s->rq->steer, .attended = s->attended, .confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
 	/* The monitor owns them all from here on, and what is recorded stays. */
 	s->kept = true;

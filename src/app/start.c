@@ -55,7 +55,7 @@ static int start_recorder(struct start *s, int agent_side, struct err *err)
 	TRY(launch_role(&s->programs, "recorder", &agent_side, 1, false, &s->recorder, err));
 	pack_str(&b, str_from(s->ref.id));
 	pack_str(&b, str_from(s->ref.id));
-	pack_u8(&b, 0);
+	pack_u8(&b, s->rq->resume);
 	TRY(pack_ok(&b, err));
 	const int fds[] = { run_fd, bucket_fd };
 

@@ -60,6 +60,9 @@ int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands
 int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
 int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, model, prices */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
+/* resume.c: the run that is to go on, locked; what its record says goes into params. */
+int resume_session(struct start *s, struct err *err) CHECKED;
+
 int settings_git_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
 
 #endif

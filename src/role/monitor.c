@@ -475,6 +475,13 @@ static int go(struct monitor *m, struct err *err)
 
 	TRY(memfd_seal("go", m->spec->go, &fd, err));
 	TRY(confine(m, err)); /* no hostile byte has been read by anyone before this line */
+	if (m->spec->steer.n > 0) { /* before GO: it is there when the agent looks for the first time */
+		auto_buf struct buf b = BUF_MAX(32768);
+
+		pack_str(&b, m->spec->steer);
+		TRY(pack_ok(&b, err));
+		TRY(monitor_send(m, PEER_AGENT, WIRE_STEER, &b, err));
+	}
 	return chan_send(m->spec->agent_chan, WIRE_GO, STR(""), &fd, 1, err);
 }
 

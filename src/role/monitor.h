@@ -25,6 +25,7 @@ struct monitor_spec {
 	bool attended;        /* somebody can answer */
 	bool confine;         /* false only when the sandbox was disabled by hand */
 	struct str go;        /* packed struct run_params, sent once everybody stands */
+	struct str steer;     /* what the operator says at once, or empty */
 };
 
 struct monitor_end {

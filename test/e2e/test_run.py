@@ -201,3 +201,23 @@ def test_nothing_of_a_run_is_left_in_tmp_or_running(lab):
     # Whoever outlives its parents becomes our child; besides the scripted model there is nobody.
     left = [p for p in children() if p != lab.mocks[-1].proc.pid]
     assert left == [], [open(f"/proc/{p}/cmdline").read() for p in left]
+
+
+def test_a_run_that_spent_its_turns_is_resumed_where_it_stood(lab):
+    project(lab)
+    m = lab.mock(script(
+        turn(call("read_file", path="calc.py"), text="Let me look."),
+        turn(EDIT, text="The operator is wrong."),
+        turn(call("run_verify_command")), finish("add() adds now")))
+    r = lab.run("make add() add", "--max-iterations", "2")
+    assert r.returncode == 1 and lab.events("run.end")[-1]["reason"] == "max_iterations", r.both
+    r = lab.agent6("resume", "--auto-approve")
+    assert r.returncode == 0, r.both
+    third = m.model_requests()[2]["body"]["messages"]
+    assert "make add() add" in json.dumps(third) and len([x for x in third if x["role"] == "tool"]) == 2
+    assert lab.agent6("runs", "verify").returncode == 0
+    # What is finished needs to be told what to do.
+    r = lab.agent6("resume", "--auto-approve")
+    assert r.returncode == 2 and "--steer" in r.err
+    r = lab.agent6("resume", "--auto-approve", "--steer", "say goodbye")
+    assert r.returncode == 0 and "say goodbye" in json.dumps(m.model_requests()[-1]["body"]["messages"])

@@ -7,26 +7,40 @@
 #include <string.h>
 
 struct run_args {
-	struct str task, run_id;
+	struct str task, run_id, steer;
 	bool auto_approve, no_commands, disable_sandbox, unattended;
 	double max_usd;
 	int64_t max_iterations;
 };
 
+/* What both `run` and `resume` take. */
+#define SHARED_FIELDS                                                                                        \
+	{ "auto-approve", &field_bool, offsetof(struct run_args, auto_approve),                              \
+		.help = "Run commands without asking where sandbox.run_commands is \"ask\". Never overrides \"no\"." }, \
+	{ "no-commands", &field_bool, offsetof(struct run_args, no_commands),                                \
+		.help = "Run no command at all, not even the gate." },                                       \
+	{ "max-usd", &field_num, offsetof(struct run_args, max_usd), .dflt = "-2", .min = -2, .max = 1000000, \
+		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
+	{ "max-iterations", &field_int, offsetof(struct run_args, max_iterations), .dflt = "0", .min = -1,   \
+		.max = 1000000, .help = "At most this many turns; -1 is no limit." },                        \
+	{ "unattended", &field_bool, offsetof(struct run_args, unattended),                                  \
+		.help = "Ask nothing, even on a terminal." },                                                \
+	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox),            \
+		.flags = FIELD_LOOSENS, .help = "Run everything unconfined, as you." }
+
 static const struct field run_fields[] = {
 	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
 		.help = "What is to be done, in your words." },
-	{ "auto-approve", &field_bool, offsetof(struct run_args, auto_approve),
-		.help = "Run commands without asking where sandbox.run_commands is \"ask\". Never overrides \"no\"." },
-	{ "no-commands", &field_bool, offsetof(struct run_args, no_commands), .help = "Run no command at all, not even the gate." },
-	{ "max-usd", &field_num, offsetof(struct run_args, max_usd), .dflt = "-2", .min = -2, .max = 1000000,
-		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },
-	{ "max-iterations", &field_int, offsetof(struct run_args, max_iterations), .dflt = "0", .min = -1, .max = 1000000,
-		.help = "At most this many turns; -1 is no limit." },
+	SHARED_FIELDS,
 	{ "run-id", &field_str, offsetof(struct run_args, run_id), .max = 96, .help = "Use this id instead of a made-up one." },
-	{ "unattended", &field_bool, offsetof(struct run_args, unattended), .help = "Ask nothing, even on a terminal." },
-	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox), .flags = FIELD_LOOSENS,
-		.help = "Run everything unconfined, as you." },
+};
+
+static const struct field resume_fields[] = {
+	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL, .max = 96,
+		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
+	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
+		.help = "The first thing the model is told." },
+	SHARED_FIELDS,
 };
 
 static bool from_env(const char *name)
@@ -36,9 +50,9 @@ static bool from_env(const char *name)
 	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
 }
 
-static int run_task(struct command_ctx *ctx, const void *decoded, struct err *err)
+static int request_of(const struct command_ctx *ctx, const struct run_args *args, struct run_request *out,
+	struct err *err)
 {
-	const struct run_args *args = decoded;
 	struct run_request rq = run_request_new();
 
 	if (args->auto_approve && args->no_commands)
@@ -46,12 +60,31 @@ static int run_task(struct command_ctx *ctx, const void *decoded, struct err *er
 	rq.task = args->task;
 	rq.config = ctx->config;
 	rq.run_id = args->run_id;
+	rq.steer = args->steer;
 	rq.auto_approve = args->auto_approve || from_env("AGENT6_AUTO_APPROVE");
 	rq.no_commands = args->no_commands || from_env("AGENT6_NO_COMMANDS");
 	rq.disable_sandbox = args->disable_sandbox || from_env("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
 	rq.unattended = args->unattended;
 	rq.max_usd = args->max_usd;
 	rq.max_iterations = args->max_iterations;
+	*out = rq;
+	return 0;
+}
+
+static int run_task(struct command_ctx *ctx, const void *args, struct err *err)
+{
+	struct run_request rq;
+
+	TRY(request_of(ctx, args, &rq, err));
+	return app_run(&rq, err);
+}
+
+static int resume_run(struct command_ctx *ctx, const void *args, struct err *err)
+{
+	struct run_request rq;
+
+	TRY(request_of(ctx, args, &rq, err));
+	rq.resume = true;
 	return app_run(&rq, err);
 }
 
@@ -62,6 +95,9 @@ static const struct command run_commands[] = {
 			 "Exit status: 0 done and green (or ungated), 1 broke, 2 refused, 3 budget spent, 4 finished over a red\n"
 			 "gate, 130 interrupted.",
 		.fields = run_fields, .nfields = COUNT(run_fields), .size = sizeof(struct run_args), .run = run_task },
+	{ .name = "resume", .help = "go on with a run that ended before it was done",
+		.about = "The conversation goes on from its newest checkpoint, with a fresh budget. A finished run needs --steer.",
+		.fields = resume_fields, .nfields = COUNT(resume_fields), .size = sizeof(struct run_args), .run = resume_run },
 };
 
 const struct command_group commands_run = { run_commands, COUNT(run_commands), NULL };

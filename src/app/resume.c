@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* resume: a run of the past made ready to go on: found, locked, its leftovers of asking removed. */
+#include "app/start_priv.h"
+
+#include "fmt/json.h"
+#include "session/journal.h"
+#include "session/manifest.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define UNTRACKED_MAX (8 * 1024 * 1024)
+
+/* Ways a run ends that leave the model nothing to go on with. */
+static const char *const finished[] = { "finish_run", "silent_finish", "settled", "verify_settled", "gate_red_at_base",
+	"gate_stale" };
+
+/* The journal's last line, when it is the end of a leg: why that leg ended. */
+static int last_reason(int record, struct arena *mem, struct str *out, struct err *err)
+{
+	auto_buf struct buf tail = BUF_MAX(2 * JOURNAL_LINE);
+	autoclose int fd = -1;
+	auto_json json_t *line = NULL;
+	struct stat st;
+
+	*out = STR("");
+	TRY(file_open(record, JOURNAL_NAME, true, &fd, err));
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "stat the journal");
+	if (st.st_size > (off_t)tail.max && lseek(fd, st.st_size - (off_t)tail.max, SEEK_SET) < 0)
+		return err_sys(err, errno, "seek in the journal");
+	TRY(file_read_fd(fd, &tail, err));
+	struct str text = str_trim_suffix(buf_str(&tail), STR("\n"));
+	size_t nl = str_rfind(text, '\n');
+	text = nl < text.n ? str_skip(text, nl + 1) : text;
+	if (json_decode(text, JSON_REPAIR, &line, ERR_DISCARD) < 0)
+		return 0; /* a torn tail: it did not end, it was cut off */
+	if (str_eqz(json_get_str(line, "type"), "run.end"))
+		*out = str_dup(mem, json_get_str(line, "reason"));
+	return 0;
+}
+
+static int check_unfinished(const struct start *s, int record, struct err *err)
+{
+	struct str reason;
+
+	TRY(last_reason(record, s->mem, &reason, err));
+	for (size_t i = 0; i < COUNT(finished); i++)
+		if (str_eqz(reason, finished[i]) && s->rq->steer.n == 0) {
+			int r = err_set(err, ERR_DENIED, "run %s is finished (%s): there is nothing left to do", s->ref.id,
+				finished[i]);
+
+			err_hint(err, "agent6 resume %s --steer \"what to do next\"", s->ref.id);
+			return r;
+		}
+	return 0;
+}
+
+/* Answers to questions of the last leg would be taken for answers to this one's. */
+static int forget_answers(const struct start *s, struct err *err)
+{
+	autoclose int fd = -1;
+	struct dir_entry *list;
+	size_t n;
+
+	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "answers", s->mem), &fd, err));
+	TRY(dir_list(fd, s->mem, 4096, &list, &n, err));
+	for (size_t i = 0; i < n; i++)
+		if (unlinkat(fd, list[i].name.p, 0) < 0)
+			return err_sys(err, errno, "remove the old answer %s", list[i].name.p);
+	return 0;
+}
+
+static int read_untracked(struct start *s, int record, struct err *err)
+{
+	struct buf *bytes = arena_alloc(s->mem, sizeof(*bytes));
+	struct str_list *l = &s->params.untracked;
+	int r;
+
+	*bytes = BUF_MAX(UNTRACKED_MAX);
+	r = file_read(record, "untracked-at-start", bytes, err);
+	if (r < 0) {
+		buf_fini(bytes);
+		return r == -ERR_NOENT ? 0 : r;
+	}
+	struct str rest = str_dup(s->mem, buf_str(bytes));
+	size_t n = 0;
+
+	buf_fini(bytes);
+	for (size_t i = 0; i < rest.n; i++)
+		n += rest.p[i] == '\0';
+	l->p = arena_array(s->mem, n + 1, sizeof(*l->p));
+	while (rest.n > 0)
+		l->p[l->n++] = str_cut(&rest, '\0');
+	return 0;
+}
+
+int resume_session(struct start *s, struct err *err)
+{
+	autoclose int record = -1;
+	struct manifest m;
+
+	TRY(session_resolve(s->repo_dir, s->rq->run_id, 1u << SESSION_RUN, &s->ref, err));
+	s->kept = true;
+	TRY(repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err));
+	TRY(session_lock(s->repo_dir, &s->ref, &s->run_lock, err));
+	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
+	TRY(manifest_load(record, s->mem, &m, err));
+	TRY(check_unfinished(s, record, err));
+	TRY(forget_answers(s, err));
+	TRY(read_untracked(s, record, err));
+	s->params.resume = 1;
+	s->params.task = m.user_task;
+	return 0;
+}
