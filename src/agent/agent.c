@@ -405,7 +405,7 @@ int agent_serve(struct links *l, bool confine, struct err *err)
 	jobs_init(&r.commands, l, PEER_ZYGOTE);
 	jobs_init(&r.git, l, PEER_GIT);
 	caller_init(&r.caller, l, &keep);
-	r.st.original_task = w.params.task;
+	r.st.original_task = str_head(w.params.task, utf8_head(w.params.task, TASK_SHOWN));
 	r.st.next_iteration = r.st.leg_start = 1;
 	r.last_work_ms = time_mono_ms();
 	TRY(begin_or_refuse(&r, err));

@@ -7,10 +7,12 @@
 #include <sys/random.h>
 
 #define REQUEST_MAX ((size_t)128 * 1024 * 1024)
-#define RAW_MAX     ((size_t)16 * 1024 * 1024) /* of an answer, kept for the record */
-#define TEXT_MAX    60000                      /* of an answer's text, in its event */
-#define DELTA_MAX   (256 * 1024)
-#define SHORT_MAX   200 /* of an error, in an event */
+#define RAW_MAX     ((size_t)8 * 1024 * 1024) /* of an answer, kept for the record */
+/* JSON may write a byte as six: an event must fit EVENT_JSON_MAX all the same. */
+#define TEXT_MAX  40000 /* of an answer's text, in its event */
+#define DELTA_MAX 32768
+#define SHOWN_MAX RAW_MAX /* waiting to be shown */
+#define SHORT_MAX 200     /* of an error, in an event */
 
 struct call_live {
 	uint32_t id;
@@ -47,17 +49,26 @@ static void on_thinking(void *self, struct str piece)
 	(void)!buf_add(&((struct call_live *)self)->thinking, piece, ERR_DISCARD);
 }
 
-static int show(struct caller *c, enum event_id id, struct buf *text, struct err *err)
+static int show_piece(struct caller *c, enum event_id id, struct str piece, struct err *err)
 {
 	auto_note struct note n = NOTE;
+
+	note_z(&n, "role", c->live->role);
+	note_str(&n, "text", piece);
+	return note_send(&n, c->keep, id, err);
+}
+
+static int show(struct caller *c, enum event_id id, struct buf *text, struct err *err)
+{
 	bool unsynced = c->keep->unsynced;
 
-	if (text->n == 0)
-		return 0;
-	note_z(&n, "role", c->live->role);
-	note_str(&n, "text", buf_str(text));
+	for (struct str rest = buf_str(text); rest.n > 0;) {
+		struct str piece = str_head(rest, utf8_head(rest, DELTA_MAX));
+
+		TRY(show_piece(c, id, piece, err));
+		rest = str_skip(rest, piece.n);
+	}
 	buf_clear(text);
-	TRY(note_send(&n, c->keep, id, err));
 	c->keep->unsynced = unsynced; /* a delta is nothing that a barrier must wait for */
 	return 0;
 }
@@ -197,30 +208,41 @@ static size_t common_prefix(struct str a, struct str b)
 
 /* A request repeats all before it, so the record keeps where it parts from the previous one and the
  * rest; the first transcript of a leg has it all. */
-static int put_transcript(struct caller *c, const char *outcome, struct err *err)
+static int write_transcript(struct caller *c, const char *outcome, size_t same, bool whole, struct err *err)
 {
 	auto_note struct note n = NOTE, req = NOTE, res = NOTE;
 	struct call_live *v = c->live;
-	size_t same = common_prefix(buf_str(&c->previous), buf_str(&c->request));
-	struct buf swap = c->previous;
 
-	note_int(&req, "prefix", (int64_t)same);
-	note_str(&req, "text", str_skip(buf_str(&c->request), same));
+	note_int(&req, "prefix", whole ? (int64_t)same : 0);
+	note_str(&req, "text", whole ? str_skip(buf_str(&c->request), same) : STR(""));
 	note_int(&res, "status", v->status);
 	if (v->retry_after_ms >= 0)
 		note_int(&res, "retry_after_ms", v->retry_after_ms);
 	note_z(&res, "outcome", outcome);
 	note_int(&res, "bytes", (int64_t)v->total);
-	note_str(&res, "body", buf_str(&v->raw));
+	note_str(&res, "body", whole ? buf_str(&v->raw) : STR(""));
 	note_z(&n, "seat", v->role);
 	note_int(&n, "endpoint", c->endpoint);
 	note_str(&n, "model", c->spec.model);
+	note_bool(&n, "left_out", !whole);
 	note_json(&n, "request", note_text(&req));
 	note_json(&n, "response", note_text(&res));
 	n.bad = n.bad || req.bad || res.bad;
+	return note_put(&n, c->keep, RECORD_TRANSCRIPT, c->transcript, v->role, err);
+}
+
+static int put_transcript(struct caller *c, const char *outcome, struct err *err)
+{
+	size_t same = common_prefix(buf_str(&c->previous), buf_str(&c->request));
+	struct buf swap = c->previous;
+	int r = write_transcript(c, outcome, same, true, err);
+
+	if (r == -ERR_LIMIT) /* larger than a record may be: that it was so is kept */
+		r = write_transcript(c, outcome, same, false, err);
+	c->transcript++;
 	c->previous = c->request;
 	c->request = swap;
-	return note_put(&n, c->keep, RECORD_TRANSCRIPT, c->transcript++, v->role, err);
+	return r;
 }
 
 static void note_cap(struct note *n, const char *key, int64_t v)
@@ -325,8 +347,8 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 	auto_live struct call_live v = { .id = ++c->last_id,
 		.role = role,
 		.raw = BUF_MAX(RAW_MAX),
-		.text = BUF_MAX(DELTA_MAX),
-		.thinking = BUF_MAX(DELTA_MAX),
+		.text = BUF_MAX(SHOWN_MAX),
+		.thinking = BUF_MAX(SHOWN_MAX),
 		.detail = BUF_MAX(16384),
 		.retry_after_ms = -1,
 		.started_ms = time_mono_ms() };

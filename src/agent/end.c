@@ -23,6 +23,7 @@ static const char *const verdict_words[] = {
 	[VERDICT_UNVERIFIED] = "unverified",
 };
 
+#define SUMMARY_MAX      16384 /* what does not fit is in the conversation */
 #define EXIT_UNVERIFIED  4
 #define EXIT_UNCOMMITTED 5
 
@@ -144,8 +145,8 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct le
 	note_int(&n, "exit_code", code);
 	note_z(&n, "verified", verdict_words[v]);
 	note_opt(&n, "message", r->message);
-	note_opt(&n, "summary", str_head(r->summary, utf8_head(r->summary, TOOL_RESULT_MAX)));
-	if (r->result_json.n > 0 && r->result_json.n <= TOOL_RESULT_MAX)
+	note_opt(&n, "summary", str_head(r->summary, utf8_head(r->summary, SUMMARY_MAX)));
+	if (r->result_json.n > 0 && r->result_json.n <= SUMMARY_MAX)
 		note_json(&n, "result", r->result_json);
 	if (v != VERDICT_PASSED)
 		note_opt(&n, "stale_gate", r->stale_gate);

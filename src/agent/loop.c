@@ -240,9 +240,10 @@ static int reopen(struct run *r, struct turn *t, struct err *err)
 	if (!r->p->resume)
 		return 0;
 	if (r->gate_swapped)
-		turn_notice(t, r->st.verify_command.n > 0 ?
-			STR("The run was resumed with another verify command; run_verify_command runs the new one.") :
-			STR("The run was resumed without a verify command."));
+		turn_notice(t, r->st.verify_command.n > 0
+				       ? STR("The run was resumed with another verify command; "
+					     "run_verify_command runs the new one.")
+				       : STR("The run was resumed without a verify command."));
 	TRY(take_steers(r, t, err));
 	if (t->nnotices == 0 && n > 0 && !conversation_is_user(r->conv, n - 1))
 		turn_notice(t, STR("The run was resumed. Go on with the task."));

@@ -45,7 +45,8 @@ static int restore_messages(struct run *r, const struct record_loaded *l, struct
 		return 0;
 	TRY(keep_put(r->keep, RECORD_RESTART, (uint32_t)first, STR(""), STR(""), err));
 	for (size_t i = first; i < conversation_count(r->conv); i++)
-		TRY(keep_put(r->keep, RECORD_MESSAGE, (uint32_t)i, STR(""), conversation_get(r->conv, i), err));
+		TRY(keep_put(
+			r->keep, RECORD_MESSAGE, (uint32_t)i, STR(""), conversation_get(r->conv, i), err));
 	return 0;
 }
 

@@ -99,7 +99,8 @@ int step_begin(
 	struct run *r, struct err *err) CHECKED; /* looks at the tree; REASON_REFUSED when it may not start */
 int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err) CHECKED;
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
-int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;
+int step_uncommitted(
+	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;
 
 /* resume.c */
 int resume_load(struct run *r, struct err *err) CHECKED; /* the conversation and the state */

@@ -6,7 +6,7 @@
 
 #define PROSE_MAX   72
 #define PATHS_NAMED 10
-#define NAMES_BYTES 65536 /* of files left behind, in the last event */
+#define NAMES_BYTES 16384 /* of files left behind, in the last event */
 #define GIT_KEEP    (8 * 1024 * 1024)
 
 /* git_host over the channel to the git zygote. A step that was begun is brought to its end even when the
@@ -279,7 +279,8 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 }
 
 /* What is on disk and in no step; *total may be more than are named. */
-int step_uncommitted(struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err)
+int step_uncommitted(
+	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err)
 {
 	struct repo_step step = step_of(r, STR(""));
 	int n;

@@ -5,9 +5,13 @@
 #include "base/time.h"
 #include "fmt/json.h"
 
-#define PREVIEW_STR  2000 /* of one string argument, in the event */
-#define PREVIEW_ANY  4000 /* of any other */
-#define CUT_OFF_ARGS 20000
+#define PREVIEW_STR   2000        /* of one string argument, in the event */
+#define PREVIEW_ANY   4000        /* of any other */
+#define PREVIEW_ALL   (64 * 1024) /* of all arguments */
+#define PREVIEW_NAME  200
+#define SUMMARY_MAX   2000
+#define IN_FLIGHT_MAX 64 /* calls named in the marker */
+#define CUT_OFF_ARGS  20000
 
 void turn_notice(struct turn *t, struct str text)
 {
@@ -16,6 +20,12 @@ void turn_notice(struct turn *t, struct str text)
 }
 
 /* ---- what the record shows of a call ---- */
+
+/* What the model chose the length of: an event must fit the record whatever it is. */
+static void note_short(struct note *n, const char *key, struct str s, size_t max)
+{
+	note_str(n, key, str_head(s, utf8_head(s, max)));
+}
 
 static int preview_value(struct note *n, const char *key, const json_t *v, struct err *err)
 {
@@ -52,9 +62,9 @@ static int put_call(struct run *r, const struct reply_call *c, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	note_str(&n, "name", c->name);
+	note_short(&n, "name", c->name, PREVIEW_NAME);
 	TRY(preview_args(&n, c->args, err));
-	note_str(&n, "call_id", c->id);
+	note_short(&n, "call_id", c->id, PREVIEW_NAME);
 	return note_send(&n, r->keep, EVENT_TOOL_CALL, err);
 }
 
@@ -70,10 +80,14 @@ static int put_result(
 {
 	auto_note struct note n = NOTE;
 
-	note_str(&n, "name", c->name);
+	note_short(&n, "name", c->name, PREVIEW_NAME);
 	note_bool(&n, "ok", oc->ok);
-	note_str(&n, "summary", oc->summary.n > 0 ? oc->summary : oc->ok ? STR("ok") : STR("failed"));
-	note_str(&n, "call_id", c->id);
+	note_short(&n, "summary",
+		oc->summary.n > 0 ? oc->summary
+		: oc->ok          ? STR("ok")
+				  : STR("failed"),
+		SUMMARY_MAX);
+	note_short(&n, "call_id", c->id, PREVIEW_NAME);
 	note_tail(&n, "stdout_tail", oc->out_tail);
 	note_tail(&n, "stderr_tail", oc->errs_tail);
 	note_tail(&n, "head_tail", oc->head);
@@ -250,7 +264,8 @@ static int refuse_args(const struct reply_call *c, struct buf *out, struct tool_
 {
 	if (c->raw_args.n > CUT_OFF_ARGS)
 		return add_error(out, oc,
-			STR("the arguments were cut off while they were written; send a much smaller call, in several "
+			STR("the arguments were cut off while they were written; send a much smaller call, "
+			    "in several "
 			    "steps"),
 			err);
 	return add_error(out, oc,
@@ -305,13 +320,15 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 static int put_in_flight(struct run *r, const struct turn *t, bool *put, struct err *err)
 {
 	auto_note struct note n = NOTE;
-	struct str_list names = { arena_array(t->mem, t->reply.ncalls, sizeof(struct str)), t->reply.ncalls };
+	size_t ncalls = t->reply.ncalls < IN_FLIGHT_MAX ? t->reply.ncalls : IN_FLIGHT_MAX;
+	struct str_list names = { arena_array(t->mem, ncalls, sizeof(struct str)), ncalls };
 
 	*put = false;
 	for (size_t i = 0; i < names.n; i++) {
 		const struct tool *tool = tool_find(t->reply.calls[i].name);
 
-		names.p[i] = t->reply.calls[i].name;
+		names.p[i] = str_head(
+			t->reply.calls[i].name, utf8_head(t->reply.calls[i].name, PREVIEW_NAME));
 		*put = *put || (tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH);
 	}
 	if (!*put) /* nothing that could be half done */

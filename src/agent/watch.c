@@ -281,8 +281,8 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 			    "once."),
 			err);
 	r->st.quiet_streak = 0;
-	if (t->iteration <= loop_limits.silent_until && !r->st.ever_changed &&
-		!r->st.verify_ever_passed && r->st.silent_nudges < loop_limits.silent_nudges) {
+	if (t->iteration <= loop_limits.silent_until && !r->st.ever_changed && !r->st.verify_ever_passed &&
+		r->st.silent_nudges < loop_limits.silent_nudges) {
 		r->st.silent_nudges++;
 		turn_notice(t, STR("Text alone does nothing here. Work on the task with the tools, or call "
 				   "finish_run if there is "

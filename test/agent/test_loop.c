@@ -10,7 +10,7 @@
 #define RUN(word) "[\"run_command\",{\"argv\":[\"" word "\"]}]"
 #define MAKE(file)                                                                                           \
 	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
-#define READ(nr) "[\"read_file\",{\"path\":\"n" nr "\"}]"
+#define READ(nr)    "[\"read_file\",{\"path\":\"n" nr "\"}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 #define X2(t)       t "," t
 #define X3(t)       t "," t "," t

@@ -5,7 +5,8 @@
 #define LS  "[\"list_dir\",{\"path\":\".\"}]"
 #define FIN "[\"finish_run\",{\"summary\":\"done\"}]"
 #define VER "[\"run_verify_command\",{}]"
-#define MAKE(file) "[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
+#define MAKE(file)                                                                                           \
+	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 
 static struct str words[] = { { "make", 4 }, { "test", 4 } };
@@ -39,7 +40,8 @@ TEST(a_resumed_run_goes_on_with_the_turn_that_comes_next)
 	world_play(&v, "{\"turns\":[" TURN(FIN) "]}");
 	CHECK_STR(v.reason, STR("finish_run"));
 	CHECK_INT(v.code, 0);
-	CHECK_STR(json_get_str(world_event(&v, "run.end", 0), "verified"), STR("passed")); /* known from the first leg */
+	CHECK_STR(json_get_str(world_event(&v, "run.end", 0), "verified"),
+		STR("passed")); /* known from the first leg */
 	CHECK_INT(json_get_int(world_event(&v, "loop.resume.start", 0), "iteration", 0), 3);
 	CHECK_INT(json_get_int(world_event(&v, "run.end", 0), "iterations", 0), 3);
 	CHECK_INT(world_count(&v, "run.start"), 0);
@@ -76,7 +78,8 @@ TEST(patience_starts_anew_with_a_leg)
 	auto_world struct world w;
 
 	world_init(&w);
-	world_play(&w, "{\"turns\":[{\"text\":\"\"},{\"text\":\"\"},{\"text\":\"\"},{\"text\":\"\"},{\"text\":\"\"}]}");
+	world_play(&w, "{\"turns\":[{\"text\":\"\"},{\"text\":\"\"},{\"text\":\"\"},{\"text\":\"\"},{"
+		       "\"text\":\"\"}]}");
 	CHECK_STR(w.reason, STR("went_quiet"));
 
 	auto_world struct world v;
@@ -102,7 +105,8 @@ TEST(a_gate_that_the_operator_changed_is_told_to_the_model)
 	world_play(&v, "{\"turns\":[" TURN(FIN) "]}");
 	CHECK_INT(world_count(&v, "loop.verify_swapped"), 1);
 	CHECK_STR(json_get_str(world_event(&v, "run.end", 0), "verified"), STR("unverified"));
-	CHECK(holds(world_text(json_array_get(v.messages, json_array_size(v.messages) - 3)), "another verify command"));
+	CHECK(holds(world_text(json_array_get(v.messages, json_array_size(v.messages) - 3)),
+		"another verify command"));
 }
 
 TEST(a_record_without_a_checkpoint_is_refused_and_kept)

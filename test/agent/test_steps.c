@@ -205,7 +205,8 @@ TEST(only_what_is_in_no_step_is_named_as_left_behind)
 
 	repository(&w);
 	w.params.verify_command = (struct str_list){ words, 2 };
-	world_play(&w, "{\"turns\":[" TURN(MAKE("a") "," VER) ",{\"act\":\"stop\",\"calls\":[" MAKE("b") "]}]}");
+	world_play(
+		&w, "{\"turns\":[" TURN(MAKE("a") "," VER) ",{\"act\":\"stop\",\"calls\":[" MAKE("b") "]}]}");
 	end = world_event(&w, "run.end", 0);
 	CHECK_INT(world_count(&w, "loop.auto_commit"), 1);
 	CHECK_INT(json_get_int(end, "uncommitted", -1), 1);

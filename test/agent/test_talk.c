@@ -308,3 +308,51 @@ TEST(a_gate_that_the_run_itself_wrote_is_adopted)
 	CHECK(json_equal(json_object_get(json_array_get(w.requests, 0), "tools"),
 		json_object_get(json_array_get(w.requests, 2), "tools"))); /* the prefix stays */
 }
+
+static void add_many(struct buf *s, const char *what, int n)
+{
+	for (int i = 0; i < n; i++)
+		CHECK(buf_addz(s, what, ERR_DISCARD) == 0);
+}
+
+TEST(nothing_a_model_writes_is_too_long_for_the_record)
+{
+	auto_world struct world w;
+	auto_buf struct buf s = BUF_MAX(1 << 24);
+
+	world_init(&w);
+	CHECK(buf_addz(&s, "{\"turns\":[{\"text\":\"", ERR_DISCARD) == 0);
+	add_many(&s, "\\u0001\\\"", 100000);
+	CHECK(buf_addz(&s, "\",\"calls\":[[\"", ERR_DISCARD) == 0);
+	add_many(&s, "name", 100000);
+	CHECK(buf_addz(&s, "\",{}],[\"read_file\",{\"path\":\"", ERR_DISCARD) == 0);
+	add_many(&s, "\\u0001", 100000);
+	CHECK(buf_addz(&s, "\"", ERR_DISCARD) == 0);
+	for (int i = 0; i < 2000; i++)
+		CHECK(buf_addf(&s, ERR_DISCARD, ",\"k%d\":\"0123456789012345678901234567890123456789\"", i) ==
+			0);
+	CHECK(buf_addz(&s, "}]]},{\"calls\":[[\"finish_run\",{\"summary\":\"", ERR_DISCARD) == 0);
+	add_many(&s, "\\u0001", 100000);
+	CHECK(buf_addz(&s, "\"}]]}]}", ERR_DISCARD) == 0);
+	world_play(&w, buf_str(&s).p); /* the world refuses an event that the recorder would refuse */
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK_INT(w.code, 0);
+}
+
+TEST(a_long_piece_of_a_stream_is_shown_whole_in_several_events)
+{
+	auto_world struct world w;
+	auto_buf struct buf s = BUF_MAX(1 << 24);
+	size_t shown = 0;
+
+	world_init(&w);
+	CHECK(buf_addz(&s, "{\"turns\":[" TURN(MAKE("a")) ",{\"stream\":true,\"text\":\"", ERR_DISCARD) == 0);
+	add_many(&s, "\\u0001\\u00e9", 100000);
+	CHECK(buf_addz(&s, "\"}]}", ERR_DISCARD) == 0);
+	world_play(&w, buf_str(&s).p);
+	CHECK_STR(w.reason, STR("silent_finish"));
+	for (size_t i = 0; i < json_array_size(w.deltas); i++)
+		shown += json_get_str(json_array_get(w.deltas, i), "text").n;
+	CHECK_INT(shown, 300000);
+	CHECK(json_array_size(w.deltas) > 1);
+}

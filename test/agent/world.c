@@ -137,7 +137,7 @@ static json_t *calls_of(struct world *w, const json_t *turn)
 
 	for (size_t i = 0; i < json_array_size(calls); i++) {
 		const json_t *c = json_array_get(calls, i);
-		auto_buf struct buf args = BUF_MAX(1 << 20);
+		auto_buf struct buf args = BUF_MAX(1 << 24);
 		struct str id = str_printf(w->mem, "call_%zu_%zu", w->turn, i);
 
 		BUG_IF(json_add(&args, json_array_get(c, 1), ERR_DISCARD) < 0);
@@ -152,10 +152,30 @@ static json_t *calls_of(struct world *w, const json_t *turn)
 	return out;
 }
 
+/* Its text in one piece of a stream. */
+static void stream(struct world *w, const json_t *turn)
+{
+	auto_buf struct buf body = BUF_MAX(1 << 24);
+	auto_json json_t *chunk = json_pack("{s:s,s:[{s:i,s:{s:s,s:o}}]}", "id", "r", "choices", "index", 0,
+		"delta", "role", "assistant", "content", json_text(json_get_str(turn, "text")));
+
+	BUG_IF(!chunk || buf_addz(&body, "data: ", ERR_DISCARD) < 0 ||
+		json_add(&body, chunk, ERR_DISCARD) < 0);
+	BUG_IF(buf_addz(&body,
+		       "\n\ndata: "
+		       "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":"
+		       "{\"prompt_tokens\":100,\"completion_tokens\":10,\"total_tokens\":110}}\n\ndata: "
+		       "[DONE]\n\n",
+		       ERR_DISCARD) < 0);
+	head(w, 200);
+	data(w, buf_str(&body));
+	end(w, NET_OK);
+}
+
 static void answer(struct world *w, const json_t *turn)
 {
 	auto_json json_t *calls = calls_of(w, turn);
-	auto_buf struct buf body = BUF_MAX(1 << 20);
+	auto_buf struct buf body = BUF_MAX(1 << 24);
 	bool any = json_array_size(calls) > 0;
 	auto_json json_t *message = json_pack(
 		"{s:s,s:o}", "role", "assistant", "content", json_text(json_get_str(turn, "text")));
@@ -215,6 +235,10 @@ static void on_request(struct world *w, struct chan_msg *m)
 	act(w, json_get_str(turn, "act"));
 	if (json_is_true(json_object_get(turn, "hang")))
 		return;
+	if (json_is_true(json_object_get(turn, "stream"))) {
+		stream(w, turn);
+		return;
+	}
 	if (turn && !json_object_get(turn, "status")) {
 		answer(w, turn);
 		return;
@@ -316,7 +340,7 @@ static void on_git(struct world *w, struct chan_msg *m)
 	struct unpack u = unpack_from(m->body);
 	uint32_t id = unpack_u32(&u);
 	struct zygote_git_request rq = { .op = unpack_u8(&u), .run_id = "sunny-otter-K4Q7B2" };
-	auto_buf struct buf in = BUF_MAX(1 << 20), out = BUF_MAX(1 << 20), errs = BUF_MAX(1 << 20);
+	auto_buf struct buf in = BUF_MAX(1 << 24), out = BUF_MAX(1 << 24), errs = BUF_MAX(1 << 24);
 	autoclose int fd = chan_take_fd(m, 0);
 	struct zygote_words words;
 	struct proc_status st = { 0 };
@@ -368,6 +392,8 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 	json_t *j = NULL;
 
 	w->dirty = true;
+	if (what == RECORD_EVENT)
+		CHECK(text.n <= EVENT_JSON_MAX);
 	if (what == RECORD_IN_FLIGHT)
 		w->in_flight += text.n > 0 ? 1 : -1;
 	if (what == RECORD_FILE || what == RECORD_IN_FLIGHT)
@@ -548,7 +574,7 @@ static void start(struct world *w)
 
 void world_play(struct world *w, const char *script)
 {
-	auto_buf struct buf go = BUF_MAX(1 << 20), none = BUF_MAX(1);
+	auto_buf struct buf go = BUF_MAX(1 << 24), none = BUF_MAX(1);
 	autoclose int fd = -1;
 	struct err err = { 0 };
 

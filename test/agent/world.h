@@ -8,7 +8,7 @@
  * Script   {"turns": [TURN...], "jobs": [JOB...], "answer": "text", "steer": "at the start"}
  *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act"} or {"status", "body", "act"},
  *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost".
- *                raw: the arguments of its one call as they are.
+ *                raw: the arguments of its one call as they are. stream: its text, and no calls, as a stream.
  *          JOB   {"code", "out", "errs", "why", "write": "file"}; past the end: code 0.
  *          Past the last turn the model answers with status 400, so that a run always ends.
  */
