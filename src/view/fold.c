@@ -508,6 +508,8 @@ static void on_line(struct view *v, struct view_item *it, enum event_id id)
 {
 	size_t at = v->scratch.n;
 
+	if (id == EVENT_VERIFY_INFERRED && get(v, "command").text.n <= 2) /* none was found: nothing to tell */
+		return;
 	for (size_t i = 0; i < COUNT(lines); i++) {
 		if (lines[i].id != id || fill_line(v, str_from(lines[i].line), &v->scratch) < 0)
 			continue;
@@ -536,12 +538,25 @@ static const struct {
 	{ EVENT_QUESTION_ANSWER, on_answers },   { EVENT_STEER_INJECTED, on_steer },
 };
 
+static bool event_is_shown(enum event_id id)
+{
+	for (size_t i = 0; i < COUNT(folds); i++)
+		if (folds[i].id == id)
+			return true;
+	for (size_t i = 0; i < COUNT(lines); i++)
+		if (lines[i].id == id)
+			return true;
+	return false;
+}
+
 static bool is_wanted(const struct view *v, const struct journal_line *l, enum event_id id)
 {
 	if (l->kind == LINE_BAD || id == EVENT_COUNT)
 		return false;
 	bool delta = event_at(id)->flags & EVENT_VOLATILE;
 
+	if (!event_is_shown(id))
+		return false;
 	/* Outside the chain only deltas count: nobody can slip in an approval there. */
 	return delta == (l->kind == LINE_VOLATILE) && !(delta && v->mode == VIEW_STATE_ONLY);
 }

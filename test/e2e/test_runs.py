@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""What a run leaves and how it is looked at: runs, watch, the record, the demo."""
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import AGENT6, call, finish, script, turn
+from test_run import FIXED, fix_bug, project
+from test_terminal import screen  # noqa: F401  (a fixture)
+
+
+def green(lab):
+    project(lab)
+    lab.mock(fix_bug())
+    r = lab.run("make add() add")
+    assert r.returncode == 0, r.both
+    return os.path.basename(lab.run_dirs()[-1])
+
+
+def log_of(lab):
+    return os.path.join(lab.run_dirs()[-1], "record", "logs.jsonl")
+
+
+def test_a_green_run_is_listed_shown_and_proved(lab):
+    run_id = green(lab)
+    rows = json.loads(lab.agent6("runs", "list", "--json").out)
+    assert [(r["run_id"], r["status"], r["live"]) for r in rows] == [(run_id, "passed", False)]
+    assert rows[0]["task"] == "make add() add"
+    table = lab.agent6("runs").out.splitlines()
+    assert table[0].split() == ["updated", "status", "cost", "id", "task"] and run_id in table[1]
+    shown = json.loads(lab.agent6("runs", "show", run_id[:6], "--json").out)
+    assert shown["state"] == "passed" and shown["commits"] == 1 and shown["all_passed"] is True
+    assert f"agent6 runs merge {run_id}" in lab.agent6("runs", "show").out
+    proof = lab.agent6("runs", "verify", run_id)
+    assert proof.returncode == 0 and "unbroken chain" in proof.out
+    assert lab.agent6("runs", "dir", run_id).out.strip() == lab.run_dirs()[-1]
+
+
+@pytest.mark.parametrize("what", ["a byte", "a line gone", "a line twice", "half a line"])
+def test_a_changed_record_is_found(lab, what):
+    green(lab)
+    with open(log_of(lab), "rb") as f:
+        lines = f.read().splitlines(True)
+    if what == "a byte":
+        lines[3] = lines[3].replace(b"worker", b"Worker", 1) if b"worker" in lines[3] else lines[3].replace(b"1", b"2", 1)
+    elif what == "a line gone":
+        del lines[2]
+    elif what == "a line twice":
+        lines.insert(2, lines[2])
+    else:
+        lines[-1] = lines[-1][:40]
+    with open(log_of(lab), "wb") as f:
+        f.write(b"".join(lines))
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 1 and "line" in r.out, r.both
+
+
+def test_diff_commits_and_merge(lab):
+    run_id = green(lab)
+    d = lab.agent6("runs", "diff")
+    assert d.returncode == 0 and "+    return a + b" in d.out
+    assert "calc.py" in lab.agent6("runs", "diff", run_id, "--stat").out
+    assert lab.agent6("runs", "diff", run_id, "--path", "verify.sh").out == ""
+    # What is piped is a patch that git takes.
+    lab.git("stash", "-q")
+    patch = os.path.join(lab.folder, "p.patch")
+    with open(patch, "w", encoding="utf-8") as f:
+        f.write(d.out)
+    lab.git("apply", "--check", patch)
+    commits = lab.agent6("runs", "commits", run_id)
+    assert len(commits.out.splitlines()) == 1
+    m = lab.agent6("runs", "merge", run_id)
+    assert m.returncode == 0 and m.out.startswith(f"merged {run_id} into main (squash) -> "), m.both
+    assert lab.git("show", "main:calc.py") == FIXED
+    assert json.loads(lab.agent6("runs", "show", "--json").out)["merged_into"] == "main"
+    again = lab.agent6("runs", "merge", run_id)
+    assert again.returncode == 0 and "already contains" in again.err
+
+
+def test_a_merge_that_conflicts_changes_nothing(lab):
+    run_id = green(lab)
+    lab.git("stash", "-q")
+    lab.write("calc.py", "def add(a, b):\n    return b + a\n")
+    lab.git("commit", "-qam", "mine")
+    before = lab.git("rev-parse", "main"), lab.git("status", "--porcelain")
+    r = lab.agent6("runs", "merge", run_id)
+    assert r.returncode == 1 and "calc.py" in r.out, r.both
+    assert (lab.git("rev-parse", "main"), lab.git("status", "--porcelain")) == before
+
+
+def test_a_run_without_commits_has_nothing_to_merge(lab):
+    project(lab)
+    lab.mock(script(finish()))
+    lab.run()
+    assert lab.agent6("runs", "merge").returncode == 0
+    assert lab.agent6("runs", "diff").out == ""
+
+
+@pytest.mark.parametrize("args", [("show",), ("diff",), ("merge",), ("verify",), ("stop",)])
+def test_without_a_session_it_says_so(lab, args):
+    project(lab)
+    r = lab.agent6("runs", *args)
+    assert r.returncode == 2 and "no sessions" in r.err
+    assert lab.agent6("runs", "list").returncode == 0
+    r = lab.agent6("runs", *args, "nobody")
+    assert r.returncode == 2 and "nobody" in r.err
+
+
+def waiting(lab):
+    """A run that holds until the file `go` is there."""
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done"])), finish()))
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "hold"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    return p
+
+
+def test_a_live_run_is_watched_from_elsewhere_to_its_end(lab):
+    p = waiting(lab)
+    assert json.loads(lab.agent6("runs", "list", "--json").out)[0]["status"] == "running"
+    w = subprocess.Popen([AGENT6, "watch"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    lab.write("go", "")
+    out, _ = w.communicate(timeout=30)
+    assert w.returncode == 0 and "run_command" in out and "finished" in out
+    p.communicate(timeout=30)
+    assert p.returncode == 0
+
+
+def test_stop_from_another_terminal_ends_after_the_step(lab):
+    p = waiting(lab)
+    r = lab.agent6("runs", "stop")
+    assert r.returncode == 0 and "agent6 resume" in r.out
+    lab.wait_for(lambda: lab.events("run.stop_requested"))
+    lab.write("go", "")
+    p.communicate(timeout=30)
+    assert p.returncode == 130
+    assert "not running" in lab.agent6("runs", "stop").err
+
+
+def test_a_live_run_is_not_merged(lab):
+    p = waiting(lab)
+    r = lab.agent6("runs", "merge")
+    assert r.returncode == 2 and "is running" in r.err
+    lab.write("go", "")
+    p.communicate(timeout=30)
+
+
+def child_of(pid, role):
+    for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split():
+        with open(f"/proc/{child}/cmdline", "rb") as f:
+            if f.read().split(b"\0")[:3] == [b"agent6", b"--role", role]:
+                return int(child)
+    return None
+
+
+def test_a_view_that_is_killed_hurts_no_run(lab):
+    p = waiting(lab)
+    os.kill(child_of(p.pid, b"view"), signal.SIGKILL)
+    lab.write("go", "")
+    p.communicate(timeout=30)
+    assert p.returncode == 0 and lab.events("run.end")
+
+
+def test_a_recorder_that_is_killed_ends_the_run_and_says_so(lab):
+    p = waiting(lab)
+    os.kill(child_of(p.pid, b"recorder"), signal.SIGKILL)
+    out, _ = p.communicate(timeout=30)
+    assert p.returncode == 1 and "record" in out
+    assert lab.agent6("runs", "verify").returncode == 0  # what was written is whole
+    assert json.loads(lab.agent6("runs", "show", "--json").out)["state"] == "stale"
+
+
+def test_the_record_is_private(lab):
+    green(lab)
+    for top, dirs, files in os.walk(os.path.join(lab.home, ".local", "state", "agent6")):
+        for name in dirs + files:
+            assert os.lstat(os.path.join(top, name)).st_mode & 0o077 == 0, name
+
+
+def test_an_approval_is_answered_from_another_terminal(lab, screen):  # noqa: F811
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(turn(call("run_command", argv=["touch", "here"])), finish()))
+    first = screen("run", "do it")
+    first.until("N never:")
+    second = screen("watch")
+    second.until("N never:")
+    second.keys("y", "Enter")
+    assert second.status() == 0 and first.status() == 0
+    assert os.path.exists(os.path.join(lab.ws, "here"))
+    assert "allowed" in first.text()
+
+
+def test_a_question_is_answered_by_number_or_in_words(lab, screen):  # noqa: F811
+    project(lab)
+    m = lab.mock(script(turn(call("ask_user", question="Which one?", options=["red", "blue"])), finish()))
+    s = screen("run", "do it")
+    s.until("your answer:")
+    s.keys("2", "Enter")
+    assert s.status() == 0
+    assert lab.events("question.answer")[-1]["answers"] == ["blue"]
+    assert "blue" in json.dumps(m.model_requests()[1]["body"])
+
+
+def test_the_demo_needs_nothing_and_shows_what_was_stopped(lab):
+    r = lab.agent6("demo", cwd=lab.home, env={"TMPDIR": lab.folder})
+    assert r.returncode == 0, r.both
+    assert "recording" in r.err
+    stopped = r.out.split("What the jail stopped:")[1]
+    assert "id_ed25519" in stopped and "escaped.txt" in stopped and "/443" in stopped or "1.1.1.1" in stopped
+    assert "(net * rate + 50) / 100" in r.out and "verify passed" in r.out or "test decides" in r.out
+    assert "this stands for your real key" not in r.both
+    demo = [d for d in os.listdir(lab.folder) if d.startswith("agent6-demo-")]
+    assert len(demo) == 1 and not os.path.exists(os.path.join(lab.folder, demo[0], "escaped.txt"))
