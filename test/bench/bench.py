@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""What agent6 costs, each figure beside its bound: bench.py ROUNDS. Nothing here fails because of speed.
+
+Programs that are compared run in turns, so that what else the machine does hits all alike; the table shows the median
+and, in brackets, the least. The model is mockllm from the shared material (AGENT6_SHARED).
+"""
+import ctypes
+import json
+import os
+import re
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from conftest import AGENT6, BUILD, SHARED, Lab, call, turn  # noqa: E402
+
+PR_SET_CHILD_SUBREAPER = 36
+TURNS = 50
+rows = []
+
+
+def say(what, measured, bound="", notes=""):
+    rows.append((what, measured, bound, notes))
+    print(f"  {what}: {measured}" + (f" (bound {bound})" if bound else ""), file=sys.stderr, flush=True)
+
+
+def tool(name):
+    return os.path.join(BUILD, name)
+
+
+def both(values, form="{:.2f}"):
+    """The median, and the least in brackets."""
+    return f"{form.format(statistics.median(values))} [{form.format(min(values))}]"
+
+
+# ---- programs against an empty one ----
+
+def times(rounds, *programs, env=None, cwd=None):
+    """[(median, least) in microseconds] of programs run in turns; each is a list of words, maybe after -s FILE."""
+    words = []
+    for p in programs:
+        words += (["--"] if words else []) + list(p)
+    out = subprocess.run([tool("bench_time"), str(rounds), *words], env=env, cwd=cwd, check=True, capture_output=True,
+                         text=True).stdout
+    return [tuple(float(x) for x in l.split()) for l in out.splitlines()]
+
+
+def over(t, floor):
+    return f"{t[0] / floor[0]:.2f} x [{t[1] / floor[1]:.2f}]"
+
+
+def bench_commands(lab, rounds):
+    floor, version, show = times(rounds * 80, [tool("bench_empty")], [AGENT6, "--version"], [AGENT6, "config", "show"],
+                                 env=lab.env, cwd=lab.ws)
+    note = f"an empty program: {floor[0]:.0f} us [{floor[1]:.0f}]"
+    say("--version, over an empty C program", over(version, floor), "1.3 x", f"{version[0]:.0f} us; {note}")
+    say("config show, over an empty C program", over(show, floor), "1.3 x", f"{show[0]:.0f} us")
+
+
+# ---- jails ----
+
+def bench_warm_jail(rounds):
+    out = subprocess.run([tool("bench_zygote"), tool("agent6-jail"), str(rounds * 4)], capture_output=True, text=True)
+    m = re.search(r"floor (\d+) us.*warm: (\d+) us, ([\d.]+) x.*least: .* us, ([\d.]+) x", out.stdout)
+    if not m:
+        say("one jailed /bin/true in a run", "not measured", "2.5 x", (out.stderr or out.stdout).strip()[-80:])
+        return
+    say("one jailed /bin/true in a run, over the floor", f"{m[3]} x [{m[4]}]", "2.5 x",
+        f"{m[2]} us; vfork + execve + wait: {m[1]} us")
+
+
+BWRAP = ("--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin "
+         "--symlink usr/lib /lib --symlink usr/lib64 /lib64 --ro-bind /etc/alternatives /etc/alternatives "
+         "--ro-bind /etc/ssl /etc/ssl --ro-bind /etc/ld.so.cache /etc/ld.so.cache --proc /proc --dev /dev "
+         "--tmpfs /dev/shm --tmpfs /tmp --cap-drop ALL").split()
+
+
+def bench_cold_jail(lab, rounds):
+    policy = os.path.join(lab.folder, "policy.json")
+    with open(policy, "w", encoding="utf-8") as f:
+        json.dump({"isolation": "strict", "cwd": lab.ws, "argv": ["/bin/true"], "network": "none"}, f)
+    programs = [["/bin/true"], ["-s", policy, tool("agent6-jail")]]
+    bwrap = shutil.which("bwrap")
+    if bwrap:
+        programs.append([bwrap, *BWRAP, "--bind", lab.ws, lab.ws, "--chdir", lab.ws, "/bin/true"])
+    try:
+        t = times(rounds * 20, *programs, env=lab.env, cwd=lab.ws)
+    except subprocess.CalledProcessError as e:
+        say("one jail, cold", "not measured", "4.6 x", e.stderr.strip()[-80:])
+        return
+    say("one jail from the command line, over the floor", over(t[1], t[0]), "4.6 x",
+        f"{t[1][0]:.0f} us; vfork + execve + wait: {t[0][0]:.0f} us")
+    if bwrap:
+        say("the same, over bubblewrap", over(t[1], t[2]), "0.6 x", f"bubblewrap: {t[2][0]:.0f} us")
+
+
+# ---- whole runs ----
+
+def descendants(of):
+    """pid: parent of every process, then those below one of them."""
+    parent = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                    parent[int(name)] = int(f.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                pass
+    found, more = set(), {of}
+    while more:
+        found |= more
+        more = {p for p, up in parent.items() if up in more} - found
+    return found
+
+
+def pss(pid):
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as f:
+            got = re.search(r"^Pss:\s+(\d+) kB", f.read(), re.M)
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as f:
+            words = f.read().replace("\0", " ").strip()
+    except OSError:
+        return 0, ""
+    return (int(got[1]) if got else 0), words
+
+
+class Watcher(threading.Thread):
+    """The largest sum of PSS over a process tree that was seen while it lived."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.most, self.parts, self.over = pid, 0, [], threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.05):
+            parts = [pss(p) for p in descendants(self.pid)]
+            total = sum(p[0] for p in parts)
+            if total > self.most:
+                self.most, self.parts = total, parts
+
+
+class Measured:
+    """One run of agent6: its wall time, the processor time of all its processes, the requests it made."""
+
+    def __init__(self, folder, scenario, watch=False, api="openai"):
+        self.lab = lab = Lab(folder)
+        lab.repo(**{f"f{i}_DOT_txt": f"file {i}\n" * 20 for i in range(5)}, a_DOT_txt="hello\n" * 20)
+        mock = lab.mock(scenario, api=api)
+        stamp = os.path.join(lab.folder, "stamp")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        proc = subprocess.Popen([tool("bench_time"), "-t", stamp, AGENT6, "run", "--auto-approve", "read the files"],
+                                cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE)
+        watcher = Watcher(proc.pid)
+        if watch:
+            watcher.start()
+        self.err = proc.communicate()[1].decode("utf-8", "replace")
+        watcher.over.set()
+        self.reap_orphans()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        self.most_kb, self.parts = watcher.most, watcher.parts
+        self.status = proc.returncode
+        self.requests = mock.model_requests()
+        mock.stop()
+        with open(stamp, encoding="utf-8") as f:
+            started = float(f.read())
+        self.first_ms = (self.requests[0]["time"] - started) * 1000 if self.requests else None
+        self.gaps = [r["gap_ms"] for r in self.requests[1:] if r.get("gap_ms") is not None]
+
+    @staticmethod
+    def reap_orphans():
+        """What outlived its parent became ours (we are a subreaper); the mock is still running."""
+        while True:
+            try:
+                if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                    return
+            except ChildProcessError:
+                return
+
+    def bodies(self):
+        """The requests byte for byte, from the transcripts: each is a prefix of the one before, and the rest."""
+        folder = os.path.join(self.lab.run_dirs()[-1], "record", "transcripts")
+        body, found = b"", []
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                req = json.load(f)["request"]
+            body = body[:req["prefix"]] + req["text"].encode()
+            found.append(body)
+        return found
+
+
+def one_run(scenario, **kw):
+    folder = tempfile.mkdtemp(prefix="agent6-bench-")
+    os.chmod(folder, 0o755)
+    try:
+        m = Measured(folder, scenario, **kw)
+        m.prefix = kept_prefix(m.bodies()) if m.status == 0 else (0, 0)
+        return m
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def common(a, b):
+    n, most = 0, min(len(a), len(b))
+    step = most
+    while step:  # bisect by halves: bytes compare quickly
+        if a[n:n + step] == b[n:n + step] and n + step <= most:
+            n += step
+        else:
+            step //= 2
+    return n
+
+
+def kept_prefix(bodies):
+    """(turns whose request holds all of the one before, in its place; turns). What ends the JSON may move on."""
+    kept = 0
+    for a, b in zip(bodies, bodies[1:]):
+        head = common(a, b)
+        tail = common(a[::-1], b[::-1])
+        kept += head + tail >= len(a)
+    return kept, len(bodies) - 1
+
+
+def floor_gap(run):
+    """What mockllm itself takes between two of these requests: a bare socket sends them again."""
+    folder = tempfile.mkdtemp(prefix="agent6-bench-")
+    try:
+        lab = Lab(folder)
+        mock = lab.mock({"turns": [{"text": "ok", "loop": "forever"}], "validate": "off"})
+        host, port = mock.url.split("//")[1].split(":")
+        s = socket.create_connection((host, int(port)))
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for r in run.requests:
+            body = json.dumps(r["body"]).encode()
+            s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\n"
+                      b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
+            got = b""
+            while not got.endswith(b"0\r\n\r\n"):
+                piece = s.recv(65536)
+                if not piece:
+                    break
+                got += piece
+        s.close()
+        gaps = [r["gap_ms"] for r in mock.model_requests()[1:] if r.get("gap_ms") is not None]
+        mock.stop()
+        return gaps
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def command_loop(n):
+    return {"defaults": {"usage": {"input": 1000, "output": 20}, "wire": {"delta_chars": 0}},
+            "turns": [turn(call("run_command", argv=["true", str(i)])) for i in range(n)] + [{"text": "Done."}]}
+
+
+def read_loop(n):
+    return {"defaults": {"usage": {"input": 1000, "output": 20}, "wire": {"delta_chars": 0}},
+            "turns": [turn(call("read_file", path=f"f{i % 5}.txt")) for i in range(n)] + [{"text": "Done."}]}
+
+
+def bench_runs(rounds):
+    shared_loop = os.path.join(SHARED, "mockllm", "scenarios", "bench-loop.json")
+    same, reads, commands, floors = [], [], [], []
+    for _ in range(rounds):
+        same.append(one_run(shared_loop))
+        reads.append(one_run(read_loop(TURNS)))
+        commands.append(one_run(command_loop(30)))
+        floors += floor_gap(reads[-1])
+    bad = [m for m in reads + commands if m.status != 0]
+    if bad:
+        say("whole runs", f"{len(bad)} ended badly", "", bad[0].err.strip()[-100:])
+    say("start to the first request", both([m.first_ms for m in reads], "{:.1f}") + " ms", "25 ms",
+        "from execve to the model's clock")
+    floor = statistics.median(floors)
+    gaps = [g for m in reads for g in m.gaps]
+    jail = [g for m in commands for g in m.gaps]
+    say(f"a turn with a file read, {TURNS} of them", both([statistics.median(m.gaps) for m in reads]) + " ms", "1 ms",
+        f"over the model's time; of it the mock's own: {floor:.2f} ms; mean {statistics.mean(gaps):.2f}")
+    bench_loop = [g for m in same for g in m.gaps]
+    # It asks for the same file again and again, which the loop guard ends.
+    say(f"a turn of bench-loop.json, {len(same[0].requests)} requests", both([statistics.median(m.gaps) for m in same]) + " ms",
+        "1 ms", f"mean {statistics.mean(bench_loop):.2f}")
+    say("a turn with a jailed command", both([statistics.median(m.gaps) for m in commands]) + " ms", "5 ms",
+        f"mean {statistics.mean(jail):.2f}")
+    say(f"CPU of a {TURNS}-turn loop, all processes", both([m.cpu_s for m in reads], "{:.3f}") + " s", "0.15 s")
+    m = reads[0]
+    say("the first request", f"{m.requests[0]['bytes']} bytes" if m.requests else "none", "12288 bytes",
+        f"system {m.requests[0].get('system_bytes')}, {m.requests[0].get('tools')} tools {m.requests[0].get('tools_bytes')}"
+        if m.requests else "")
+    kept, of = (sum(x) for x in zip(*(m.prefix for m in reads)))
+    say("prompt prefix kept byte for byte", f"{100 * kept / of if of else 0:.0f} %", "100 %", f"{kept} of {of} requests")
+    m = one_run(read_loop(TURNS), watch=True)
+    say("memory of the whole run (PSS)", f"{m.most_kb / 1024:.1f} MB", "24 MB",
+        ", ".join(f"{short(w)} {kb / 1024:.1f}" for kb, w in sorted(m.parts, reverse=True) if kb > 300))
+
+
+def short(words):
+    m = re.search(r"--role (\w+)", words)
+    if m:
+        return m[1]
+    name = os.path.basename(words.split(" ")[0]) if words else "?"
+    return "monitor" if name == "agent6" else name
+
+
+def print_table():
+    head = ("what", "measured: median [least]", "bound", "notes")
+    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(3)]
+    for r in [head, *rows]:
+        print("  ".join(c.ljust(w) for c, w in zip(r, widths)) + "  " + r[3])
+
+
+def provider_figures():
+    out = subprocess.run([tool("bench_provider")], capture_output=True, text=True).stdout
+    for line in out.splitlines():
+        m = re.match(r"(\S+)\s+(1000) turns:\s+([\d.]+) us a turn.*copy\s+([\d.]+) us.*/ copy\s+([\d.]+)", line)
+        if m:
+            say(f"decode and encode of turn 1,000, {m[1]}", f"{m[3]} us", "4 x a copy", f"{m[5]} x; one copy: {m[4]} us")
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    load = os.getloadavg()[0]
+    folder = tempfile.mkdtemp(prefix="agent6-bench-")
+    os.chmod(folder, 0o755)
+    try:
+        lab = Lab(folder).repo(a_DOT_txt="a\n")
+        bench_commands(lab, rounds)
+        bench_warm_jail(rounds)
+        bench_cold_jail(lab, rounds)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if os.path.isdir(os.path.join(SHARED, "mockllm")):
+        bench_runs(rounds)
+    else:
+        say("whole runs", "not measured", "", f"no mockllm in {SHARED} (set AGENT6_SHARED)")
+    provider_figures()
+    print(f"agent6 bench: {os.cpu_count()} processors, load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end; "
+          f"{rounds} rounds")
+    print_table()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
