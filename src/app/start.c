@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/start_priv.h"
 
+#include "base/time.h"
 #include "fmt/json.h"
 #include "fmt/pack.h"
 #include "session/record.h"
@@ -137,18 +138,20 @@ static int start_agent(struct start *s, struct err *err)
 
 /* ---- view ---- */
 
-static int start_view(struct start *s, struct err *err)
+static int start_view(struct start *s, const char *since, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8192);
 	autoclose int record = -1, answers = -1;
-	struct str words[TERM_WORDS_MAX]; /* the view has no environment to look into */
+	struct str words[TERM_WORDS_MAX + 1]; /* the view has no environment to look into */
+	size_t n = term_style_words(term_style_env(), words);
 
 	TRY(open_part(s, "record", &record, err));
 	TRY(open_part(s, "answers", &answers, err));
 	TRY(launch_role(&s->programs, "view", NULL, 0, true, &s->view, err));
 	pack_str(&b, str_from(s->ref.id));
 	pack_u8(&b, s->attended);
-	pack_strs(&b, words, term_style_words(term_style_env(), words));
+	words[n++] = str_printf(s->mem, "since=%s", since); /* earlier legs were shown when they ran */
+	pack_strs(&b, words, n);
 	TRY(pack_ok(&b, err));
 	const int fds[] = { record, answers };
 	return chan_send(s->view.chan, WIRE_VIEW_OPEN, buf_str(&b), fds, COUNT(fds), err);
@@ -202,6 +205,8 @@ int start_processes(struct start *s, struct err *err)
 	autoclose int to_recorder = -1, to_zygote = -1, to_git = -1;
 	struct zygote_spec command_cell, git_cell;
 	struct str_list notes = { 0 };
+	int64_t began_us = time_now_us();
+	char since[TIME_ISO_MAX];
 
 	TRY(settings_command_cell(s, &command_cell, err));
 	TRY(pair_with_agent(s, END_MONITOR, &s->agent_chan, err));
@@ -221,7 +226,7 @@ int start_processes(struct start *s, struct err *err)
 	TRY(note_all(notes, s, err));
 	if (s->is_git)
 		TRY(wait_cell(&s->git, s->mem, &notes, err));
-	TRY(start_view(s, err));
+	TRY(start_view(s, time_iso(began_us, since), err));
 	return start_agent(s, err);
 }
 

@@ -13,7 +13,6 @@
 #include <termios.h>
 
 #define INPUT_MAX 8192
-#define STARTUP_WARNINGS 8
 
 struct term_live {
 	struct term_live_spec spec;
@@ -26,34 +25,17 @@ struct term_live {
 	char asking[64];        /* the prompt whose answer is being typed, or empty */
 	size_t nth;             /* which of its questions */
 	char answered[64];      /* the last one answered here: its event may still be on its way */
-	bool muted;             /* reading what is not to be shown */
-	bool ended;             /* run.end came while not muted */
+	bool ended;             /* run.end was shown */
 	bool over, left;
-	struct buf warnings;    /* met while muted, since the last leg ended */
 };
 
 /* ---- showing ---- */
 
-/* A resumed run: what the recorder found damaged at this start stands behind the last leg's end. */
-static int while_muted(struct term_live *l, const struct view_item *it, struct err *err)
+/* Earlier legs of a resumed run were shown when they ran. By the event's own time, so it does not matter
+ * how far this leg has got before we read. */
+static bool is_old(const struct term_live *l, const struct view_item *it)
 {
-	if (it->kind == VIEW_END || it->kind == VIEW_START)
-		buf_clear(&l->warnings);
-	if (it->kind != VIEW_WARNING || l->warnings.n + it->text.n + 1 > l->warnings.max)
-		return 0;
-	TRY(buf_add(&l->warnings, it->text, err));
-	return buf_addc(&l->warnings, '\n', err);
-}
-
-static int show_warnings(struct term_live *l, struct err *err)
-{
-	for (struct str rest = buf_str(&l->warnings); rest.n > 0;) {
-		const struct view_item it = { .kind = VIEW_WARNING, .text = str_trim(str_line(&rest)) };
-
-		TRY(term_view_item(&l->term, &it, view_state(l->view), err));
-	}
-	buf_clear(&l->warnings);
-	return 0;
+	return l->spec.since && str_cmp(it->ts, str_from(l->spec.since)) < 0;
 }
 
 static bool can_answer(const struct term_live *l)
@@ -66,8 +48,8 @@ static int on_journal_line(void *self, struct str line, struct err *err)
 	struct term_live *l = self;
 	struct view_item it = view_line(l->view, line);
 
-	if (l->muted)
-		return while_muted(l, &it, err);
+	if (is_old(l, &it))
+		return 0;
 	if (it.kind == VIEW_START)
 		l->ended = false;
 	if (it.kind == VIEW_END)
@@ -99,7 +81,7 @@ static int ask_next(struct term_live *l, struct err *err)
 {
 	const struct view_state *s = view_state(l->view);
 
-	if (!can_answer(l) || l->asking[0] || l->muted || l->over)
+	if (!can_answer(l) || l->asking[0] || l->over)
 		return 0;
 	for (size_t i = 0; i < s->nprompts; i++) {
 		const struct view_prompt *p = &s->prompts[i];
@@ -275,7 +257,6 @@ int term_live_open(const struct term_live_spec *spec, struct term_live **out, st
 	l->spec = *spec;
 	l->input = BUF_MAX(INPUT_MAX);
 	l->answers = BUF_MAX(2 * INPUT_MAX);
-	l->warnings = BUF_MAX(STARTUP_WARNINGS * 1024);
 	l->view = view_new(VIEW_ALL);
 	term_view_init(&l->term, spec->out_fd, spec->style, term_columns(spec->out_fd));
 	TRY(loop_open(&l->loop, err));
@@ -294,7 +275,6 @@ void term_live_close(struct term_live *l)
 	term_view_fini(&l->term);
 	buf_fini(&l->input);
 	buf_fini(&l->answers);
-	buf_fini(&l->warnings);
 	free(l);
 }
 
@@ -305,10 +285,7 @@ static int watch_if(struct term_live *l, int fd, loop_fn *fn, struct err *err)
 
 static int first_read(struct term_live *l, struct err *err)
 {
-	l->muted = l->spec.only_new;
 	TRY(follow_read(l->follow, on_journal_line, l, err));
-	l->muted = false;
-	TRY(show_warnings(l, err));
 	l->over = l->spec.over_fd < 0;
 	TRY(ask_next(l, err));
 	return term_view_flush(&l->term, err);

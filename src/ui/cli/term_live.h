@@ -20,7 +20,7 @@ struct term_live_spec {
 	int in_fd;       /* the keyboard, or -1 */
 	int over_fd;     /* becomes readable when nothing more will come: a channel or a pidfd; -1: it is over */
 	int stop_fd;     /* a signalfd that ends the view, or -1 */
-	bool only_new;   /* what the journal already holds is not shown again, but for warnings of this start */
+	const char *since; /* events before this moment, as a journal writes it, are not shown; NULL: all are */
 	struct term_style style;
 };
 

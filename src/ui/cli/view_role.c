@@ -20,7 +20,8 @@
 
 struct opened {
 	char run_id[SESSION_ID_MAX + 1];
-	bool attended, resumed;
+	bool attended;
+	char since[32]; /* empty: from the beginning */
 	struct term_style style;
 	int record_fd, answers_fd;
 };
@@ -44,7 +45,8 @@ static int wait_open(struct opened *o, struct err *err)
 	o->attended = attended != 0;
 	o->style = term_style_from(words, n);
 	for (size_t i = 0; i < n; i++)
-		o->resumed = o->resumed || str_eqz(words[i], "resumed");
+		if (str_starts(words[i], STR("since=")) && words[i].n < sizeof(o->since))
+			memcpy(o->since, words[i].p + 6, words[i].n - 6);
 	o->record_fd = chan_take_fd(msg, 0);
 	o->answers_fd = chan_take_fd(msg, 1);
 	return 0;
@@ -65,7 +67,7 @@ static int show(struct opened *o, struct err *err)
 	bool tty = term_is_tty(STDERR_FILENO);
 	struct term_live_spec spec = { .run_id = o->run_id, .record_fd = o->record_fd, .answers_fd = o->answers_fd,
 		.out_fd = STDERR_FILENO, .in_fd = o->attended && term_is_tty(STDIN_FILENO) ? STDIN_FILENO : -1,
-		.over_fd = MONITOR_FD, .stop_fd = -1, .only_new = o->resumed, .style = o->style };
+		.over_fd = MONITOR_FD, .stop_fd = -1, .since = o->since[0] ? o->since : NULL, .style = o->style };
 	auto_term_live struct term_live *live = NULL;
 	enum term_live_end end;
 
