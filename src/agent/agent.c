@@ -275,20 +275,6 @@ static int put_inferred(struct run *r, const char *source, struct err *err)
 	return note_send(&n, r->keep, EVENT_VERIFY_INFERRED, err);
 }
 
-/* NUL separated; what is in it is never committed. */
-static int put_untracked(struct run *r, struct err *err)
-{
-	auto_buf struct buf b = BUF_MAX(RECORD_FILE_MAX);
-
-	if (!r->repo)
-		return 0;
-	for (size_t i = 0; i < r->untracked.n; i++) {
-		TRY(buf_add(&b, r->untracked.p[i], err));
-		TRY(buf_addc(&b, '\0', err));
-	}
-	return keep_put(r->keep, RECORD_FILE, 0, STR("untracked-at-start"), buf_str(&b), err);
-}
-
 static int set_prompt(struct run *r, const struct prompt_facts *facts, struct err *err)
 {
 	auto_buf struct buf system = BUF_MAX(PROMPT_MAX);
@@ -329,7 +315,7 @@ static int begin_new(struct run *r, struct err *err)
 	TRY(set_tools(r, err));
 	TRY(put_manifest(r, err));
 	TRY(put_start(r, err));
-	TRY(put_untracked(r, err));
+	TRY(step_put_untracked(r, err));
 	TRY(put_notices(r, err));
 	TRY(put_inferred(r, source, err));
 	return open_conversation(r, err);

@@ -235,13 +235,18 @@ static int put_transcript(struct caller *c, const char *outcome, struct err *err
 {
 	size_t same = common_prefix(buf_str(&c->previous), buf_str(&c->request));
 	struct buf swap = c->previous;
-	int r = write_transcript(c, outcome, same, true, err);
+	bool whole = true;
+	int r = write_transcript(c, outcome, same, whole, err);
 
-	if (r == -ERR_LIMIT) /* larger than a record may be: that it was so is kept */
-		r = write_transcript(c, outcome, same, false, err);
+	if (r == -ERR_LIMIT) { /* larger than a record may be: that it was so is kept */
+		whole = false;
+		r = write_transcript(c, outcome, same, whole, err);
+	}
 	c->transcript++;
 	c->previous = c->request;
 	c->request = swap;
+	if (!whole) /* the next one cannot stand on it */
+		buf_clear(&c->previous);
 	return r;
 }
 

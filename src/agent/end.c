@@ -187,6 +187,8 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	enum gate_verdict v;
 
 	TRY(checkpoint(r, mem, &left, err));
+	r->st.ended = left.total == (int64_t)left.files.n; /* a list that is not whole tells nothing */
+	r->st.left_behind = left.files;
 	v = run_verdict(r);
 	*code = exit_code(r, v, left.total);
 	if (r->conv) /* what a resume goes on from: all of the last turn */

@@ -57,6 +57,8 @@ static int look_at_tree(struct run *r, struct err *err)
 
 	if (!r->repo)
 		return 0;
+	TRY(step_exclude_new(r, err));
+	r->st.ended = 0;
 	TRY(step_is_changed(r, &changed, err));
 	r->st.step_open = changed;
 	if (changed)

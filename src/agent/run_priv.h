@@ -60,10 +60,12 @@ struct run {
 	struct tool_ctx tools;
 	struct buf tools_json;
 	struct git_host git_host;
-	struct repo *repo;         /* owned; NULL: steps are not recorded */
-	struct conversation *conv; /* owned */
-	struct loop_state st;      /* strings in mem */
-	struct str_list untracked; /* at the start: never committed */
+	struct repo *repo;             /* owned; NULL: steps are not recorded */
+	struct conversation *conv;     /* owned */
+	struct loop_state st;          /* strings in mem */
+	struct str_list untracked;     /* at the start: never committed */
+	struct str_list untracked_now; /* resume: ... when this leg began */
+	struct str_list left_out; /* untracked, and what the person added between two legs; empty: the same */
 	bool unborn;
 	bool gate_swapped;    /* at a resume */
 	int64_t last_work_ms; /* of an edit or a verify, for the stagnation notice */
@@ -98,6 +100,9 @@ struct turn {
 int step_begin(
 	struct run *r, struct err *err) CHECKED; /* looks at the tree; REASON_REFUSED when it may not start */
 int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err) CHECKED;
+/* Files that came into the tree after the last leg ended are the person's. */
+int step_exclude_new(struct run *r, struct err *err) CHECKED;
+int step_put_untracked(struct run *r, struct err *err) CHECKED;
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
 int step_uncommitted(
 	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;

@@ -39,6 +39,8 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, gateless_ever_committed)                                                                      \
 	X(INT, ever_changed) /* the run changed a file */                                                    \
 	X(INT, step_open)    /* something may have changed since the last step */                            \
+	X(INT, ended)        /* 1: the leg came to its end, and this is what it left in no step */           \
+	X(STRS, left_behind)                                                                                 \
 	/* patience */                                                                                       \
 	X(INT, quiet_streak)                                                                                 \
 	X(INT, silent_nudges)                                                                                \

@@ -4,10 +4,11 @@
 #include "agent/run_priv.h"
 #include "fmt/pack.h"
 
-#define PROSE_MAX   72
-#define PATHS_NAMED 10
-#define NAMES_BYTES 16384 /* of files left behind, in the last event */
-#define GIT_KEEP    (8 * 1024 * 1024)
+#define PROSE_MAX     72
+#define PATHS_NAMED   10
+#define NAMES_BYTES   16384 /* of files left behind, in the last event */
+#define NEW_FILES_MAX 4096
+#define GIT_KEEP      (8 * 1024 * 1024)
 
 /* git_host over the channel to the git zygote. A step that was begun is brought to its end even when the
  * operator wants out now: it takes moments, and half a step is nothing. */
@@ -120,6 +121,7 @@ int step_begin(struct run *r, struct err *err)
 	TRY(repo_status(r->repo, r->mem, &st, err));
 	if (r->p->resume) { /* the tree is what the last leg left, and what the person made of it */
 		r->untracked = r->p->untracked;
+		r->untracked_now = dup_list(r->mem, &st.untracked);
 		return 0;
 	}
 	if (st.unmerged)
@@ -145,7 +147,7 @@ static bool records_steps(const struct run *r)
 static struct repo_step step_of(const struct run *r, struct str message)
 {
 	return (struct repo_step){ .base = r->st.base_sha,
-		.skip = &r->untracked,
+		.skip = r->left_out.n > 0 ? &r->left_out : &r->untracked,
 		.message = message,
 		.branch = r->p->branch_per_run != 0 };
 }
@@ -163,6 +165,52 @@ int step_is_changed(struct run *r, bool *changed, struct err *err)
 		return rc;
 	*changed = rc != 0;
 	return 0;
+}
+
+static bool lists(const struct str_list *l, struct str name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (str_eq(l->p[i], name))
+			return true;
+	return false;
+}
+
+int step_exclude_new(struct run *r, struct err *err)
+{
+	struct repo_step step = step_of(r, STR(""));
+	struct str_list changes, *now = &r->untracked_now, all;
+	int n;
+
+	if (!r->repo || !r->st.ended)
+		return 0;
+	n = repo_changes(r->repo, &step, NEW_FILES_MAX, r->mem, &changes, err);
+	TRY(n);
+	all = (struct str_list){ arena_array(r->mem, r->untracked.n + changes.n + 1, sizeof(*all.p)), 0 };
+	for (size_t i = 0; i < r->untracked.n; i++)
+		all.p[all.n++] = r->untracked.p[i];
+	for (size_t i = 0; i < changes.n; i++)
+		if (lists(now, changes.p[i]) && !lists(&r->st.left_behind, changes.p[i]))
+			all.p[all.n++] = changes.p[i];
+	if (all.n == r->untracked.n)
+		return 0;
+	/* A list of its own: the repository keeps by address what it was told to leave out. */
+	r->left_out = all;
+	return step_put_untracked(r, err);
+}
+
+/* NUL separated; what is in it is never committed. */
+int step_put_untracked(struct run *r, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_FILE_MAX);
+	const struct str_list *l = r->left_out.n > 0 ? &r->left_out : &r->untracked;
+
+	if (!r->repo)
+		return 0;
+	for (size_t i = 0; i < l->n; i++) {
+		TRY(buf_add(&b, l->p[i], err));
+		TRY(buf_addc(&b, '\0', err));
+	}
+	return keep_put(r->keep, RECORD_FILE, 0, STR("untracked-at-start"), buf_str(&b), err);
 }
 
 static int write_message(

@@ -239,3 +239,24 @@ TEST(without_commit_per_step_nothing_is_committed)
 	CHECK_INT(world_count(&w, "loop.auto_commit"), 0);
 	CHECK_INT(json_get_int(world_event(&w, "run.end", 0), "uncommitted", 0), 1);
 }
+
+TEST(what_the_person_adds_between_two_legs_is_theirs_and_what_the_first_leg_left_is_not)
+{
+	auto_world struct world w, v;
+
+	repository(&w);
+	world_init(&v);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	world_play(&w, "{\"turns\":[{\"act\":\"stop\",\"calls\":[" MAKE("a") "]}]}");
+	CHECK_STR(w.reason, STR("steer_abort"));
+	test_write(&w.dir, "mine", STR("not yours\n"));
+	v.prior = &w;
+	v.params = w.params;
+	v.params.resume = 1;
+	v.ws = w.dir.path; /* the same tree */
+	world_play(&v, "{\"turns\":[" TURN(VER) "," TURN(FIN) "]}");
+	CHECK_STR(v.reason, STR("finish_run"));
+	CHECK_STR(chain_file(&w, "a"), STR("x\n"));
+	CHECK_STR(chain_file(&w, "mine"), STR(""));
+	CHECK_STR(json_get_str(world_event(&v, "run.end", 0), "verified"), STR("passed"));
+}

@@ -30,6 +30,7 @@ void world_init(struct world *w)
 		.argvs = json_array(),
 		.manifest = json_object(),
 		.transcripts = json_array() };
+	w->ws = w->dir.path;
 	w->params = (struct run_params){ .run_id = STR("sunny-otter-K4Q7B2"),
 		.mode = STR("run"),
 		.task = STR("fix the bug"),
@@ -348,9 +349,9 @@ static void on_git(struct world *w, struct chan_msg *m)
 	const char *env[64];
 	size_t n = 0;
 
-	rq.work_tree = w->dir.path;
-	rq.git_dir = rq.common_dir = str_printf(w->mem, "%s/.git", w->dir.path).p;
-	rq.index = str_printf(w->mem, "%s/.git/agent6.index", w->dir.path).p;
+	rq.work_tree = w->ws;
+	rq.git_dir = rq.common_dir = str_printf(w->mem, "%s/.git", w->ws).p;
+	rq.index = str_printf(w->mem, "%s/.git/agent6.index", w->ws).p;
 	rq.args = unpack_strs(&u, w->mem, 512, &rq.nargs);
 	rq.has_stdin = fd >= 0;
 	if (fd >= 0)
@@ -372,7 +373,7 @@ static void on_git(struct world *w, struct chan_msg *m)
 			argv[k] = words.argv[k];
 		argv[k] = NULL;
 		argv[0] = "/usr/bin/git";
-		const struct proc_spec spec = { .argv = argv, .env = env, .cwd = w->dir.path };
+		const struct proc_spec spec = { .argv = argv, .env = env, .cwd = w->ws };
 
 		if (proc_run(&spec, buf_str(&in), 10000, &out, &errs, &st, &err) < 0) {
 			exit_job(w, PEER_GIT, id, 0, JOB_LOST, str_from(err.msg));
@@ -591,7 +592,7 @@ void world_play(struct world *w, const char *script)
 
 static int git(struct world *w, const char *const *argv, struct buf *out)
 {
-	const struct proc_spec spec = { .argv = argv, .env = git_env, .cwd = w->dir.path };
+	const struct proc_spec spec = { .argv = argv, .env = git_env, .cwd = w->ws };
 	auto_buf struct buf errs = BUF_MAX(65536);
 	struct proc_status st;
 	struct err err = { 0 };

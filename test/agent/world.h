@@ -23,6 +23,7 @@ struct world {
 	struct test_dir dir;
 	struct arena *mem;
 	struct run_params params;
+	const char *ws;            /* where git works: dir's path, unless a test says otherwise */
 	const struct world *prior; /* what a resume loads: its messages and its last state */
 	/* what came out */
 	json_t *events; /* [{"type", fields...}] without the volatile ones */
