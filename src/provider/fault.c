@@ -167,7 +167,7 @@ static int64_t read_duration(struct str s)
 	s = str_trim(s);
 	for (size_t i = 0; i < COUNT(units); i++)
 		if (str_starts(s, units[i].unit))
-			return (int64_t)llround(v * units[i].ms);
+			return (int64_t)(v * units[i].ms + 0.5);
 	return -1;
 }
 

@@ -258,7 +258,7 @@ static void read_usage(struct reply_stream *s, struct jval u)
 		s->usage.cache_write = prompt - s->usage.cache_read;
 	s->usage.input = prompt - s->usage.cache_read - s->usage.cache_write;
 	if (jval_to_f64(jval_get(u, "cost"), &cost) && cost > 0 && cost < 1e6) {
-		s->usage.cost_picousd = llround(cost * 1e12);
+		s->usage.cost_picousd = (int64_t)(cost * 1e12 + 0.5);
 		s->usage.known |= USAGE_COST;
 	}
 }
