@@ -124,3 +124,50 @@ int event_check(const struct event_type *t, const json_t *fields, struct err *er
 	}
 	return seen == json_object_size(fields) ? 0 : no_other_field(t, fields, err);
 }
+
+/* ---- the page ---- */
+
+static const char *const kind_names[] = {
+	[EVENT_STR] = "string", [EVENT_INT] = "integer", [EVENT_NUM] = "number", [EVENT_BOOL] = "boolean",
+	[EVENT_STRS] = "strings", [EVENT_LIST] = "list", [EVENT_OBJ] = "object",
+};
+
+static const struct {
+	unsigned flag;
+	const char *word;
+} senders[] = { { EVENT_AGENT, "agent" }, { EVENT_MONITOR, "monitor" }, { EVENT_RECORDER, "recorder" } };
+
+static int print_row(const struct event_type *t, struct buf *out, struct err *err)
+{
+	const char *sep = "";
+
+	TRY(buf_addf(out, err, "| `%s` |", t->type));
+	for (size_t i = 0; i < COUNT(senders); i++)
+		if (t->flags & senders[i].flag) {
+			TRY(buf_addf(out, err, "%s %s", sep, senders[i].word));
+			sep = ",";
+		}
+	TRY(buf_addz(out, t->flags & EVENT_VOLATILE ? " (volatile) |" : " |", err));
+	for (size_t i = 0; i < t->nfields; i++)
+		TRY(buf_addf(out, err, "%s %s %s%s", i > 0 ? "," : "", t->fields[i].name, kind_names[t->fields[i].kind],
+			t->fields[i].optional ? "?" : ""));
+	return buf_addz(out, " |\n", err);
+}
+
+int events_print(struct buf *out, struct err *err)
+{
+	TRY(buf_addz(out,
+		"# Events\n\n"
+		"`record/logs.jsonl` holds one JSON object a line. Every line has `ts` (UTC, microseconds) and `type`. A durable\n"
+		"line has `seq`, counted from 1, and as its last member `h`, the hash that ties it to the line before:\n\n"
+		"    h = hex(SHA-256(previous h, as its 64 hex digits || the line without ,\"h\":\"...\"))\n\n"
+		"where the line without its `h` ends in its closing brace. The first previous `h` is 64 zeros. `agent6 runs verify`\n"
+		"follows the chain. A volatile line has `\"volatile\":true` instead: it is a piece of an answer as it streamed, outside\n"
+		"the chain, and only the events marked so may stand there.\n\n"
+		"A field with `?` may be absent or null. What is not in this table the recorder refuses; a reader skips what it does\n"
+		"not know.\n\n"
+		"| event | written by | fields |\n| --- | --- | --- |\n", err));
+	for (size_t i = 0; i < EVENT_COUNT; i++)
+		TRY(print_row(&types[i], out, err));
+	return 0;
+}

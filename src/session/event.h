@@ -169,5 +169,6 @@ const struct event_type *event_at(enum event_id id);
 const struct event_type *event_find(struct str type); /* NULL: not in the table */
 enum event_id event_id_of(struct str type);           /* EVENT_COUNT: not in the table */
 int event_check(const struct event_type *t, const json_t *fields, struct err *err) CHECKED;
+int events_print(struct buf *out, struct err *err) CHECKED; /* docs/events.md */
 
 #endif

@@ -3,6 +3,9 @@
 #include "test/lib/test.h"
 
 #include "session/event.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
 
 TEST(every_event_has_a_sender_and_no_field_twice)
 {
@@ -53,4 +56,16 @@ TEST(event_check_says_which_field_is_wrong)
 		CHECK_INT(r, cases[i].want[0] ? -ERR_INVALID : 0);
 		CHECK_STR(str_from(err.msg), str_from(cases[i].want));
 	}
+}
+
+TEST(the_page_of_events_is_printed_from_the_table) /* agent6 runs events > docs/events.md */
+{
+	auto_buf struct buf page = BUF_MAX(1 << 20), now = BUF_MAX(1 << 20);
+	const char *source = getenv("AGENT6_SOURCE");
+	autofree char *path = path_join(source ? source : ".", "docs/events.md");
+	struct err err = { 0 };
+
+	CHECK_OK(events_print(&now, &err));
+	CHECK_OK(file_read(AT_FDCWD, path, &page, &err));
+	CHECK_STR(buf_str(&page), buf_str(&now));
 }

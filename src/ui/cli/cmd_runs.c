@@ -392,6 +392,17 @@ static int run_verify(struct command_ctx *ctx, const void *decoded, struct err *
 	return 0;
 }
 
+static int run_events(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	auto_buf struct buf page = BUF_MAX(256 * 1024);
+
+	(void)ctx;
+	(void)decoded;
+	TRY(events_print(&page, err));
+	cli_out(STR_FMT, STR_ARG(buf_str(&page)));
+	return 0;
+}
+
 #define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
 
 static const struct command commands[] = {
@@ -405,6 +416,8 @@ static const struct command commands[] = {
 	{ .name = "runs verify", .help = "prove that a session's journal was not changed",
 		.about = "Follows the hash chain through every event. Exit status 1 and the first wrong line when it is broken.",
 		FIELDS(id_fields, id_args), .run = run_verify, .needs_no_root_check = true },
+	{ .name = "runs events", .help = "print the reference page docs/events.md", .run = run_events,
+		.needs_no_root_check = true, .hidden = true },
 };
 
 const struct command_group commands_runs = { commands, COUNT(commands), "runs list" };
