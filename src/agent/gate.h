@@ -7,7 +7,7 @@
  *          gate_signature look at one run of it.
  * Memory   Results live in the arena.
  * Errors   Reading never fails a run: what cannot be read is not there.
- * Source   docs/usage.md, "The gate". Files are hostile: bounded, regular, beneath the workspace.
+ * Source   docs/loop.md, "The gate". Files are hostile: bounded, regular, beneath the workspace.
  */
 #ifndef AGENT_GATE_H
 #define AGENT_GATE_H

@@ -6,7 +6,7 @@
  *          the only place where a member is named.
  * Memory   Strings live in the arena of the run.
  * Errors   -ERR_INVALID for a state of another version or with a member of the wrong type.
- * Source   docs/architecture.md, "Checkpoints".
+ * Source   docs/loop.md.
  */
 #ifndef AGENT_STATE_H
 #define AGENT_STATE_H
