@@ -217,3 +217,32 @@ def test_the_demo_needs_nothing_and_shows_what_was_stopped(lab):
     assert "this stands for your real key" not in r.both
     demo = [d for d in os.listdir(lab.folder) if d.startswith("agent6-demo-")]
     assert len(demo) == 1 and not os.path.exists(os.path.join(lab.folder, demo[0], "escaped.txt"))
+
+
+@pytest.mark.parametrize("lines", [1, 3, 6, 9, 14])
+def test_a_kill_at_any_moment_leaves_a_whole_record(lab, lines):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(*[turn(call("run_command", argv=["true"]), text=f"step {i}") for i in range(40)], finish()))
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "steps"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def enough():
+        try:
+            with open(log_of(lab), "rb") as f:
+                return f.read().count(b"\n") >= lines
+        except (IndexError, FileNotFoundError):
+            return False
+    lab.wait_for(enough)
+    recorder = child_of(p.pid, b"recorder")
+    p.kill()
+    p.wait(timeout=30)
+    lab.wait_for(lambda: not os.path.exists(f"/proc/{recorder}"))  # it dies with the monitor; the record is at rest
+    assert not json.loads(lab.agent6("runs", "list", "--json").out)[0]["live"]
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 0 or "incomplete line" in r.out, r.both
+    shown = json.loads(lab.agent6("runs", "show", "--json").out)
+    assert shown["state"] in ("stale", "failed", "finished")
+    messages = os.path.join(lab.run_dirs()[-1], "record", "messages.jsonl")
+    with open(messages, "rb") as f:
+        for line in f.read().split(b"\n")[:-1]:
+            json.loads(line)
