@@ -25,7 +25,7 @@
 	X(GIT_STATUS, 1, ANY, PERSON, 0,                                                                     \
 		"status --porcelain=v2 --branch -z --untracked-files=all --ignore-submodules=all --no-renames") \
 	/* names of settings that could name a program */                                                    \
-	X(GIT_DRIVERS, 2, ANY, PERSON, 0, "config --null --name-only --get-regexp ^filter\\.")                \
+	X(GIT_DRIVERS, 2, ANY, PERSON, 0, "config --null --name-only --get-regexp ^filter\\.")               \
 	X(GIT_RESOLVE, 3, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{commit}")        \
 	X(GIT_TREE_OF, 4, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{tree}")          \
 	X(GIT_FILES, 5, ANY, PERSON, 0, "ls-files -z --cached --deduplicate")                                \
@@ -33,7 +33,8 @@
 	X(GIT_LOG, 6, ANY, PERSON, 0,                                                                        \
 		"log -z --no-color --no-show-signature --no-mailmap --format=%H%x00%at%x00%s --max-count={n} {v} ^{o} --") \
 	X(GIT_DIFF, 7, ANY, PERSON, 0,                                                                       \
-		"diff --no-ext-diff --no-textconv --no-color --submodule=short --ignore-submodules=all {v} {v} -- {P}") \
+		"diff --no-ext-diff --no-textconv --no-color --src-prefix=a/ --dst-prefix=b/ --submodule=short " \
+		"--ignore-submodules=all {v} {v} -- {P}")                                                    \
 	X(GIT_DIFF_STAT, 8, ANY, PERSON, 0,                                                                  \
 		"diff --no-ext-diff --no-textconv --no-color --ignore-submodules=all --stat=100 {v} {v} -- {P}") \
 	X(GIT_DIFF_RAW, 9, ANY, PERSON, 0,                                                                   \
@@ -51,10 +52,12 @@
 	X(GIT_INDEX_TREE, 18, ANY, OWN, 0, "write-tree")                                                     \
 	X(GIT_COMMIT, 19, ANY, PERSON, 1, "commit-tree {s} {p} -F -")                                        \
 	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
-	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0, "update-ref --no-deref refs/heads/agent6/{r} {s} {z}")        \
+	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0,                                                               \
+		"update-ref --no-deref -m agent6-step refs/heads/agent6/{r} {s} {z}")                        \
 	X(GIT_DROP_BRANCH, 22, ANY, PERSON, 0, "update-ref --no-deref -d refs/heads/agent6/{r} {s}")         \
 	/* what a person asked for, on the person's branches */                                              \
-	X(GIT_MOVE_BRANCH, 40, MERGE, PERSON, 0, "update-ref --no-deref refs/heads/{b} {s} {z}")             \
+	X(GIT_MOVE_BRANCH, 40, MERGE, PERSON, 0,                                                             \
+		"update-ref --no-deref -m agent6-merge refs/heads/{b} {s} {z}")                              \
 	/* the person's index learns which files are unchanged, as `git status` does; exit status 1: some are not */ \
 	X(GIT_REFRESH, 41, MERGE, PERSON, 0, "update-index --unmerged --ignore-submodules --refresh")        \
 	/* brings the person's index and files from one tree to another, or fails and changes nothing */     \
