@@ -447,6 +447,8 @@ static int watch_operator(struct monitor *m, struct err *err)
 	signal(SIGPIPE, SIG_IGN);
 	TRY(loop_signals(signals, COUNT(signals), &m->signal_fd, err));
 	TRY(loop_watch(m->loop, m->signal_fd, EPOLLIN, on_signal, m, err));
+	if (m->spec->answers_fd < 0)
+		return 0;
 	m->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (m->inotify_fd < 0)
 		return err_sys(err, errno, "inotify_init1");

@@ -20,7 +20,7 @@ enum approval_policy { APPROVE_ASK, APPROVE_YES, APPROVE_NO };
 struct monitor_spec {
 	struct peer zygote, git, client, broker, recorder, spawner, view; /* PEER_NONE where there is none */
 	int agent_chan;       /* our end of the agent's channel */
-	int answers_fd;       /* the run's answers/ directory */
+	int answers_fd;       /* the run's answers/ directory; -1: nobody ever answers */
 	enum approval_policy commands;
 	bool attended;        /* somebody can answer */
 	bool confine;         /* false only when the sandbox was disabled by hand */
