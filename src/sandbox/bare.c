@@ -14,11 +14,6 @@ int bare_run(const struct sandbox_policy *p, struct once_result *out, struct err
 	struct proc_status st = { 0 };
 	int r;
 
-	if (p->profile == PROFILE_HARDENED) {
-		err_set(err, ERR_UNSUPPORTED, "profile \"hardened\" is not built yet for single commands");
-		err_hint(err, "use profile \"strict\"");
-		return -ERR_UNSUPPORTED;
-	}
 	r = proc_run(&spec, STR(""), p->timeout_ms, &text, &errs, &st, err);
 	if (r == -ERR_TIMEOUT) {
 		out->timed_out = true;

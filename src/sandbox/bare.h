@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* bare: a command without namespaces around it: profile "hardened", or none at all.
+/* bare: a command with nothing around it: profile "none".
  *
  * Shape    bare_run as once_run, which calls it.
- * Errors   -ERR_UNSUPPORTED for "hardened" where it cannot be kept.
  */
 #ifndef SANDBOX_BARE_H
 #define SANDBOX_BARE_H

@@ -16,6 +16,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #define FIRST_FD   3
@@ -127,7 +129,7 @@ int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err)
 	size_t room = strlen(spec->argv[0]) + 2;
 	struct str path = search_path(spec->env);
 
-	*l = (struct launch){ .spec = spec, .stdio = { -1, -1, -1 }, .exe = -1, .ruleset = -1, .strip_caps = true };
+	*l = (struct launch){ .spec = spec, .stdio = { -1, -1, -1 }, .exe = -1, .ruleset = -1, .listener_to = -1, .strip_caps = true };
 	for (size_t i = 0; i < JAIL_FDS_MAX; i++)
 		l->fds[i] = -1;
 	room = room * (LAUNCH_TRY_MAX + 1) + path.n + PAGE;
@@ -252,12 +254,38 @@ static void reset_signals(void)
 	raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 }
 
+static long send_fd(int to, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	char byte = '!';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+		.msg_controllen = sizeof(control) };
+
+	*(int *)CMSG_DATA(&control.head) = fd;
+	return raw(SYS_sendmsg, to, &msg, 0);
+}
+
+static long enter_filter(const struct launch *l)
+{
+	struct sock_fprog prog = { .len = l->filter->n, .filter = (struct sock_filter *)l->filter->insn };
+	bool listen = l->listener_to >= 0;
+	long r = raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, listen ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &prog);
+
+	return r < 0 || !listen ? r : send_fd(l->listener_to, (int)r);
+}
+
 /* The command's own process, until it becomes the command. */
 static long become(struct launch *l)
 {
-	struct sock_fprog prog;
 	long r;
 
+	if (l->die_with > 0 && ((r = raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)) < 0 ||
+				       raw(SYS_getppid) != l->die_with))
+		return fail(l, LAUNCH_SESSION, r < 0 ? r : -ESRCH);
 	if ((r = raw(SYS_setsid)) < 0)
 		return fail(l, LAUNCH_SESSION, r);
 	if ((r = place_fds(l)) < 0)
@@ -270,12 +298,8 @@ static long become(struct launch *l)
 	reset_signals();
 	if (l->ruleset >= 0 && (r = raw(NR_RESTRICT_SELF, l->ruleset, 0)) < 0)
 		return fail(l, LAUNCH_LANDLOCK, r);
-	if (l->filter) { /* last: it refuses what the steps above need */
-		prog.len = l->filter->n;
-		prog.filter = (struct sock_filter *)l->filter->insn;
-		if ((r = raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog)) < 0)
-			return fail(l, LAUNCH_SECCOMP, r);
-	}
+	if (l->filter && (r = enter_filter(l)) < 0) /* last: it refuses what the steps above need */
+		return fail(l, LAUNCH_SECCOMP, r);
 	return fail(l, LAUNCH_EXEC, exec_tries(l));
 }
 

@@ -44,6 +44,8 @@ struct launch {
 	int stdio[3], fds[JAIL_FDS_MAX], exe; /* copies above every number they will become */
 	int ruleset;                          /* -1: no Landlock on this kernel */
 	const struct seccomp_filter *filter;  /* NULL: none */
+	int listener_to;                      /* a socket that gets the filter's listener; -1: the filter has none */
+	pid_t die_with;                       /* 0, or the parent whose death is the command's */
 	int64_t processes_max;                /* 0: no limit; only where the id is the jail's alone */
 	bool strip_caps;
 	struct launch_result *result;

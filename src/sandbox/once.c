@@ -4,7 +4,9 @@
 #include "base/time.h"
 #include "fmt/jsonr.h"
 #include "sandbox/bare.h"
+#include "sandbox/guard.h"
 #include "sandbox/jail.h"
+#include "sandbox/once_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,18 +18,6 @@
 #include <sys/wait.h>
 
 #define READ_STEP 65536
-
-/* What the cell's first process says when the command stands, or why it does not. */
-struct verdict {
-	int r, exec_errno;
-	size_t nnotes;
-	struct err err;
-};
-
-struct once {
-	const struct sandbox_policy *policy;
-	int out[2], errs[2], verdict[2];
-};
 
 void once_unexecutable(struct once_result *r, const char *name, int sys)
 {
@@ -49,7 +39,7 @@ static int cell_main(const struct cell *cell, void *self)
 		.err_fd = o->errs[1],
 		.memory_limit_mb = o->policy->memory_limit_mb,
 	};
-	struct verdict v = { .nnotes = cell->nnotes };
+	struct once_verdict v = { 0 };
 	struct jails *jails = NULL;
 	long child = -1;
 
@@ -78,11 +68,12 @@ static void close_pipes(struct once *o)
 		base_close_fd(&o->errs[i]);
 		base_close_fd(&o->verdict[i]);
 	}
+	base_close_fd(&o->life);
 }
 
 static int read_verdict(const struct sandbox_policy *p, int fd, struct once_result *out, struct err *err)
 {
-	struct verdict v;
+	struct once_verdict v;
 	ssize_t n;
 
 	do
@@ -127,6 +118,15 @@ static void drain_rest(int *fd, struct capture *into)
 	}
 }
 
+/* The first process of a pid namespace takes all others along; the guardian kills them and then ends itself. */
+static void end_command(struct once *o, int pidfd)
+{
+	if (o->life >= 0)
+		base_close_fd(&o->life);
+	else
+		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
 static int watch(struct once *o, int pidfd, int64_t timeout_ms, struct once_result *out, struct err *err)
 {
 	int64_t end = timeout_ms > 0 ? time_mono_ms() + timeout_ms : 0;
@@ -136,8 +136,8 @@ static int watch(struct once *o, int pidfd, int64_t timeout_ms, struct once_resu
 		int64_t left = end > 0 ? end - time_mono_ms() : -1;
 
 		if (end > 0 && left <= 0 && !out->timed_out) {
-			out->timed_out = true; /* the first process of its pid namespace takes all others along */
-			syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+			out->timed_out = true;
+			end_command(o, pidfd);
 		}
 		if (out->timed_out || left > INT32_MAX)
 			left = out->timed_out ? -1 : INT32_MAX;
@@ -175,27 +175,36 @@ static int reap(const struct cell_proc *cell, struct once_result *out, struct er
 	return 0;
 }
 
-static int run_in_cell(const struct sandbox_policy *p, struct once *o, struct once_result *out, struct err *err)
+static int start_cell(struct once *o, struct cell_proc *out, struct err *err)
 {
 	struct cell_spec spec;
-	struct cell_proc cell;
 	const int keep[] = { o->out[1], o->errs[1], o->verdict[1] };
 
-	TRY(cell_spec_from_policy(p, &spec, err));
+	TRY(cell_spec_from_policy(o->policy, &spec, err));
 	spec.root.mask_proc = true;
 	spec.keep_fds = keep;
 	spec.nkeep = COUNT(keep);
-	TRY(cell_start(&spec, cell_main, o, &cell, err));
+	return cell_start(&spec, cell_main, o, out, err);
+}
+
+static int run_confined(struct once *o, struct once_result *out, struct err *err)
+{
+	struct cell_proc cell;
+
+	if (o->policy->profile == PROFILE_STRICT)
+		TRY(start_cell(o, &cell, err));
+	else
+		TRY(guard_start(o, &cell, &o->life, err));
 	base_close_fd(&o->out[1]);
 	base_close_fd(&o->errs[1]);
 	base_close_fd(&o->verdict[1]);
 
 	autoclose int pidfd = cell.pidfd;
-	int r = read_verdict(p, o->verdict[0], out, err);
+	int r = read_verdict(o->policy, o->verdict[0], out, err);
 	if (r == 0)
-		r = watch(o, pidfd, p->timeout_ms, out, err);
+		r = watch(o, pidfd, o->policy->timeout_ms, out, err);
 	if (r < 0)
-		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+		end_command(o, pidfd);
 	int w = reap(&cell, out, r < 0 ? ERR_DISCARD : err);
 	return r < 0 ? r : w;
 }
@@ -209,7 +218,7 @@ void once_fini(struct once_result *r)
 int once_run(const struct sandbox_policy *p, struct once_result *out, struct err *err)
 {
 	CLEANUP(close_pipes) struct once o = { .policy = p, .out = { -1, -1 }, .errs = { -1, -1 },
-		.verdict = { -1, -1 } };
+		.verdict = { -1, -1 }, .life = -1 };
 	struct once_result res = { 0 };
 	int r;
 
@@ -217,7 +226,7 @@ int once_run(const struct sandbox_policy *p, struct once_result *out, struct err
 	capture_init(&res.errs);
 	r = open_pipes(&o, err);
 	if (r == 0)
-		r = p->profile == PROFILE_STRICT ? run_in_cell(p, &o, &res, err) : bare_run(p, &res, err);
+		r = p->profile == PROFILE_NONE ? bare_run(p, &res, err) : run_confined(&o, &res, err);
 	if (r < 0)
 		once_fini(&res);
 	else

@@ -71,7 +71,8 @@ static uint32_t action(enum verdict v)
 {
 	static const uint32_t actions[VERDICT_CHECKS] = { [V_ALLOW] = SECCOMP_RET_ALLOW,
 		[V_EPERM] = SECCOMP_RET_ERRNO | EPERM, [V_EACCES] = SECCOMP_RET_ERRNO | EACCES,
-		[V_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS };
+		[V_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS,
+		[V_NOTIFY] = SECCOMP_RET_USER_NOTIF };
 
 	BUG_IF(v >= VERDICT_CHECKS);
 	return actions[v];
@@ -236,6 +237,7 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_EPERM:
 	case V_EACCES:
 	case V_ENOSYS:
+	case V_NOTIFY:
 	case VERDICT_COUNT:
 		break;
 	}
@@ -457,5 +459,7 @@ int seccomp_judge(const struct seccomp_filter *f, uint32_t arch, int nr, const u
 	r = run_filter(f, &data);
 	if (r == SECCOMP_RET_ALLOW)
 		return 0;
+	if (r == SECCOMP_RET_USER_NOTIF)
+		return -2;
 	return (r & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? (int)(r & SECCOMP_RET_DATA) : -1;
 }

@@ -20,8 +20,8 @@
 enum seccomp_profile {
 	/* closed world, deny-list: runs programs we did not write */
 	SECCOMP_COMMAND,
-	SECCOMP_COMMAND_HARDENED, /* no namespaces around it: no socket, no metadata of others */
-	SECCOMP_COMMAND_HOSTNET,  /* hardened with the host's network */
+	SECCOMP_COMMAND_HARDENED, /* no namespaces around it: no socket, metadata through the guardian */
+	SECCOMP_COMMAND_HOSTNET,  /* the same with the host's network */
 	SECCOMP_GIT,              /* command without sockets */
 	SECCOMP_INDEX,            /* agent and index worker until they narrow themselves: no sockets, but openat2 */
 	SECCOMP_ZYGOTE,           /* deny-list less what making jails needs */
@@ -49,7 +49,8 @@ struct seccomp_filter {
 int seccomp_build(enum seccomp_profile profile, struct seccomp_filter *out, struct err *err) CHECKED;
 int seccomp_enter(const struct seccomp_filter *f, struct err *err) CHECKED; /* needs NO_NEW_PRIVS */
 const char *seccomp_name(enum seccomp_profile profile);
-/* What the table says about one call with these arguments: 0 allowed, an errno, or -1 kills. Interprets
+/* What the table says about one call with these arguments: 0 allowed, an errno, -1 kills, -2 the
+ * guardian answers. Interprets
  * the compiled filter, so tests compare tables with what the kernel would run. */
 int seccomp_judge(const struct seccomp_filter *f, uint32_t arch, int nr, const uint64_t args[6]);
 

@@ -69,19 +69,22 @@ static const struct seccomp_row lo_socket_rows[] = {
 };
 static const struct seccomp_set lo_socket = { lo_socket_rows, COUNT(lo_socket_rows) };
 
-/* Without namespaces around it: nothing that reaches other processes of the same user, nor files' metadata by path. */
+/* Without namespaces around it: nothing that reaches other processes of the same user; metadata, which Landlock does
+ * not know, through the guardian. */
 static const struct seccomp_row deny_shared_rows[] = {
 	{ NR(chown), V_EPERM }, { NR(lchown), V_EPERM }, { NR(fchown), V_EPERM }, { NR(fchownat), V_EPERM },
 	{ NR(shmget), V_EPERM }, { NR(shmat), V_EPERM }, { NR(shmctl), V_EPERM }, { NR(semget), V_EPERM },
 	{ NR(semop), V_EPERM }, { NR(semctl), V_EPERM }, { NR(semtimedop), V_EPERM }, { NR(msgget), V_EPERM },
 	{ NR(msgsnd), V_EPERM }, { NR(msgrcv), V_EPERM }, { NR(msgctl), V_EPERM }, { NR(mq_open), V_EPERM },
-	{ NR(mq_unlink), V_EPERM }, { NR(chmod), V_EPERM }, { NR(fchmodat), V_EPERM }, { NR(fchmodat2), V_EPERM },
-	{ NR(utime), V_EPERM }, { NR(utimes), V_EPERM }, { NR(futimesat), V_EPERM }, { NR(utimensat), V_EPERM },
-	{ NR(setxattr), V_EPERM }, { NR(lsetxattr), V_EPERM }, { NR(setxattrat), V_EPERM },
-	{ NR(removexattr), V_EPERM }, { NR(lremovexattr), V_EPERM }, { NR(removexattrat), V_EPERM },
-	{ NR(prlimit64), V_SELF0 }, { NR(sched_setparam), V_SELF0 }, { NR(sched_setscheduler), V_SELF0 },
-	{ NR(sched_setaffinity), V_SELF0 }, { NR(sched_setattr), V_SELF0 }, { NR(setpriority), V_SELF1 },
-	{ NR(ioprio_set), V_SELF1 }, { NR(sendmsg), V_SEND2 }, { NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 },
+	{ NR(mq_unlink), V_EPERM }, { NR(setxattrat), V_ENOSYS }, { NR(removexattrat), V_ENOSYS },
+	{ NR(chmod), V_NOTIFY }, { NR(fchmod), V_NOTIFY }, { NR(fchmodat), V_NOTIFY },
+	{ NR(fchmodat2), V_NOTIFY }, { NR(utime), V_NOTIFY }, { NR(utimes), V_NOTIFY },
+	{ NR(futimesat), V_NOTIFY }, { NR(utimensat), V_NOTIFY }, { NR(setxattr), V_NOTIFY },
+	{ NR(lsetxattr), V_NOTIFY }, { NR(fsetxattr), V_NOTIFY }, { NR(removexattr), V_NOTIFY },
+	{ NR(lremovexattr), V_NOTIFY }, { NR(fremovexattr), V_NOTIFY }, { NR(prlimit64), V_SELF0 },
+	{ NR(sched_setparam), V_SELF0 }, { NR(sched_setscheduler), V_SELF0 }, { NR(sched_setaffinity), V_SELF0 },
+	{ NR(sched_setattr), V_SELF0 }, { NR(setpriority), V_SELF1 }, { NR(ioprio_set), V_SELF1 },
+	{ NR(sendmsg), V_SEND2 }, { NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 },
 };
 static const struct seccomp_set deny_shared = { deny_shared_rows, COUNT(deny_shared_rows) };
 

@@ -42,7 +42,8 @@ TEST(seccomp_filters_say_what_their_tables_say)
 {
 	static const uint64_t args[6] = { 0 };
 	static const int plain[VERDICT_CHECKS] = { [V_ALLOW] = 0, [V_EPERM] = EPERM, [V_EACCES] = EACCES,
-		[V_ENOSYS] = ENOSYS };
+		[V_ENOSYS] = ENOSYS,
+		[V_NOTIFY] = -2 };
 
 	for (unsigned p = 0; p < SECCOMP_COUNT; p++) {
 		const struct seccomp_table *t = &seccomp_tables[p];
