@@ -246,3 +246,20 @@ def test_a_kill_at_any_moment_leaves_a_whole_record(lab, lines):
     with open(messages, "rb") as f:
         for line in f.read().split(b"\n")[:-1]:
             json.loads(line)
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_a_resumed_run_shows_its_own_leg_and_what_a_crash_cost(lab, torn):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(turn(call("read_file", path="a.txt"), text="the first leg"), finish(), turn(text="the second leg"), finish()))
+    assert lab.run("look").returncode == 0
+    if torn:
+        with open(log_of(lab), "ab") as f:
+            f.write(b'{"ts":"2026')
+    r = lab.agent6("resume", "--auto-approve", "--steer", "again")
+    assert "resumed: look" in r.err and "the second leg" in r.err, r.both
+    assert "the first leg" not in r.err
+    assert ("incomplete last line of logs.jsonl (11 bytes)" in r.err) is torn
+    whole = lab.agent6("watch")
+    assert "the first leg" in whole.out and "the second leg" in whole.out
+    assert lab.agent6("runs", "verify").returncode == 0

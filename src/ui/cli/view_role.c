@@ -45,7 +45,7 @@ static int wait_open(struct opened *o, struct err *err)
 	o->attended = attended != 0;
 	o->style = term_style_from(words, n);
 	for (size_t i = 0; i < n; i++)
-		if (str_starts(words[i], STR("since=")) && words[i].n < sizeof(o->since))
+		if (str_starts(words[i], STR("since=")) && words[i].n - 6 < sizeof(o->since))
 			memcpy(o->since, words[i].p + 6, words[i].n - 6);
 	o->record_fd = chan_take_fd(msg, 0);
 	o->answers_fd = chan_take_fd(msg, 1);
