@@ -68,7 +68,7 @@ static int find_session(struct start *s, struct err *err)
 	if (want.n > 0) {
 		if (!session_id_ok(want))
 			return err_set(err, ERR_INVALID,
-				"\"" STR_FMT "\" is not a run id: letters, digits, '.', '_' and '-' only, at most %d",
+				"\"" STR_FMT "\" is not a run id: letters, digits, '_' and '-' only, at most %d",
 				STR_ARG(want), SESSION_ID_MAX);
 		s->ref.kind = SESSION_RUN;
 		snprintf(s->ref.id, sizeof(s->ref.id), STR_FMT, STR_ARG(want));

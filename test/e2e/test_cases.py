@@ -18,7 +18,7 @@ P01 P02 P04 P05 P07 P08 P09 P11 P14 P15
 G01 G03 G04 G06 G08
 V01 V02 V03 V06 V11 V12 V18
 S01 S02 S03 S05 S08 S09 S10 S11 S12 S13 S17 S21 S23 S25 S26 S28 S31 S35 S36 S37
-R08 R09 R10 R11 R12 R14 R17 R19
+R01 R03 R05 R08 R09 R10 R11 R12 R14 R17 R19
 """.split()
 
 # Cases whose agent is started by a program of their own.
@@ -42,12 +42,24 @@ api_key_env = "{key}"
 provider = "mock"
 model = "gpt-case"
 EOF
-exec {agent6} run --auto-approve {prompt}
+{after}
 """
 
+RUN = "{agent6} run --auto-approve {prompt}"
+# Cases that want more than one leg. DAMAGE is what the case does to every journal in between.
+RESUME = "{agent6} resume --auto-approve --steer 'go on'"
+AFTER = {
+    "R01": RUN + "; find \"$HOME/.local/state\" -name '*.jsonl' -exec {folder}/damage.py {} torn \\; ; " + RESUME + "; " + RESUME,
+    "R03": RUN + "; find \"$HOME/.local/state\" -name '*.jsonl' -exec {folder}/damage.py {} fuse \\; ; " + RESUME + "; " + RESUME,
+    "R05": "(" + RUN + ") & while ! ls \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl >/dev/null 2>&1; do :; done; "
+           + RESUME + "; echo second=$?; wait",
+}
 
-def adapter(wire, timeout):
-    return (ADAPTER.replace("{wire}", wire).replace("{timeout}", str(timeout))
+
+def adapter(wire, timeout, case):
+    after = AFTER.get(case, "exec " + RUN).replace("{folder}/damage.py", sys.executable + " " + shared("cases", "open", case, "damage.py")
+                                                   if case in ("R01", "R03") else "")
+    return (ADAPTER.replace("{after}", after).replace("{wire}", wire).replace("{timeout}", str(timeout))
             .replace("{base}", "$MOCK_URL" + ("/v1" if wire == "openai" else ""))
             .replace("{key}", "OPENAI_API_KEY" if wire == "openai" else "ANTHROPIC_API_KEY")
             .replace("{agent6}", shlex.quote(AGENT6)))
@@ -64,7 +76,7 @@ def test_case(case, wire):
     env = dict(os.environ)
     if os.geteuid() == 0:
         env["AGENT6_ALLOW_ROOT"] = "1"
-    agent = adapter(wire, 10)
+    agent = adapter(wire, 10, case)
     if case in WRAPPED:
         agent = f"exec {sys.executable} {shlex.quote(os.path.join(folder, WRAPPED[case]))} sh -c {shlex.quote(agent)}"
     r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", agent, "--wire", wire],
