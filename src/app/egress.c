@@ -101,7 +101,7 @@ static int seal_table(const struct endpoint_table *t, int *out, struct err *err)
 	return r;
 }
 
-static int launch_client(const struct egress_spec *spec, struct egress *e, struct err *err)
+int egress_launch_client(const struct programs *progs, struct egress *e, struct err *err)
 {
 	static const char *const argv[] = { "agent6-net", NULL };
 	autoclose int theirs = -1;
@@ -110,7 +110,7 @@ static int launch_client(const struct egress_spec *spec, struct egress *e, struc
 	TRY(chan_pair(pair, err));
 	e->agent_chan = pair[0];
 	theirs = pair[1];
-	if (launch(&(struct launch_spec){ .exe = spec->progs->net, .argv = argv, .fds = &theirs, .nfds = 1,
+	if (launch(&(struct launch_spec){ .exe = progs->net, .argv = argv, .fds = &theirs, .nfds = 1,
 			.errors = true }, &e->client, err) < 0)
 		return err_wrap(err, "start agent6-net");
 	return 0;
@@ -138,14 +138,14 @@ static int brief_client(const struct egress_spec *spec, int dir_fd, const struct
 	return chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err);
 }
 
-static int start_both(const struct egress_spec *spec, struct egress *e, struct err *err)
+int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
 	struct route_table routes = { 0 };
-	int64_t deadline_ms = time_mono_ms() + (spec->ready_ms > 0 ? spec->ready_ms : READY_MS);
 	autoclose int dir_fd = -1;
 	size_t index;
 
+	e->deadline_ms = time_mono_ms() + (spec->ready_ms > 0 ? spec->ready_ms : READY_MS);
 	TRY(routes_derive(spec->table, &routes, mem, err));
 	for (size_t i = 0; spec->more && i < spec->more->n; i++)
 		TRY(routes_add(&routes, &spec->more->p[i], mem, &index, err));
@@ -154,20 +154,26 @@ static int start_both(const struct egress_spec *spec, struct egress *e, struct e
 			      : make_dir(e->dir, sizeof(e->dir), &dir_fd, err));
 		TRY(launch_broker(spec, &routes, dir_fd, e, err));
 	}
-	/* The client loads its libraries while the broker makes the sockets that the client then looks for. */
-	TRY(launch_client(spec, e, err));
 	if (routes.n > 0 &&
-		await_ready(e->broker.chan, LINK_MONITOR_BROKER, WIRE_BROKER_READY, deadline_ms, err) < 0)
+		await_ready(e->broker.chan, LINK_MONITOR_BROKER, WIRE_BROKER_READY, e->deadline_ms, err) < 0)
 		return err_wrap(err, "the broker");
-	TRY(brief_client(spec, dir_fd, e, err));
-	return await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, deadline_ms, err);
+	return brief_client(spec, dir_fd, e, err); /* it looks for the broker's sockets */
+}
+
+int egress_await(struct egress *e, struct err *err)
+{
+	return await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, e->deadline_ms, err);
 }
 
 int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err)
 {
 	struct egress e = EGRESS_NONE;
-	int r = start_both(spec, &e, err);
+	int r = egress_launch_client(spec->progs, &e, err);
 
+	if (r == 0)
+		r = egress_brief(spec, &e, err);
+	if (r == 0)
+		r = egress_await(&e, err);
 	if (r < 0) {
 		egress_stop(&e);
 		return r;

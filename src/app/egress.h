@@ -25,6 +25,7 @@ struct egress {
 	struct peer client;
 	int agent_chan;     /* the agent's end of the client's channel */
 	char dir[128];      /* of the broker's sockets; empty: none */
+	int64_t deadline_ms; /* until which the client may take to stand */
 };
 #define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .client = PEER_NONE, .agent_chan = -1 })
 
@@ -40,6 +41,11 @@ struct egress_spec {
 /* Derives the broker's table, makes the private directory, starts both and waits until both have
  * confined themselves. */
 int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err) CHECKED;
+/* The same in three, for who has something else to do while libraries load; each goes on from what the one
+ * before left in e, and after a failure egress_stop takes it all back. */
+int egress_launch_client(const struct programs *progs, struct egress *e, struct err *err) CHECKED;
+int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err) CHECKED; /* the broker stands */
+int egress_await(struct egress *e, struct err *err) CHECKED;
 void egress_stop(struct egress *e); /* ends both and removes the directory; EGRESS_NONE is fine */
 
 struct egress_reply {

@@ -90,19 +90,6 @@ static void forget_session(const struct start *s)
 		(void)!dir_remove_tree(AT_FDCWD, session_path(s->repo_dir, &s->ref, NULL, s->mem), ERR_DISCARD);
 }
 
-/* ---- who ---- */
-
-static int find_identity(struct start *s, struct err *err)
-{
-	TRY(programs_open(&s->programs, err));
-	TRY(spawner_start(&s->programs, &s->spawner, err));
-	if (s->rq->git_name) {
-		s->identity = (struct spawner_identity){ str_from(s->rq->git_name), str_from(s->rq->git_email) };
-		return 0;
-	}
-	return spawner_identity(s->spawner.chan, s->mem, &s->identity, err);
-}
-
 /* ---- the watch ---- */
 
 static int watch(struct start *s, struct monitor_end *end, struct err *err)
@@ -170,7 +157,8 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(check_apart(&s, s.state_dir, "state directory", err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_model(&s, err));
-	TRY(find_identity(&s, err));
+	TRY(start_early(&s, err));
+	TRY(settings_profile(&s, err));
 	TRY(settings_params(&s, err));
 	r = find_session(&s, err);
 	if (r >= 0) {

@@ -38,7 +38,7 @@ int settings_load(struct start *s, struct err *err)
 
 /* ---- what may be done ---- */
 
-static int set_profile(struct start *s, struct err *err)
+int settings_profile(struct start *s, struct err *err)
 {
 	static const enum probe_wish wishes[] = {
 		[CONFIG_PROFILE_AUTO] = WISH_AUTO,
@@ -92,8 +92,7 @@ static int check_networks(struct start *s, struct err *err)
 int settings_policy(struct start *s, struct err *err)
 {
 	TRY(set_run_commands(s, err));
-	TRY(check_networks(s, err));
-	return set_profile(s, err);
+	return check_networks(s, err);
 }
 
 /* ---- which model ---- */
@@ -251,8 +250,6 @@ int settings_params(struct start *s, struct err *err)
 	p->extra_write_paths = c->sandbox.extra_write_paths;
 	p->hide_paths = c->sandbox.hide_paths;
 	p->is_git = s->is_git;
-	p->git_name = s->rq->git_name ? s->identity.name : or_else(c->git.name, s->identity.name);
-	p->git_email = s->rq->git_email ? s->identity.email : or_else(c->git.email, s->identity.email);
 	p->branch_per_run = c->git.branch_per_run;
 	p->require_clean_worktree = c->git.require_clean_worktree;
 	p->commit_per_step = c->git.commit_per_step;
@@ -267,6 +264,22 @@ int settings_params(struct start *s, struct err *err)
 	p->max_output_tokens = c->budget.max_output_tokens;
 	p->max_usd = s->rq->max_usd >= -1 ? s->rq->max_usd : c->budget.max_usd;
 	return set_tools(s, err);
+}
+
+int settings_identity(struct start *s, struct err *err)
+{
+	const struct config *c = s->config;
+	struct spawner_identity id = { 0 };
+
+	if (s->rq->git_name) {
+		s->params.git_name = str_from(s->rq->git_name);
+		s->params.git_email = str_from(s->rq->git_email);
+		return 0;
+	}
+	TRY(spawner_take_identity(s->spawner.chan, s->mem, &id, err));
+	s->params.git_name = or_else(c->git.name, id.name);
+	s->params.git_email = or_else(c->git.email, id.email);
+	return 0;
 }
 
 /* ---- the cells ---- */

@@ -44,9 +44,8 @@ static int open_part(const struct start *s, const char *part, int *out, struct e
 	return dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, part, s->mem), out, err);
 }
 
-static int start_recorder(struct start *s, int agent_side, struct err *err)
+static int launch_recorder(struct start *s, int agent_side, struct err *err)
 {
-	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 	auto_buf struct buf b = BUF_MAX(4096);
 	autofree char *bucket = path_join(s->repo_dir, session_bucket(s->ref.kind));
 	autoclose int run_fd = -1, bucket_fd = -1;
@@ -60,7 +59,13 @@ static int start_recorder(struct start *s, int agent_side, struct err *err)
 	TRY(pack_ok(&b, err));
 	const int fds[] = { run_fd, bucket_fd };
 
-	TRY(chan_send(s->recorder.chan, WIRE_OPEN, buf_str(&b), fds, COUNT(fds), err));
+	return chan_send(s->recorder.chan, WIRE_OPEN, buf_str(&b), fds, COUNT(fds), err);
+}
+
+static int wait_recorder(const struct start *s, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+
 	TRY(wait_for(s->recorder.chan, LINK_MONITOR_RECORDER, WIRE_OPENED, m, "recorder", err));
 	struct unpack u = unpack_from(m->body);
 	bool ok = unpack_u8(&u) == 1;
@@ -115,9 +120,8 @@ static int wait_cell(const struct peer *z, struct arena *mem, struct str_list *n
 	return unpack_done(&u) ? 0 : err_set(err, ERR_PROTOCOL, "WIRE_CELL_READY does not decode");
 }
 
-static int start_agent(struct start *s, struct err *err)
+static int launch_agent(struct start *s, struct err *err)
 {
-	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 	auto_buf struct buf b = BUF_MAX(1024);
 	const struct str argv[] = { STR("agent6"), STR("--role"), STR("agent") };
 
@@ -126,6 +130,13 @@ static int start_agent(struct start *s, struct err *err)
 	TRY(chan_send(s->zygote.chan, WIRE_START_AGENT, buf_str(&b), s->agent_ends, COUNT(s->agent_ends), err));
 	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
 		base_close_fd(&s->agent_ends[i]);
+	return 0;
+}
+
+static int wait_agent(const struct start *s, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+
 	TRY(wait_for(s->zygote.chan, LINK_MONITOR_ZYGOTE, WIRE_AGENT_UP, m, "agent", err));
 	if (m->type == WIRE_CELL_FAIL) {
 		struct unpack u = unpack_from(m->body);
@@ -169,14 +180,12 @@ static int pair_with_agent(struct start *s, enum agent_end end, int *other, stru
 	return 0;
 }
 
-static int start_egress(struct start *s, struct err *err)
+static int brief_egress(struct start *s, struct err *err)
 {
 	struct egress_spec spec = { .progs = &s->programs, .table = &s->endpoints, .secrets_fd = s->secrets_fd,
 		.recording_fd = s->rq->recording_fd, .dir = session_path(s->repo_dir, &s->ref, "net", s->mem) };
 
-	TRY(egress_start(&spec, &s->egress, err));
-	s->agent_ends[END_CLIENT] = take_fd(&s->egress.agent_chan);
-	return 0;
+	return egress_brief(&spec, &s->egress, err);
 }
 
 /* What the person must know before anything happens goes on record, where every view shows it. */
@@ -200,34 +209,55 @@ static int note_all(struct str_list degraded, const struct start *s, struct err 
 	return 0;
 }
 
-int start_processes(struct start *s, struct err *err)
+int start_early(struct start *s, struct err *err)
+{
+	TRY(programs_open(&s->programs, err));
+	TRY(spawner_start(&s->programs, &s->spawner, err));
+	if (!s->rq->git_name)
+		TRY(spawner_ask_identity(s->spawner.chan, err));
+	return egress_launch_client(&s->programs, &s->egress, err);
+}
+
+static int launch_all(struct start *s, struct err *err)
 {
 	autoclose int to_recorder = -1, to_zygote = -1, to_git = -1;
 	struct zygote_spec command_cell, git_cell;
-	struct str_list notes = { 0 };
-	int64_t began_us = time_now_us();
-	char since[TIME_ISO_MAX];
 
 	TRY(settings_command_cell(s, &command_cell, err));
 	TRY(pair_with_agent(s, END_MONITOR, &s->agent_chan, err));
 	TRY(pair_with_agent(s, END_ZYGOTE, &to_zygote, err));
 	TRY(pair_with_agent(s, END_GIT, &to_git, err));
 	TRY(pair_with_agent(s, END_RECORDER, &to_recorder, err));
+	s->agent_ends[END_CLIENT] = take_fd(&s->egress.agent_chan);
 
 	/* The slow ones first; they build their cells while the others start. */
 	TRY(launch_zygote(s, to_zygote, &command_cell, &s->zygote, err));
+	TRY(settings_identity(s, err));
 	if (s->is_git) {
 		TRY(settings_git_cell(s, &git_cell, err));
 		TRY(launch_zygote(s, to_git, &git_cell, &s->git, err));
 	}
-	TRY(start_recorder(s, to_recorder, err));
-	TRY(start_egress(s, err));
+	TRY(launch_recorder(s, to_recorder, err));
+	return brief_egress(s, err);
+}
+
+/* The agent is started as soon as there is a cell for it, and waits for GO, which comes when all stand. */
+int start_processes(struct start *s, struct err *err)
+{
+	struct str_list notes = { 0 };
+	int64_t began_us = time_now_us();
+	char since[TIME_ISO_MAX];
+
+	TRY(launch_all(s, err));
 	TRY(wait_cell(&s->zygote, s->mem, &notes, err));
+	TRY(launch_agent(s, err));
+	TRY(wait_recorder(s, err));
 	TRY(note_all(notes, s, err));
+	TRY(start_view(s, time_iso(began_us, since), err));
 	if (s->is_git)
 		TRY(wait_cell(&s->git, s->mem, &notes, err));
-	TRY(start_view(s, time_iso(began_us, since), err));
-	return start_agent(s, err);
+	TRY(egress_await(&s->egress, err));
+	return wait_agent(s, err);
 }
 
 void start_fini(struct start *s)

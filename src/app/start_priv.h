@@ -46,17 +46,19 @@ struct start {
 	struct peer spawner, recorder, zygote, git, view;
 	int agent_ends[5];       /* monitor, zygote, git zygote, client, recorder: what the agent is given */
 	int agent_chan;          /* our end */
-	struct spawner_identity identity;
 };
 
-/* start.c: the processes. Each waits for its answers; on failure everything started is ended by
- * start_fini. */
+/* start.c: the processes. The early ones are those that take long to load or to answer and need nothing of
+ * the run; then all are started, then all are waited for. On failure everything started is ended by start_fini. */
+int start_early(struct start *s, struct err *err) CHECKED;
 int start_processes(struct start *s, struct err *err) CHECKED;
 void start_fini(struct start *s);
 
 /* settings.c: the configuration turned into what the others are told. */
 int settings_load(struct start *s, struct err *err) CHECKED;     /* config, state_dir, config_dir, attended */
-int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands, profile, refusals */
+int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands, refusals */
+int settings_profile(struct start *s, struct err *err) CHECKED;  /* profile, found by trying */
+int settings_identity(struct start *s, struct err *err) CHECKED; /* who the commits are by; waits for the spawner */
 int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
 int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, model, prices */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;

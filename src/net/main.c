@@ -6,6 +6,7 @@
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 #include "net/client.h"
+#include "net/transfer.h"
 #include "sandbox/confine.h"
 #include "sandbox/resolver_files.h"
 #include "sys/chan.h"
@@ -139,6 +140,7 @@ static int set_up(struct net *n, struct err *err)
 {
 	struct client_spec spec;
 
+	TRY(transfers_prepare(err)); /* while the monitor is still making up its mind */
 	TRY(take_endpoints(n, err));
 	TRY(resolve_keys(n, err));
 	if (n->recording_fd >= 0)

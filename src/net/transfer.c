@@ -176,12 +176,18 @@ static int want_timer(CURLM *multi, long ms, void *self)
 
 /* --- the door --- */
 
+int transfers_prepare(struct err *err)
+{
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return err_set(err, ERR_UNSUPPORTED, "libcurl does not start");
+	return 0;
+}
+
 int transfers_open(struct loop *loop, struct transfers **out, struct err *err)
 {
 	struct transfers *t;
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		return err_set(err, ERR_UNSUPPORTED, "libcurl does not start");
+	TRY(transfers_prepare(err));
 	t = mem_alloc(sizeof(*t));
 	t->loop = loop;
 	t->multi = curl_multi_init();

@@ -40,6 +40,7 @@ struct transfer_spec {
 	void *self;
 };
 
+int transfers_prepare(struct err *err) CHECKED; /* the libraries' own start, for who must wait anyway; never needed */
 int transfers_open(struct loop *loop, struct transfers **out, struct err *err) CHECKED;
 void transfers_close(struct transfers *t);
 int transfer_start(struct transfers *t, const struct transfer_spec *spec, struct transfer **out,

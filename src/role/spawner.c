@@ -15,14 +15,13 @@
 
 /* What can be asked, and exactly what is run for it: outside any repository, no shell, no word from
  * anybody. --global reads the person's own file and what it includes, never a repository's. */
-enum spawn_op { SPAWN_GIT_NAME = 1, SPAWN_GIT_EMAIL = 2 };
+enum spawn_op { SPAWN_GIT_IDENTITY = 1 };
 
 static const struct {
 	enum spawn_op op;
-	const char *argv[6];
+	const char *argv[7];
 } programs[] = {
-	{ SPAWN_GIT_NAME, { "git", "config", "--global", "--get", "user.name", NULL } },
-	{ SPAWN_GIT_EMAIL, { "git", "config", "--global", "--get", "user.email", NULL } },
+	{ SPAWN_GIT_IDENTITY, { "git", "config", "--global", "--null", "--get-regexp", "^user\\.(name|email)$", NULL } },
 };
 
 /* What the programs above need to find themselves and the person's own configuration. */
@@ -106,16 +105,21 @@ int spawner_start(const struct programs *progs, struct peer *out, struct err *er
 	return 0;
 }
 
-static int ask(int chan, enum spawn_op op, struct arena *mem, struct str *out, struct err *err)
+static int ask(int chan, enum spawn_op op, struct err *err)
 {
-	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 	auto_buf struct buf b = BUF_MAX(64);
 
 	pack_u8(&b, (uint8_t)op);
 	pack_u16(&b, 0);
 	pack_str(&b, STR(""));
 	TRY(pack_ok(&b, err));
-	TRY(chan_send(chan, WIRE_SPAWN, buf_str(&b), NULL, 0, err));
+	return chan_send(chan, WIRE_SPAWN, buf_str(&b), NULL, 0, err);
+}
+
+static int take_answer(int chan, enum spawn_op op, struct arena *mem, struct str *out, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+
 	TRY(chan_recv(chan, m, err));
 	TRY(wire_check(LINK_MONITOR_SPAWNER, WIRE_UP, m->type, m->body.n, m->nfds, err));
 
@@ -130,12 +134,33 @@ static int ask(int chan, enum spawn_op op, struct arena *mem, struct str *out, s
 	return 0;
 }
 
-int spawner_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err)
+int spawner_ask_identity(int chan, struct err *err)
 {
-	struct spawner_identity id;
+	return ask(chan, SPAWN_GIT_IDENTITY, err);
+}
 
-	TRY(ask(chan, SPAWN_GIT_NAME, mem, &id.name, err));
-	TRY(ask(chan, SPAWN_GIT_EMAIL, mem, &id.email, err));
+/* KEY LF VALUE NUL, and so on; git itself takes the last of several. */
+int spawner_take_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err)
+{
+	struct spawner_identity id = { 0 };
+	struct str rest;
+
+	TRY(take_answer(chan, SPAWN_GIT_IDENTITY, mem, &rest, err));
+	while (rest.n > 0) {
+		struct str value = str_cut(&rest, '\0');
+		struct str key = str_cut(&value, '\n');
+
+		if (str_eqz(key, "user.name"))
+			id.name = str_trim(value);
+		else if (str_eqz(key, "user.email"))
+			id.email = str_trim(value);
+	}
 	*out = id;
 	return 0;
+}
+
+int spawner_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err)
+{
+	TRY(spawner_ask_identity(chan, err));
+	return spawner_take_identity(chan, mem, out, err);
 }

@@ -23,5 +23,8 @@ struct spawner_identity {
 	struct str name, email;
 };
 int spawner_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err) CHECKED;
+/* The two halves of it, for who has something else to do meanwhile. */
+int spawner_ask_identity(int chan, struct err *err) CHECKED;
+int spawner_take_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err) CHECKED;
 
 #endif
