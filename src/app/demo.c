@@ -80,7 +80,7 @@ static int make_project(const struct demo *d, struct err *err)
 	static const char *const init[] = { "init", "--quiet", "--initial-branch=main" };
 	static const char *const add[] = { "add", "--all" };
 	static const char *const commit[] = { "commit", "--quiet", "--message=a price list with a bug" };
-	const char *program;
+	const char *program = NULL;
 
 	TRY(find_git(&program, err));
 	TRY(dir_make(d->project, 0755, err));
