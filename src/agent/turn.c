@@ -234,7 +234,9 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 {
 	const struct tool *tool = tool_find(c->name);
 	bool effect = tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH;
-	bool gate = tool && tool->effect == EFFECT_VERIFY;
+	/* A gate that there is not, or that may not run, is refused by the tool: it never started. */
+	bool gate = tool && tool->effect == EFFECT_VERIFY && r->st.verify_command.n > 0 &&
+		!str_eqz(r->p->run_commands, "no");
 	int rc;
 
 	if (effect && t->green) /* the tree that the gate saw becomes the step, not what comes after it */
