@@ -2,6 +2,9 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/term_priv.h"
 
+#include "agent/gate.h"
+#include "fmt/json.h"
+
 #include <string.h>
 
 #define FILES_SHOWN 10
@@ -111,6 +114,38 @@ static int gate(struct term_view *t, const struct view_state *s, struct err *err
 	return fact(t, "  gate     ", verdict, err);
 }
 
+/* The words in single quotes, as a shell takes them: what they hold is the model's. */
+static int add_shell_quoted(struct buf *b, struct str s, struct err *err)
+{
+	TRY(buf_addc(b, '\'', err));
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] == '\'')
+			TRY(buf_addz(b, "'\\''", err));
+		else
+			TRY(buf_addc(b, s.p[i], err));
+	return buf_addc(b, '\'', err);
+}
+
+/* A better gate that the model proposed: its words, and the command that adopts them. */
+static int stale_gate(struct term_view *t, struct str proposed, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf words = BUF_MAX(1 << 20), line = BUF_MAX(4 << 20);
+	struct str_list l = gate_words(str_trim(proposed), mem);
+
+	TRY(fact(t, "  stale    ", proposed, err));
+	if (l.n == 0)
+		return 0;
+	for (size_t i = 0; i < l.n; i++) {
+		TRY(buf_addc(&words, i == 0 ? '[' : ',', err));
+		TRY(json_add_quoted(&words, l.p[i], err));
+	}
+	TRY(buf_addc(&words, ']', err));
+	TRY(buf_addz(&line, "agent6 config set workflow.verify_command ", err));
+	TRY(add_shell_quoted(&line, buf_str(&words), err));
+	return fact(t, "  adopt    ", buf_str(&line), err);
+}
+
 static int commits(struct term_view *t, const struct view_state *s, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(1024);
@@ -187,7 +222,7 @@ int term_view_end(struct term_view *t, const struct view_state *s, struct err *e
 	TRY(e->message.n > 0 && !str_eq(buf_str(&e->message), buf_str(&e->summary))
 		? term_block(t, LOOK_PLAIN, buf_str(&e->message), "  ", 0, err) : 0);
 	TRY(gate(t, s, err));
-	TRY(fact(t, "  stale    ", buf_str(&e->stale_gate), err));
+	TRY(stale_gate(t, buf_str(&e->stale_gate), err));
 	TRY(commits(t, s, err));
 	TRY(left_behind(t, s, err));
 	TRY(cost(t, s, err));
