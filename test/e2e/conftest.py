@@ -5,6 +5,7 @@
 The programs are real, the jail is real, git is real; only the model is scripted, by mockllm from the shared material
 (AGENT6_SHARED). A test that needs it skips by name where it is absent; with AGENT6_TEST_STRICT=1 that is a failure.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -14,6 +15,8 @@ import tempfile
 import time
 
 import pytest
+
+from story import StoryFile
 
 SOURCE = os.environ.get("AGENT6_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("AGENT6_BUILD") or os.path.join(SOURCE, "build")
@@ -203,15 +206,32 @@ model = "mock-model"
                 m.proc.communicate()
 
 
-@pytest.fixture
-def lab():
+@contextlib.contextmanager
+def new_lab():
     folder = tempfile.mkdtemp(prefix="agent6-e2e-")
     os.chmod(folder, 0o755)
     one = Lab(folder)
-    yield one
-    one.close()
-    subprocess.run(["chmod", "-R", "u+rwX", folder], stderr=subprocess.DEVNULL)
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield one
+    finally:
+        one.close()
+        subprocess.run(["chmod", "-R", "u+rwX", folder], stderr=subprocess.DEVNULL)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def lab():
+    with new_lab() as one:
+        yield one
+
+
+def pytest_collect_file(file_path, parent):
+    """A *.story file is a test (story.py says how it reads)."""
+    if file_path.suffix != ".story":
+        return None
+    found = StoryFile.from_parent(parent, path=file_path)
+    found.lab = new_lab
+    return found
 
 
 def call(name, **args):
