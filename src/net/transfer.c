@@ -84,6 +84,13 @@ static CURLcode on_tls(CURL *easy, void *ctx, void *self)
 	return castore_use(ctx, x->spec.ca) < 0 ? CURLE_SSL_CONNECT_ERROR : CURLE_OK;
 }
 
+static void release(struct transfer *x)
+{
+	curl_multi_remove_handle(x->all->multi, x->easy);
+	curl_easy_cleanup(x->easy);
+	free(x);
+}
+
 static void finish(struct transfer *x, CURLcode code)
 {
 	struct transfer_spec spec = x->spec;
@@ -99,7 +106,7 @@ static void finish(struct transfer *x, CURLcode code)
 	text[0] = '\0';
 	if (code != CURLE_OK)
 		snprintf(text, sizeof(text), "%s: %s%s%s%s", spec.host, says, *more ? " (" : "", more, *more ? ")" : "");
-	transfer_cancel(x);
+	release(x);
 	spec.on_done(spec.self, outcome, text);
 }
 
@@ -286,7 +293,8 @@ void transfer_go_on(struct transfer *x)
 
 void transfer_cancel(struct transfer *x)
 {
-	curl_multi_remove_handle(x->all->multi, x->easy);
-	curl_easy_cleanup(x->easy);
-	free(x);
+	/* 7.88.1 leaves an HTTP/2 stream's reset unsent until the connection's next use, and a model nobody listens
+	 * to costs money: without another stream on it the connection is closed, which the server sees at once. */
+	curl_easy_setopt(x->easy, CURLOPT_FORBID_REUSE, 1L);
+	release(x);
 }

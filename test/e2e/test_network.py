@@ -351,6 +351,60 @@ def test_old_tls_is_refused(pki):
         assert d.ready().ask().outcome == TLS
 
 
+H2 = """
+const h2 = require('http2'), fs = require('fs'), dir = process.argv[1];
+const s = h2.createSecureServer({ key: fs.readFileSync(dir + '/localhost.key'), cert: fs.readFileSync(dir + '/localhost.pem') });
+let sessions = 0, waiting = [];
+s.on('session', () => sessions++);
+s.on('stream', (stream, head) => {
+  let n = 0;
+  stream.on('data', d => n += d.length);
+  stream.on('error', () => {});
+  stream.on('close', () => console.log('closed ' + n + ' ' + stream.rstCode));
+  stream.on('end', () => {
+    stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
+    stream.write('data: ' + n + ' of session ' + sessions + '\\n\\n');
+    if (n === 7) return;                                    /* this one never ends */
+    waiting.push(stream);
+    if (waiting.length < 2) return;
+    for (const w of waiting) w.end('data: end\\n\\n');       /* so both are open at once */
+    waiting = [];
+  });
+});
+s.listen(0, '127.0.0.1', () => console.log(s.address().port));
+"""
+
+
+def test_http2_carries_several_streams_on_one_connection_and_survives_a_cancel(pki):
+    try:
+        node = subprocess.Popen(["node", "-e", H2, str(pki)], stdout=subprocess.PIPE)
+    except FileNotFoundError:
+        skip("no node here")
+    try:
+        port = int(node.stdout.readline())
+        with Driver(*lines(port, f"ca {pki}/ca.pem", scheme="https", host="localhost")) as d:
+            d.ready()
+            endless = d.begin(body="x" * 7)
+            d.until(lambda: endless in d.answers and d.answers[endless].body)
+            both = [d.begin(body="x" * n) for n in (10, 200000)]
+            for n, size in zip(both, (10, 200000)):
+                a = d.finish(n)
+                assert (a.status, a.kind, a.outcome) == (200, SSE, OK)
+                assert a.body.decode() == f"data: {size} of session 1\n\ndata: end\n\n"
+            d.say(f"cancel {endless}")
+            assert d.finish(endless).outcome == CANCELLED
+            said = ""
+            while "closed 7 " not in said:
+                assert select.select([node.stdout], [], [], 20)[0], "the server was not told of the cancel"
+                said += os.read(node.stdout.fileno(), 4096).decode()
+            again = [d.begin(body="x" * n) for n in (1, 2)]
+            assert all(d.finish(n).outcome == OK for n in again)
+    finally:
+        node.kill()
+        node.wait()
+        node.stdout.close()
+
+
 # --- where it may go, and where not ---
 
 
