@@ -58,8 +58,8 @@
 	/* what a person asked for, on the person's branches */                                              \
 	X(GIT_MOVE_BRANCH, 40, MERGE, PERSON, 0,                                                             \
 		"update-ref --no-deref -m agent6-merge refs/heads/{b} {s} {z}")                              \
-	/* the person's index learns which files are unchanged, as `git status` does; exit status 1: some are not */ \
-	X(GIT_REFRESH, 41, MERGE, PERSON, 0, "update-index --unmerged --ignore-submodules --refresh")        \
+	/* the person's index, written anew with which files are unchanged; exit status 1: some are not */ \
+	X(GIT_REFRESH, 41, MERGE, PERSON, 0, "update-index --force-write-index --unmerged --ignore-submodules --refresh") \
 	/* brings the person's index and files from one tree to another, or fails and changes nothing */     \
 	X(GIT_CARRY, 43, MERGE, PERSON, 0, "read-tree -m -u --no-recurse-submodules {s} {s}")                \
 	X(GIT_WORKTREES, 44, MERGE, PERSON, 0, "worktree list --porcelain -z")
