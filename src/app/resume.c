@@ -4,6 +4,7 @@
 #include "app/start_priv.h"
 
 #include "fmt/json.h"
+#include "session/ending.h"
 #include "session/journal.h"
 #include "session/manifest.h"
 #include "sys/file.h"
@@ -15,10 +16,6 @@
 #include <unistd.h>
 
 #define UNTRACKED_MAX (8 * 1024 * 1024)
-
-/* Ways a run ends that leave the model nothing to go on with. */
-static const char *const finished[] = { "finish_run", "silent_finish", "settled", "verify_settled", "gate_red_at_base",
-	"gate_stale" };
 
 /* The journal's last line, when it is the end of a leg: why that leg ended. */
 static int last_reason(int record, struct arena *mem, struct str *out, struct err *err)
@@ -50,14 +47,13 @@ static int check_unfinished(const struct start *s, int record, struct err *err)
 	struct str reason;
 
 	TRY(last_reason(record, s->mem, &reason, err));
-	for (size_t i = 0; i < COUNT(finished); i++)
-		if (str_eqz(reason, finished[i]) && s->rq->steer.n == 0) {
-			int r = err_set(err, ERR_DENIED, "run %s is finished (%s): there is nothing left to do", s->ref.id,
-				finished[i]);
+	if (ending_is_final(reason) && s->rq->steer.n == 0) {
+		int r = err_set(err, ERR_DENIED, "run %s is finished (" STR_FMT "): there is nothing left to do", s->ref.id,
+			STR_ARG(reason));
 
-			err_hint(err, "agent6 resume %s --steer \"what to do next\"", s->ref.id);
-			return r;
-		}
+		err_hint(err, "agent6 resume %s --steer \"what to do next\"", s->ref.id);
+		return r;
+	}
 	return 0;
 }
 

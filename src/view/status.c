@@ -56,7 +56,9 @@ static struct view_status ended(const struct view_end *e)
 	if (!word && e->all_passed == TRI_TRUE)
 		return (struct view_status){ "passed", NULL };
 	if (!word && e->all_passed == TRI_FALSE)
-		return (struct view_status){ "failed", "the gate is red" };
+		return str_eqz(buf_str(&e->verified), "unverified")
+			? (struct view_status){ "unverified", "the gate did not run after the last change" }
+			: (struct view_status){ "failed", "the gate is red" };
 	if (word && strcmp(word, "finished") == 0 && e->all_passed == TRI_TRUE)
 		return (struct view_status){ "passed", NULL };
 	if (word && strcmp(word, "finished") != 0)

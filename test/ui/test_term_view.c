@@ -80,7 +80,7 @@ static const char plain_80[] =
 	"  cost     1200 tokens in, 34 out, $0.0123\n"
 	"  see      agent6 runs diff calm-otter-K4Q7B2\n"
 	"  merge    agent6 runs merge calm-otter-K4Q7B2\n"
-	"  resume   agent6 resume calm-otter-K4Q7B2\n";
+	"  resume   agent6 resume calm-otter-K4Q7B2 --steer \"...\"\n";
 
 TEST(a_run_reads_as_lines_without_colour_at_80_columns)
 {

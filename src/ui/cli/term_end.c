@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "session/ending.h"
 #include "ui/cli/term_priv.h"
 
 #include "agent/gate.h"
@@ -188,13 +189,15 @@ static int cost(struct term_view *t, const struct view_state *s, struct err *err
 	return fact(t, "  cost     ", buf_str(&line), err);
 }
 
-static int command(struct term_view *t, const char *what, const char *verb, const char *id, struct err *err)
+static int command(struct term_view *t, const char *what, const char *verb, const char *id, const char *flags,
+	struct err *err)
 {
 	TRY(term_put(t, LOOK_DIM, str_from(what), err));
 	TRY(term_put(t, LOOK_PLAIN, STR("agent6 "), err));
 	TRY(term_put(t, LOOK_PLAIN, str_from(verb), err));
 	TRY(term_put(t, LOOK_PLAIN, STR(" "), err));
 	TRY(term_line(t, LOOK_PLAIN, str_from(id), 0, err));
+	TRY(term_put(t, LOOK_PLAIN, str_from(flags), err));
 	return term_newline(t, err);
 }
 
@@ -205,10 +208,11 @@ static int next_commands(struct term_view *t, const struct view_state *s, struct
 	if (s->run_id[0] == '\0')
 		return 0;
 	if (has_commits) {
-		TRY(command(t, "  see      ", "runs diff", s->run_id, err));
-		TRY(command(t, "  merge    ", "runs merge", s->run_id, err));
+		TRY(command(t, "  see      ", "runs diff", s->run_id, "", err));
+		TRY(command(t, "  merge    ", "runs merge", s->run_id, "", err));
 	}
-	return command(t, "  resume   ", "resume", s->run_id, err);
+	return command(t, "  resume   ", "resume", s->run_id,
+		ending_is_final(buf_str(&s->end.reason)) ? " --steer \"...\"" : "", err);
 }
 
 int term_view_end(struct term_view *t, const struct view_state *s, struct err *err)

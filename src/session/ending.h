@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* ending: what the reason of a run's end means to those who come after.
+ *
+ * Source   docs/loop.md, "How a run ends".
+ */
+#ifndef SESSION_ENDING_H
+#define SESSION_ENDING_H
+
+#include "base/str.h"
+
+/* The run did what it was asked: to go on, it must be told what to do next. */
+bool ending_is_final(struct str reason);
+
+#endif
