@@ -366,11 +366,13 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 	buf_clear(&c->request);
 	TRY(request_encode(&c->spec, conv, &opts, &c->request, err));
 	TRY(put_call(c, role, err));
-	TRY(keep_barrier(c->keep, err));
+	TRY(keep_barrier_begin(c->keep, err));
 	c->live = &v;
 	r = send_request(c, err);
 	if (r == 0)
 		r = wait_for_answer(c, err);
+	if (r == 0)
+		r = keep_barrier_await(c->keep, err); /* long over, unless the disk is slower than the model */
 	if (r < 0) {
 		c->live = NULL;
 		return r;

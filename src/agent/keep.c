@@ -65,7 +65,7 @@ int keep_put(struct keep *k, enum record_what what, uint32_t arg, struct str nam
 	return r;
 }
 
-int keep_barrier(struct keep *k, struct err *err)
+int keep_barrier_begin(struct keep *k, struct err *err)
 {
 	const struct record_to to = { k->links->peer[PEER_RECORDER].fd, WIRE_RECORD };
 	int r;
@@ -77,13 +77,26 @@ int keep_barrier(struct keep *k, struct err *err)
 	r = record_sync(&to, ++k->token, err);
 	if (r == -ERR_CLOSED)
 		return lost(k, err);
+	TRY(r);
+	k->unsynced = false;
+	return 0;
+}
+
+int keep_barrier_await(struct keep *k, struct err *err)
+{
+	int r = 0;
+
 	while (r >= 0 && k->synced != k->token && !k->lost)
 		r = links_wait(k->links, PEER_RECORDER, -1, err);
 	if (k->lost || (r == -ERR_CLOSED && k->links->peer[PEER_RECORDER].gone))
 		return lost(k, err);
-	TRY(r);
-	k->unsynced = false;
-	return 0;
+	return r < 0 ? r : 0;
+}
+
+int keep_barrier(struct keep *k, struct err *err)
+{
+	TRY(keep_barrier_begin(k, err));
+	return keep_barrier_await(k, err);
 }
 
 void note_fini(struct note *n)

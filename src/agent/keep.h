@@ -2,7 +2,8 @@
 /* Copyright The agent6 authors. */
 /* keep: hands what must survive to the recorder, and waits until it is on the disk.
  *
- * Shape    keep_put as things happen; keep_barrier before each model request and each side effect.
+ * Shape    keep_put as things happen; keep_barrier before each side effect, keep_barrier_begin before each
+ *          model request and keep_barrier_await once its answer is here.
  *          An event's fields are written with a struct note, then note_send.
  * Memory   Everything is borrowed for the call.
  * Errors   -ERR_CLOSED, and keep.lost is true, once nothing can be saved any more: the run must stop.
@@ -18,7 +19,7 @@
 struct keep {
 	struct links *links;
 	uint32_t token, synced; /* the last barrier asked for, and the last one that holds */
-	bool unsynced;          /* something was put since */
+	bool unsynced;          /* something was put since the last barrier was asked for */
 	bool lost;
 	struct buf why; /* what the recorder said */
 	bool loaded;    /* the answer to WIRE_LOAD is here */
@@ -33,6 +34,9 @@ void keep_fini(struct keep *k);
 int keep_put(struct keep *k, enum record_what what, uint32_t arg, struct str name, struct str json,
 	struct err *err) CHECKED;
 int keep_barrier(struct keep *k, struct err *err) CHECKED;
+/* Its two halves: the disk may work while a model thinks. Nothing of the answer is acted upon in between. */
+int keep_barrier_begin(struct keep *k, struct err *err) CHECKED;
+int keep_barrier_await(struct keep *k, struct err *err) CHECKED;
 
 /* One event. A member that does not fit latches; note_send then fails with -ERR_LIMIT. */
 struct note {

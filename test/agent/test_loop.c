@@ -136,3 +136,16 @@ TEST(every_end_has_its_reason_its_status_and_its_pairs)
 			fail_msg("case: %s: no event %s", ends[i].why, ends[i].event);
 	}
 }
+
+TEST(the_disk_works_while_the_model_does_and_nothing_is_acted_upon_before_it_is_done)
+{
+	auto_world struct world w;
+
+	world_init(&w);
+	w.late_sync = true;
+	world_play(&w, "{\"turns\":[" TURN(LS) "," TURN(MAKE("a") "," RUN("true")) "," TURN(FIN) "]}");
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK_INT(w.early_requests, 3);
+	CHECK_INT(w.early_acts, 0);
+	CHECK_INT(w.unsynced_requests + w.unsynced_jobs, 0);
+}

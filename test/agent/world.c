@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #define DEADLINE_MS 60000
+#define QUIET_MS    50 /* what an agent that does not wait would take to act */
 
 static const char *const git_env[] = { "GIT_AUTHOR_NAME=Ann", "GIT_COMMITTER_NAME=Ann",
 	"GIT_AUTHOR_EMAIL=ann@example.invalid", "GIT_COMMITTER_EMAIL=ann@example.invalid",
@@ -229,6 +230,7 @@ static void on_request(struct world *w, struct chan_msg *m)
 	}
 	w->live = unpack_u32(&u);
 	w->unsynced_requests += w->dirty;
+	w->early_requests += w->syncing != 0;
 	BUG_IF(memfd_read(fd, &body, ERR_DISCARD) < 0 ||
 		json_decode(buf_str(&body), JSON_EXACT, &j, ERR_DISCARD) < 0);
 	json_array_append_new(w->requests, j);
@@ -312,6 +314,7 @@ static void on_job(struct world *w, struct chan_msg *m)
 		return;
 	}
 	w->unsynced_jobs += w->dirty;
+	w->early_acts += w->syncing != 0;
 	unpack_u8(&u);
 	unpack_u32(&u);
 	unpack_str(&u);
@@ -450,6 +453,12 @@ static void on_load(struct world *w)
 	say(w->fds[PEER_RECORDER], WIRE_LOADED, &body, &fd, fd >= 0 ? 1 : 0);
 }
 
+static void say_synced(struct world *w)
+{
+	say_number(w, PEER_RECORDER, WIRE_SYNCED, w->syncing);
+	w->syncing = 0;
+}
+
 static void on_record(struct world *w, struct chan_msg *m)
 {
 	struct unpack u = unpack_from(m->body);
@@ -459,7 +468,9 @@ static void on_record(struct world *w, struct chan_msg *m)
 
 	if (m->type == WIRE_SYNC) {
 		w->dirty = false;
-		say_number(w, PEER_RECORDER, WIRE_SYNCED, unpack_u32(&u));
+		w->syncing = unpack_u32(&u);
+		if (!w->late_sync)
+			say_synced(w);
 		return;
 	}
 	if (m->type == WIRE_LOAD) {
@@ -477,6 +488,8 @@ static void on_record(struct world *w, struct chan_msg *m)
 	keep_record(w, what, arg, name, text);
 	if (what == RECORD_EVENT && arg != 0)
 		w->dirty = was; /* volatile */
+	else
+		w->early_acts += w->syncing != 0;
 }
 
 static void on_agent(struct world *w, struct chan_msg *m)
@@ -519,7 +532,12 @@ static void serve(struct world *w)
 
 		for (int i = 0; i < PEER_COUNT; i++)
 			p[i] = (struct pollfd){ .fd = w->fds[i], .events = POLLIN };
-		if (poll(p, PEER_COUNT, DEADLINE_MS) == 0) {
+		int ready = poll(p, PEER_COUNT, w->syncing != 0 ? QUIET_MS : DEADLINE_MS);
+		if (ready == 0 && w->syncing != 0) {
+			say_synced(w);
+			continue;
+		}
+		if (ready == 0) {
 			kill(w->child, SIGKILL);
 			fail_msg("the agent said nothing for too long");
 		}

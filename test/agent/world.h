@@ -36,6 +36,7 @@ struct world {
 	json_t *transcripts;
 	int in_flight;                        /* markers put minus markers taken away */
 	int unsynced_requests, unsynced_jobs; /* side effects before the record was safe */
+	int early_requests, early_acts; /* with late_sync: while the disk was still at work */
 	int cancels, kills, asked;
 	bool done, discard;
 	int code;
@@ -47,6 +48,8 @@ struct world {
 	size_t turn, job;
 	uint32_t live, live_job;
 	bool dirty;
+	bool late_sync; /* the disk answers only when nothing else happens any more */
+	uint32_t syncing;
 	pid_t child;
 };
 
