@@ -311,16 +311,19 @@ _Noreturn static void guard_main(struct guard *g)
 	_exit(st < 0 ? ONCE_NOEXEC_CODE : WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st));
 }
 
+static void free_root(struct guard *g)
+{
+	root_free(g->root);
+}
+
 int guard_start(const struct once *o, struct cell_proc *out, int *life, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
-	struct guard g = { .policy = o->policy, .o = o, .mem = mem, .listener = -1, .children = -1 };
+	CLEANUP(free_root) struct guard g = { .policy = o->policy, .o = o, .mem = mem, .listener = -1, .children = -1 };
 	int pipes[2], pidfd, r;
 	pid_t pid;
 
-	r = pin(&g, err);
-	auto_root struct root *root = g.root;
-	TRY(r);
+	TRY(pin(&g, err));
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "pipe");
 	autoclose int mine = pipes[1];
