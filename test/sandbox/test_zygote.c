@@ -222,6 +222,8 @@ static void floods(struct zy *z)
 	CHECK_INT(z->msg->type, WIRE_STARTED);
 	autoclose int out = chan_take_fd(z->msg, 0);
 	autoclose int errs = chan_take_fd(z->msg, 1);
+	(void)out;
+	(void)errs;
 
 	z->client.last_job = job;
 	CHECK_INT(zy_run(z, JOB_COMMAND, "echo served"), 0);
