@@ -14,15 +14,15 @@
 /* Mounted read-only as they are: a mount is cheaper than reading and writing a few kilobytes. Names are tried, not
  * listed: a look through the host's /etc costs as much as half of this table. A link is copied as a link where it
  * leads into /usr, else its target's bytes are. */
-static const char *const table[] = { "alternatives", "crypto-policies", "fonts", "java", "java-8-openjdk",
+const char *const etc_names[] = { "alternatives", "crypto-policies", "fonts", "java", "java-8-openjdk",
 	"java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "java-25-openjdk", "java-openjdk", "ld.so.cache",
 	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "mime.types", "os-release", "perl",
 	"protocols", "python3", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14",
-	"services", "terminfo", "timezone" };
+	"services", "terminfo", "timezone", NULL };
 
 /* Certificates without the private keys that lie beside them. */
-static const char *const nested[] = { "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem",
-	"pki/ca-trust/extracted" };
+const char *const etc_nested[] = { "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem",
+	"pki/ca-trust/extracted", NULL };
 
 static int copy_file(int host, int etc, const char *name, struct err *err)
 {
@@ -70,28 +70,28 @@ static int take_entry(int host, int etc, const char *name, struct err *err)
 
 static int take_table(int host, int etc, struct err *err)
 {
-	for (size_t i = 0; i < COUNT(table); i++)
-		TRY(take_entry(host, etc, table[i], err));
+	for (const char *const *name = etc_names; *name; name++)
+		TRY(take_entry(host, etc, *name, err));
 	return 0;
 }
 
 static int take_nested(int host, int etc, struct err *err)
 {
-	for (size_t i = 0; i < COUNT(nested); i++) {
+	for (const char *const *name = etc_nested; *name; name++) {
 		char parent[64];
-		struct str rest = str_from(nested[i]);
+		struct str rest = str_from(*name);
 
-		if (faccessat(host, nested[i], F_OK, 0) < 0)
+		if (faccessat(host, *name, F_OK, 0) < 0)
 			continue;
 		for (struct str part = str_cut(&rest, '/'); rest.n > 0; part = str_cut(&rest, '/')) {
-			size_t at = (size_t)(part.p + part.n - nested[i]);
+			size_t at = (size_t)(part.p + part.n - *name);
 
-			memcpy(parent, nested[i], at);
+			memcpy(parent, *name, at);
 			parent[at] = '\0';
 			if (mkdirat(etc, parent, 0755) < 0 && errno != EEXIST)
 				return err_sys(err, errno, "make /etc/%s in the cell", parent);
 		}
-		TRY(take_entry(host, etc, nested[i], err));
+		TRY(take_entry(host, etc, *name, err));
 	}
 	return 0;
 }

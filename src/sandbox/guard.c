@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 
 #define LANDLOCK_MIN 3
-#define RULES_MAX    (4 * POLICY_PATHS_MAX + 64)
+#define RULES_MAX    (4 * POLICY_PATHS_MAX + 128)
 
 static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
 
@@ -116,11 +116,23 @@ static int add_grant(struct guard *g, struct rules *r, const struct grant *gr, s
 	return 0;
 }
 
+/* Not the whole of /etc: root, who keeps its id here, could read every secret in it. */
+static void add_etc(struct guard *g, struct rules *r)
+{
+	static const char *const accounts[] = { "passwd", "group", "nsswitch.conf", "hosts", "resolv.conf", NULL };
+	const char *const *const lists[] = { etc_names, etc_nested, accounts };
+
+	for (size_t i = 0; i < COUNT(lists); i++)
+		for (const char *const *name = lists[i]; *name; name++)
+			add(r, (struct ll_rule){ .kind = LL_PATH, .path = str_printf(g->mem, "/etc/%s", *name).p,
+				       .access = LL_RO, .optional = true, .follow = true });
+}
+
 static int make_rules(struct guard *g, struct rules *r, int *out, struct err *err)
 {
 	if (g->policy->network == NETWORK_HOST)
 		add(r, (struct ll_rule){ .kind = LL_NET_FREE });
-	add(r, (struct ll_rule){ .kind = LL_PATH, .path = "/etc", .access = LL_RO });
+	add_etc(g, r);
 	add(r, (struct ll_rule){ .kind = LL_PATH, .path = "/proc", .access = LL_RO, .optional = true });
 	add(r, (struct ll_rule){ .kind = LL_PATH, .path = g->tmp, .access = LL_RWX });
 	for (size_t i = 0; i < COUNT(devices); i++)

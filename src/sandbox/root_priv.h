@@ -37,7 +37,9 @@ struct root {
 
 bool path_beneath(const char *path, const char *dir); /* the same, or below it */
 
-/* The /etc of a cell: its table, written into the directory `etc`. */
+/* What of the host's /etc a command may see; NULL ended. */
+extern const char *const etc_names[], *const etc_nested[];
+/* The /etc of a cell: that table, written into the directory `etc`. */
 int etc_build(const struct root *r, int etc, struct err *err) CHECKED;
 /* A user namespace that shows files of `owner` as files of the cell's identity; its descriptor. */
 int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, struct err *err) CHECKED;
