@@ -150,10 +150,10 @@ class Watcher(threading.Thread):
 class Measured:
     """One run of agent6: its wall time, the processor time of all its processes, the requests it made."""
 
-    def __init__(self, folder, scenario, watch=False, api="openai"):
+    def __init__(self, folder, scenario, watch=False, gate=False):
         self.lab = lab = Lab(folder)
         lab.repo(**{f"f{i}_DOT_txt": f"file {i}\n" * 20 for i in range(5)}, a_DOT_txt="hello\n" * 20)
-        mock = lab.mock(scenario, api=api)
+        mock = lab.mock(scenario, extra='[workflow]\nverify_command = ["false"]\n' if gate else "")
         stamp = os.path.join(lab.folder, "stamp")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         proc = subprocess.Popen([tool("bench_time"), "-t", stamp, AGENT6, "run", "--auto-approve", "read the files"],
@@ -269,13 +269,14 @@ def read_loop(n):
 
 def bench_runs(rounds):
     shared_loop = os.path.join(SHARED, "mockllm", "scenarios", "bench-loop.json")
-    same, reads, commands, floors = [], [], [], []
+    same, reads, commands, gated, floors = [], [], [], [], []
     for _ in range(rounds):
         same.append(one_run(shared_loop))
         reads.append(one_run(read_loop(TURNS)))
         commands.append(one_run(command_loop(30)))
+        gated.append(one_run(command_loop(30), gate=True))
         floors += floor_gap(reads[-1])
-    bad = [m for m in reads + commands if m.status != 0]
+    bad = [m for m in reads + commands + gated if m.status != 0]
     if bad:
         say("whole runs", f"{len(bad)} ended badly", "", bad[0].err.strip()[-100:])
     say("start to the first request", both([m.first_ms for m in reads], "{:.1f}") + " ms", "25 ms",
@@ -289,8 +290,10 @@ def bench_runs(rounds):
     # It asks for the same file again and again, which the loop guard ends.
     say(f"a turn of bench-loop.json, {len(same[0].requests)} requests", both([statistics.median(m.gaps) for m in same]) + " ms",
         "1 ms", f"mean {statistics.mean(bench_loop):.2f}")
-    say("a turn with a jailed command", both([statistics.median(m.gaps) for m in commands]) + " ms", "5 ms",
-        f"mean {statistics.mean(jail):.2f}")
+    say("a turn with a jailed command", both([statistics.median(m.gaps) for m in gated]) + " ms", "5 ms",
+        f"mean {statistics.mean(g for m in gated for g in m.gaps):.2f}")
+    say("the same without a gate: git looks at each", both([statistics.median(m.gaps) for m in commands]) + " ms", "",
+        f"mean {statistics.mean(jail):.2f}; a change is a step then, so there is a git status in the turn")
     say(f"CPU of a {TURNS}-turn loop, all processes", both([m.cpu_s for m in reads], "{:.3f}") + " s", "0.15 s")
     m = reads[0]
     say("the first request", f"{m.requests[0]['bytes']} bytes" if m.requests else "none", "12288 bytes",
