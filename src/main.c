@@ -2,7 +2,6 @@
 /* Copyright The agent6 authors. */
 /* agent6: the one program a person types, and most of its roles. */
 #include "agent/agent.h"
-#include "tool/tool.h"
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
@@ -10,6 +9,9 @@
 #include "ui/cli/args.h"
 #include "ui/cli/view_role.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,8 +109,20 @@ static int run_command_line(struct args_words words, struct command_ctx *ctx, st
 
 	void *args = arena_alloc(ctx->mem, c->size);
 	TRY(args_decode(c, words, ctx, args, err));
+	/* A reader that goes away ends what only prints; what does work goes on without it. */
+	if (!c->needs_no_root_check && signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return err_sys(err, errno, "ignore SIGPIPE");
 	TRY(check_root(c, ctx, err));
 	return c->run(ctx, args, err);
+}
+
+/* A descriptor of ours that took the number of a closed standard one would be inherited, or written to, as that. */
+static int open_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -118,6 +132,8 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	int r;
 
+	if (open_standard() < 0)
+		return status_of(-ERR_SYS);
 	if (argc == 3 && strcmp(argv[1], "--role") == 0)
 		return run_role(argv[2]);
 	r = run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);
