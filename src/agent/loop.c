@@ -252,15 +252,28 @@ static int reopen(struct run *r, struct turn *t, struct err *err)
 	return 0;
 }
 
-/* A failure of ours, as the reason of the run's end. */
+/* A failure of ours, as the reason of the run's end. Whose death it was the monitor sees too, and says the
+ * same: either may be first. */
 static void stop_by_error(struct run *r, const struct err *err)
 {
-	if (r->keep->lost)
+	static const struct {
+		enum peer peer;
+		enum run_reason why;
+		const char *message;
+	} deaths[] = {
+		{ PEER_ZYGOTE, REASON_JAIL_LOST, "the process that runs commands died" },
+		{ PEER_GIT, REASON_JAIL_LOST, "the process that runs git died" },
+		{ PEER_CLIENT, REASON_PROVIDER, "the process that talks to the provider died" },
+	};
+
+	if (r->keep->lost) {
 		run_stop(r, REASON_RECORD_LOST, str_from(err->msg));
-	else if (r->links->peer[PEER_CLIENT].gone)
-		run_stop(r, REASON_PROVIDER, str_from(err->msg));
-	else
-		run_stop(r, REASON_CRASHED, str_from(err->msg));
+		return;
+	}
+	for (size_t i = 0; i < COUNT(deaths); i++)
+		if (r->links->peer[deaths[i].peer].gone)
+			run_stop(r, deaths[i].why, str_from(deaths[i].message)); /* the first reason stays */
+	run_stop(r, REASON_CRASHED, str_from(err->msg));
 }
 
 int loop_turns(struct run *r, struct err *err)

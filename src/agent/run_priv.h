@@ -37,6 +37,7 @@
 	X(REASON_STEER_ABORT, "steer_abort", false, 130, false)                                              \
 	X(REASON_INTERRUPTED, "interrupted", false, 130, false)                                              \
 	X(REASON_RECORD_LOST, "record_lost", false, 1, false)                                                \
+	X(REASON_JAIL_LOST, "jail_lost", false, 1, false)                                                    \
 	X(REASON_CRASHED, "crashed", false, 1, false)                                                        \
 	X(REASON_REFUSED, "refused", false, 2, false) /* before anything was kept */
 

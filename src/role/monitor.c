@@ -248,6 +248,9 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 		m->lost = true;
 	if (m->state != MON_RUNNING)
 		return 0;
+	/* The git zygote ends when its asker is gone. How the agent ended, the other zygote says next. */
+	if (p->id == PEER_GIT && m->members[PEER_AGENT].peer.chan < 0)
+		return 0;
 	for (size_t i = 0; i < COUNT(deaths); i++)
 		if (deaths[i].id == p->id)
 			return end_badly(m, deaths[i].reason, deaths[i].why, 1, err);
