@@ -119,7 +119,9 @@ static int add_grant(struct guard *g, struct rules *r, const struct grant *gr, s
 /* Not the whole of /etc: root, who keeps its id here, could read every secret in it. */
 static void add_etc(struct guard *g, struct rules *r)
 {
-	static const char *const accounts[] = { "passwd", "group", "nsswitch.conf", "hosts", "resolv.conf", NULL };
+	/* gitconfig: git complains on every call about one that is there and does not open. */
+	static const char *const accounts[] = { "passwd", "group", "nsswitch.conf", "hosts", "resolv.conf", "gitconfig",
+		NULL };
 	const char *const *const lists[] = { etc_names, etc_nested, accounts };
 
 	for (size_t i = 0; i < COUNT(lists); i++)
