@@ -103,6 +103,24 @@ char *str_dupz(struct arena *a, struct str s)
 	return (char *)str_dup(a, s).p;
 }
 
+struct str str_join(struct arena *a, const struct str *parts, size_t n, char between)
+{
+	size_t size = 1, at = 0;
+	char *p;
+
+	for (size_t i = 0; i < n; i++)
+		size += parts[i].n + 1;
+	p = arena_alloc(a, size);
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			p[at++] = between;
+		if (parts[i].n > 0)
+			memcpy(p + at, parts[i].p, parts[i].n);
+		at += parts[i].n;
+	}
+	return str_of(p, at);
+}
+
 struct str str_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap;

@@ -29,6 +29,7 @@ size_t arena_bytes(const struct arena *a);                 /* held from the syst
 
 struct str str_dup(struct arena *a, struct str s); /* the copy is NUL ended, for the kernel's sake */
 char *str_dupz(struct arena *a, struct str s);     /* the same as a C string; s must hold no NUL */
+struct str str_join(struct arena *a, const struct str *parts, size_t n, char between);
 struct str str_printf(struct arena *a, const char *fmt, ...) FORMAT(2, 3);
 
 #endif

@@ -281,7 +281,7 @@ bool keys_find(struct config *c, const struct str *path, size_t n, bool make, st
 	} else {
 		return false;
 	}
-	out->key = str_printf(c->mem, STR_FMT "." STR_FMT "." STR_FMT, STR_ARG(path[0]), STR_ARG(path[1]), STR_ARG(path[2]));
+	out->key = str_join(c->mem, path, 3, '.');
 	return true;
 }
 
@@ -372,8 +372,10 @@ static size_t add_leaves(struct config *c, const struct keys *k, struct str pref
 	struct config_origin *origin, struct config_leaf *out)
 {
 	for (size_t i = 0; i < k->n; i++)
-		out[i] = (struct config_leaf){ prefix.n > 0 ? str_printf(c->mem, STR_FMT ".%s", STR_ARG(prefix), k->p[i].name)
-							     : str_from(k->p[i].name),
+		/* printf would be a seventh of `config show` */
+		out[i] = (struct config_leaf){ prefix.n > 0
+				? str_join(c->mem, (struct str[]){ prefix, str_from(k->p[i].name) }, 2, '.')
+				: str_from(k->p[i].name),
 			&k->p[i], base, &origin[i] };
 	return k->n;
 }

@@ -3,6 +3,18 @@
 #include "base/arena.h"
 #include "test/lib/test.h"
 
+TEST(str_join_puts_one_character_between_parts_and_ends_in_nul)
+{
+	auto_arena struct arena *mem = arena_new();
+	const struct str parts[] = { STR("a"), STR(""), STR("bc") };
+	struct str s = str_join(mem, parts, COUNT(parts), '.');
+
+	CHECK_STR(s, STR("a..bc"));
+	CHECK_INT(s.p[s.n], 0);
+	CHECK_STR(str_join(mem, parts, 1, '.'), STR("a"));
+	CHECK_STR(str_join(mem, parts, 0, '.'), STR(""));
+}
+
 TEST(str_to_i64_takes_whole_numbers_only)
 {
 	static const struct {
