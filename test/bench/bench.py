@@ -9,6 +9,7 @@ and, in brackets, the least. The model is mockllm from the shared material (AGEN
 import ctypes
 import json
 import os
+import pty
 import re
 import resource
 import shutil
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from conftest import AGENT6, BUILD, SHARED, Lab, call, turn  # noqa: E402
@@ -257,6 +259,63 @@ def floor_gap(run):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# ---- waiting ----
+
+def switches(pids):
+    """How often these processes were given a processor."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+                total += sum(int(n) for n in re.findall(r"ctxt_switches:\s+(\d+)", f.read()))
+        except OSError:
+            pass
+    return total
+
+
+def bench_idle(seconds):
+    """A run that asks a person, who does not answer."""
+    folder = tempfile.mkdtemp(prefix="agent6-bench-")
+    os.chmod(folder, 0o755)
+    try:
+        lab = Lab(folder).repo(a_DOT_txt="a\n")
+        mock = lab.mock(command_loop(1))
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(lab.ws)
+            os.execve(AGENT6, [AGENT6, "run", "do it"], lab.env)
+        threading.Thread(target=lambda: drain(fd), daemon=True).start()
+        lab.wait_for(lambda: asked(lab))
+        time.sleep(1)
+        pids = descendants(pid)
+        before = switches(pids)
+        time.sleep(seconds)
+        woken = switches(pids) - before
+        os.kill(pid, 15)
+        os.waitpid(pid, 0)
+        Measured.reap_orphans()
+        mock.stop()
+        say("wake-ups while a person is asked", f"{woken * 60 / seconds:.0f} a minute", "0",
+            f"{len(pids)} processes, watched for {seconds} s")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def asked(lab):
+    try:
+        return lab.run_dirs() and lab.events("approval.prompt")
+    except (OSError, ValueError):  # it is just being made
+        return False
+
+
+def drain(fd):
+    try:
+        while os.read(fd, 65536):
+            pass
+    except OSError:
+        pass
+
+
 def command_loop(n):
     return {"defaults": {"usage": {"input": 1000, "output": 20}, "wire": {"delta_chars": 0}},
             "turns": [turn(call("run_command", argv=["true", str(i)])) for i in range(n)] + [{"text": "Done."}]}
@@ -344,6 +403,7 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     if os.path.isdir(os.path.join(SHARED, "mockllm")):
         bench_runs(rounds)
+        bench_idle(10)
     else:
         say("whole runs", "not measured", "", f"no mockllm in {SHARED} (set AGENT6_SHARED)")
     provider_figures()
