@@ -82,16 +82,16 @@ static void drop_chan(struct monitor *m, enum peer_id id)
 	peer_close(&p->peer);
 }
 
-/* The record is closed, or there is none: everybody goes. The view ends by itself when it has shown the
- * last event, however slow the terminal is. */
+/* The record is closed, or there is none: everybody goes. The view, told by the end of its channel, shows what
+ * is left of the journal and ends, however slow the terminal is. It may not wait for the run's last event: an
+ * agent that was taken over need not write one. */
 static int close_all(struct monitor *m, struct err *err)
 {
 	if (m->state == MON_CLOSING)
 		return 0;
 	m->state = MON_CLOSING;
 	for (int i = 0; i < PEER_COUNT; i++)
-		if (i != PEER_VIEW || m->end->discard || m->lost)
-			drop_chan(m, i);
+		drop_chan(m, i);
 	if (!anybody_left(m))
 		loop_quit(m->loop);
 	return loop_after(m->loop, CLOSE_GRACE_MS, kill_rest, m, err);
