@@ -12,9 +12,105 @@
 #include <sys/syscall.h>
 
 #define READ_STEP (64 * 1024)
+#define LINKS_MAX 40 /* as the kernel's own limit */
 
 /* One place where a test may make the next call fail. */
 #define FAULTY(call) ((errno = fault_hit()) != 0 ? -1 : (call))
+
+/* Where a filter refuses openat2, since the mode it creates with is behind a pointer: the same, one name at a
+ * time. No "..", no link: so what is reached lies beneath dirfd. */
+static int open_by_names(int dirfd, struct str rest, int flags)
+{
+	autoclose int held = -1;
+	int at = dirfd;
+
+	for (;;) {
+		char name[NAME_MAX + 1];
+		struct str part = str_cut(&rest, '/');
+		bool last = str_trim_prefix(rest, STR("/")).n == 0;
+		struct stat st;
+
+		if (part.n == 0 && !last)
+			continue;
+		if (part.n > NAME_MAX || str_eqz(part, "..")) {
+			errno = part.n > NAME_MAX ? ENAMETOOLONG : EXDEV;
+			return -1;
+		}
+		snprintf(name, sizeof(name), STR_FMT, STR_ARG(part.n > 0 ? part : STR(".")));
+		int next = openat(at, name, (last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC) | O_NOFOLLOW);
+		/* A link where a directory was wanted is a link first, unless it was asked for as such. */
+		if (next < 0 && errno == ENOTDIR && !(last && (flags & O_NOFOLLOW)))
+			errno = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
+		/* O_PATH alone would hand out the link itself. */
+		if (next >= 0 && last && (flags & (O_PATH | O_NOFOLLOW)) == O_PATH &&
+			(fstat(next, &st) < 0 || S_ISLNK(st.st_mode))) {
+			close(next);
+			errno = ELOOP;
+			return -1;
+		}
+		if (next < 0 || last)
+			return next;
+		base_close_fd(&held);
+		at = held = next;
+	}
+}
+
+/* As above, with links that stay beneath dirfd followed: `done` holds no link, so ".." is what it looks like. */
+static int open_by_links(int dirfd, const char *name, int flags)
+{
+	auto_buf struct buf done = BUF_MAX(PATH_MAX), rest = BUF_MAX(2 * PATH_MAX);
+	int links = 0;
+
+	if (buf_addz(&rest, name, ERR_DISCARD) < 0)
+		goto too_long;
+	while (rest.n > 0) {
+		struct str all = buf_str(&rest), part = str_cut(&all, '/');
+		size_t used = rest.n - all.n, before = done.n;
+		char target[PATH_MAX];
+		const char *path;
+
+		if (part.n == 0 || str_eqz(part, ".")) {
+			TRY(buf_splice(&rest, 0, used, STR(""), ERR_DISCARD));
+			continue;
+		}
+		if (str_eqz(part, "..")) {
+			if (done.n == 0)
+				goto outside;
+			size_t slash = str_rfind(buf_str(&done), '/');
+
+			done.n = slash < done.n ? slash : 0;
+			TRY(buf_splice(&rest, 0, used, STR(""), ERR_DISCARD));
+			continue;
+		}
+		if ((done.n > 0 && buf_addc(&done, '/', ERR_DISCARD) < 0) || buf_add(&done, part, ERR_DISCARD) < 0 ||
+			buf_cstr(&done, &path, ERR_DISCARD) < 0)
+			goto too_long;
+		autoclose int fd = open_by_names(dirfd, str_from(path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : readlinkat(fd, "", target, sizeof(target));
+		if (fd < 0)
+			return -1;
+		if (n <= 0 || (all.n == 0 && (flags & O_NOFOLLOW))) {
+			TRY(buf_splice(&rest, 0, used, STR(""), ERR_DISCARD));
+			continue;
+		}
+		if (target[0] == '/')
+			goto outside;
+		if (++links > LINKS_MAX) {
+			errno = ELOOP;
+			return -1;
+		}
+		done.n = before;
+		if (buf_splice(&rest, 0, part.n, str_of(target, (size_t)n), ERR_DISCARD) < 0)
+			goto too_long;
+	}
+	return open_by_names(dirfd, done.n > 0 ? buf_str(&done) : STR("."), flags);
+too_long:
+	errno = ENAMETOOLONG;
+	return -1;
+outside:
+	errno = EXDEV;
+	return -1;
+}
 
 int file_openat2(int dirfd, const char *name, int flags, mode_t mode, uint64_t resolve)
 {
@@ -24,7 +120,10 @@ int file_openat2(int dirfd, const char *name, int flags, mode_t mode, uint64_t r
 	do
 		fd = FAULTY(syscall(SYS_openat2, dirfd, name, &how, sizeof(how)));
 	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-	return (int)fd;
+	if (fd >= 0 || errno != ENOSYS || !(resolve & RESOLVE_BENEATH) || (flags & O_CREAT) || !*name || *name == '/')
+		return (int)fd;
+	return resolve & RESOLVE_NO_SYMLINKS ? open_by_names(dirfd, str_from(name), flags)
+					     : open_by_links(dirfd, name, flags);
 }
 
 static int must_be_regular(int fd, const char *name, struct err *err)

@@ -38,7 +38,8 @@ int dir_list(int dirfd, struct arena *mem, size_t max, struct dir_entry **out, s
 	struct err *err) CHECKED;
 int dir_remove_tree(int dirfd, const char *name, struct err *err) CHECKED; /* follows no link */
 
-/* openat2: flags as for open, resolve RESOLVE_*. Retries EINTR and EAGAIN. */
+/* openat2: flags as for open, resolve RESOLVE_*. Retries EINTR and EAGAIN. Where the call is refused with
+ * ENOSYS, RESOLVE_BENEATH is kept by hand. */
 int file_openat2(int dirfd, const char *name, int flags, mode_t mode, uint64_t resolve);
 
 char *path_join(const char *dir, const char *name); /* owned by the caller */
