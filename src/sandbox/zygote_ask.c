@@ -158,6 +158,9 @@ int request_read_run(const struct zygote_spec *spec, struct chan_msg *m, struct 
 	TRY(words(rq->mem, argv, argc, "word", &rq->argv, err));
 	TRY(make_env(&spec->policy.env, env, envc, rq->mem, &rq->env, err));
 	TRY(resolve_cwd(spec->policy.cwd, cwd, rq->mem, &rq->cwd, err));
+	/* The operator is shown the words. What comes in on standard input could be a script that nobody saw. */
+	if (m->nfds > 0 && zygote_limit_of(spec, rq->class)->ask)
+		return err_set(err, ERR_INVALID, "a command that has to be allowed takes no input");
 	TRY(take_stdin(m, rq, err));
 	if (rq->class == JOB_INDEX)
 		index_words(rq);
