@@ -22,6 +22,7 @@
 #define MESSAGES_MAX    ((int64_t)2 << 30)
 #define TRANSCRIPTS_MAX ((int64_t)8 << 30) /* bytes of one leg */
 #define TRANSCRIPT_DIR  "transcripts"
+#define AGAIN_MAX       1000 /* transcripts of one number */
 
 struct store {
 	int dir;
@@ -159,12 +160,25 @@ int store_in_flight(struct store *s, struct str json, struct err *err)
 
 /* ---- other files ---- */
 
-static int write_new(int dir, const char *name, struct str bytes, struct err *err)
+/* What stands there was recorded and stays: a number that is used again gets a name beside it. */
+static int open_new(int dir, uint32_t seq, char name[static 64], int *out, struct err *err)
 {
-	autoclose int fd = FAULTY(openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+	snprintf(name, 64, "%04u.json", seq);
+	for (unsigned again = 2; again <= AGAIN_MAX; again++) {
+		*out = FAULTY(openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+		if (*out >= 0 || errno != EEXIST)
+			break;
+		snprintf(name, 64, "%04u-%u.json", seq, again);
+	}
+	return *out < 0 ? err_sys(err, errno, "create %s", name) : 0;
+}
 
-	if (fd < 0)
-		return err_sys(err, errno, "create %s", name);
+static int write_new(int dir, uint32_t seq, struct str bytes, struct err *err)
+{
+	autoclose int fd = -1;
+	char name[64];
+
+	TRY(open_new(dir, seq, name, &fd, err));
 	int r = file_write_fd(fd, bytes, err);
 	if (r < 0) {
 		unlinkat(dir, name, 0);
@@ -175,7 +189,6 @@ static int write_new(int dir, const char *name, struct str bytes, struct err *er
 
 static int write_transcript(struct store *s, uint32_t seq, struct str bytes, struct err *err)
 {
-	char name[64];
 	autoclose int dir = -1;
 
 	if (s->transcript_bytes + (int64_t)bytes.n > TRANSCRIPTS_MAX)
@@ -183,8 +196,7 @@ static int write_transcript(struct store *s, uint32_t seq, struct str bytes, str
 	if (FAULTY(mkdirat(s->dir, TRANSCRIPT_DIR, 0700)) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "make directory %s", TRANSCRIPT_DIR);
 	TRY(dir_open(s->dir, TRANSCRIPT_DIR, &dir, err));
-	snprintf(name, sizeof(name), "%04u.json", seq);
-	TRY(write_new(dir, name, bytes, err));
+	TRY(write_new(dir, seq, bytes, err));
 	s->transcript_bytes += (int64_t)bytes.n;
 	return 0;
 }

@@ -165,6 +165,22 @@ TEST(store_refuses_what_breaks_a_rule_and_goes_on)
 	CHECK_OK(store_event(s, EVENT_AGENT, STR("loop.note"), STR("{\"text\":\"x\"}"), &err));
 }
 
+TEST(store_never_writes_over_a_transcript)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	auto_buf struct buf first = BUF_MAX(4096), second = BUF_MAX(4096);
+	struct store *s = opened(&d);
+	struct err err = { 0 };
+
+	CHECK_OK(store_transcript(s, 7, STR("worker"), STR("{\"status\":200}"), &err));
+	CHECK_OK(store_transcript(s, 7, STR("worker"), STR("{\"status\":500}"), &err));
+	CHECK_OK(file_read(d.fd, "transcripts/0007.json", &first, &err));
+	CHECK_OK(file_read(d.fd, "transcripts/0007-2.json", &second, &err));
+	CHECK(str_find(buf_str(&first), STR("200")) < first.n);
+	CHECK(str_find(buf_str(&second), STR("500")) < second.n);
+	store_close(s);
+}
+
 TEST(manifest_is_merged_member_by_member)
 {
 	auto_dir struct test_dir d = test_dir_new();
