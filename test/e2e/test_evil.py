@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""P8: the agent process is taken over. test/evil/ stands in its place, with the agent's descriptors and jail.
+
+It writes down what it tried and what came of it; whether the promises held is asserted here, from outside: what is
+on disk, what the provider saw, what git says, which processes are left.
+"""
+import ctypes
+import hashlib
+import os
+import pty
+import re
+import signal
+import stat
+import subprocess
+
+import pytest
+
+import conftest
+from conftest import finish, missing, script
+
+EVIL = os.path.join(conftest.BUILD, "agent6-evil")
+KEY = "dummy-key-0123456789"
+CANARY = "CANARY-7f3a9c"
+REFUSED, DENIED = 6, 4
+FUZZ_RUNS = int(os.environ.get("AGENT6_EVIL_RUNS", "24"))
+
+
+def snapshot(lab):
+    """Everything of the lab that no run may change: all but the work tree, the state and the mock's own files."""
+    found = {}
+    skip = {os.path.join(lab.home, ".local"), os.path.join(lab.folder, "mock0")}
+    for top, dirs, files in os.walk(lab.folder):
+        dirs[:] = [d for d in dirs if os.path.join(top, d) not in skip]
+        if top == lab.ws:
+            dirs[:], files = [".git"], []
+        for name in files:
+            path = os.path.join(top, name)
+            st = os.lstat(path)
+            body = b"" if not stat.S_ISREG(st.st_mode) else open(path, "rb").read()
+            if "/.git/" in path and re.search(r"/(objects|refs/agent6|refs/heads/agent6|logs)/", path):
+                continue  # agent6's own: objects, and the refs of its runs, which are judged by name
+            found[path] = (st.st_mode, hashlib.sha256(body).hexdigest())
+        for name in dirs:
+            found[os.path.join(top, name) + "/"] = 0
+    return {p: v for p, v in found.items() if not re.search(r"/\.git/(objects|refs|logs)/.*/?$", p) or v}
+
+
+def refs(lab):
+    return [l for l in lab.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()]
+
+
+class Evil:
+    def __init__(self, lab):
+        if not os.path.exists(EVIL):
+            missing(f"{EVIL} is not built (meson option tests)")
+        self.lab = lab
+        lab.repo(a_DOT_txt="one\n", b_DOT_c="int b;\n")
+        for path, text in (("work/canary", CANARY), ("home/secret", CANARY), ("home/.ssh/id_ed25519", CANARY)):
+            full = os.path.join(lab.folder, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as f:
+                f.write(text + "\n")
+        self.mock = lab.mock(script(finish()))
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: who is left becomes our child
+        self.before = snapshot(lab)
+        self.refs = refs(lab)
+
+    def run(self, case, *flags, approve=True):
+        """Runs one case; returns the lines of its report. What holds for every case is checked."""
+        report = os.path.join(self.lab.ws, "evil.report")
+        if os.path.exists(report):
+            os.unlink(report)
+        argv = [EVIL, "run", *(["--auto-approve"] if approve else []), *flags, "evil " + case]
+        self.result = subprocess.run(argv, cwd=self.lab.ws, env=self.lab.env, capture_output=True, timeout=120,
+                                     stdin=subprocess.DEVNULL)
+        return self.judge(report)
+
+    def judge(self, report):
+        text = b""
+        if os.path.exists(report):
+            with open(report, "rb") as f:
+                text = f.read()
+        out = self.result.stdout + self.result.stderr
+        for what in (CANARY.encode(), KEY.encode()):
+            assert what not in text, text[-2000:]
+            assert what not in out, out[-2000:]
+        after = snapshot(self.lab)
+        changed = {p for p in set(self.before) | set(after) if self.before.get(p) != after.get(p)}
+        assert changed == set(), changed
+        assert [r for r in refs(self.lab) if not re.match(r"refs/(heads/)?agent6/", r)] == self.refs
+        assert not os.path.exists(os.path.join(self.lab.ws, "owned")) and not os.path.exists("/tmp/owned")
+        assert self.left() == []
+        lines = text.decode("utf-8", "replace").splitlines()
+        assert [l for l in lines if l.startswith("FAIL")] == [], out.decode("utf-8", "replace") + text.decode()
+        return lines
+
+    def left(self):
+        """Processes of the run that outlived it."""
+        found = []
+        for p in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{p}/stat", encoding="utf-8", errors="replace") as f:
+                    ppid = f.read().rsplit(")", 1)[1].split()[1]
+                if ppid == str(os.getpid()) and int(p) != self.mock.proc.pid:
+                    found.append(open(f"/proc/{p}/cmdline", encoding="utf-8", errors="replace").read())
+            except OSError:
+                pass
+        return found
+
+    def verified(self):
+        r = self.lab.agent6("runs", "verify")
+        return r.returncode == 0, r.both
+
+
+@pytest.fixture
+def evil(lab):
+    return Evil(lab)
+
+
+@pytest.mark.parametrize("how", ["", "raw "])
+def test_the_kernel_refuses_a_taken_over_agent_everything_outside_its_workspace(evil, how):
+    lines = evil.run(how + "probe")
+    assert lines and lines[-1] == "DONE", lines[-5:] + [evil.result.stderr.decode()]
+    holes = [l for l in lines if l.startswith("HOLE")]
+    # Before it confines itself, and reads its first byte, openat2 is open to it, whose mode no filter sees.
+    assert [l for l in holes if not (how and "setuid-openat2" in l)] == []
+    assert len([l for l in lines if l.startswith("denied")]) > 200
+    # A call that the filter refuses says so; EFAULT or EINVAL would mean that the kernel looked at it.
+    calls = [l for l in lines if l.startswith(("denied call", "denied socket"))]
+    if how:  # before it confines itself it may still give up what it does not have
+        calls.remove("denied call capset: EFAULT")
+    assert len(calls) > 40
+    assert [l for l in calls if not re.search(r": (EPERM|ENOSYS|EACCES)$", l)] == []
+    assert "environment has 0" in lines
+    ok, said = evil.verified()
+    assert ok, said
+
+
+def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_refused(evil):
+    lines = evil.run("commands")
+    ends = dict(re.match(r"run ([\w-]+): (.*)", l).groups() for l in lines if l.startswith("run "))
+    assert ends["control"].startswith("why 1 code 0") and evil.lab.read("control") == "ran\n"
+    bad = {n: e for n, e in ends.items() if n.startswith("refuse-")}
+    assert len(bad) >= 16
+    assert {n: e for n, e in bad.items() if not e.startswith(f"why {REFUSED} ")} == {}
+    said = "\n".join(l for l in lines if l.startswith("std"))
+    for word in ("CONNECTED", "UNSHARED", "MOUNTED", "ENTERED", "CHROOTED"):
+        assert word not in said, said
+    for name in ("new", "smuggled", "late"):
+        assert not os.path.exists(os.path.join(evil.lab.ws, name)), name
+    ok, text = evil.verified()
+    assert ok, text
+
+
+def test_git_does_what_is_in_its_table_and_runs_nothing_of_the_repository(evil):
+    lines = evil.run("git")
+    ends = dict(re.match(r"git ([\w-]+): (.*)", l).groups() for l in lines if l.startswith("git "))
+    assert ends["control"].startswith("why 1 code 0")
+    bad = {n: e for n, e in ends.items() if n.startswith("refuse-")}
+    assert len(bad) >= 20
+    assert {n: e for n, e in bad.items() if not e.startswith(f"why {REFUSED} ")} == {}
+    tree = [l.split()[1][:40] for l in lines if re.match(r"stdout [0-9a-f]{40}\\x0a$", l)][-1]
+    names = evil.lab.git("ls-tree", "-r", "--name-only", "--full-tree", tree).splitlines()
+    assert [n for n in names if n.startswith(("/", ".git/")) or ".." in n] == []
+    assert {n for n, e in ends.items() if e == "no answer"} == set()
+    # Nor does anything run later, in the hands of the person.
+    evil.lab.git("status", "--ignore-submodules=all")
+    assert not os.path.exists(os.path.join(evil.lab.ws, "owned"))
+
+
+def test_the_client_sends_to_the_configured_provider_only_and_shows_no_key(evil):
+    lines = evil.run("client")
+    ends = dict(re.match(r"req ([\w-]+): (.*)", l).groups() for l in lines if l.startswith("req "))
+    assert ends["control"].startswith("outcome 0"), lines
+    bad = {n: e for n, e in ends.items() if n.startswith("refuse-")}
+    assert len(bad) == 9 and {n: e for n, e in bad.items() if not e.startswith("outcome 8 ")} == {}
+    # What it sent as a body stayed a body of the one path.
+    assert {r["path"] for r in evil.mock.requests()} == {"/v1/chat/completions"}
+
+
+@pytest.mark.parametrize("policy", ["no", "ask"])
+def test_no_command_runs_without_the_approval_that_is_demanded(evil, policy):
+    ran = os.path.join(evil.lab.ws, "without-approval")
+    if policy == "no":
+        lines = evil.run("approval", "--no-commands", approve=False)
+        assert len([l for l in lines if l.startswith("asked") and f"why {DENIED} " in l]) == 2, lines
+    else:
+        lines = run_attended(evil, "approval")
+        assert len([l for l in lines if l.startswith("asked") and l.endswith("no answer")]) == 2, lines
+        prompts = evil.lab.events("approval.prompt")
+        assert [p["prompt"] for p in prompts] == ["Allow run_command: touch without-approval"] * 2
+    assert not os.path.exists(ran)
+    assert "recorder dropped" in lines and "zygote KEPT" not in lines and "DONE" not in lines
+    assert [e for e in evil.lab.events("approval.answer") if e["approved"]] == []
+    ok, said = evil.verified()
+    assert ok, said
+
+
+def run_attended(evil, case):
+    """At a terminal where nobody types."""
+    report = os.path.join(evil.lab.ws, "evil.report")
+    leader, follower = pty.openpty()
+    p = subprocess.Popen([EVIL, "run", "evil " + case], cwd=evil.lab.ws, env=evil.lab.env, stdin=follower,
+                         stdout=follower, stderr=follower, start_new_session=True)
+    os.close(follower)
+    out = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(leader)
+    p.wait(timeout=60)
+    evil.result = subprocess.CompletedProcess(p.args, p.returncode, out, b"")
+    return evil.judge(report)
+
+
+def test_one_message_against_the_rules_ends_that_channel(evil):
+    """Wrong types, directions, lengths, descriptors, numbers; records that are not its to write."""
+    kept, seen = [], 0
+    for nth in range(1000):
+        lines = evil.run(f"break {nth}")
+        if any(l.startswith("no breach") for l in lines):
+            break
+        told = [l for l in lines if l.startswith("breach ")]
+        # The monitor kills who breaks its rules, so the report may end before the word.
+        kept += [l for l in told if l.endswith("KEPT")]
+        seen += 1
+        ok, said = evil.verified()
+        assert ok, (told, said)
+    assert seen > 50 and kept == []
+    for run in evil.lab.run_dirs():
+        assert sorted(os.listdir(run)) in (["answers", "net", "record", "run.lock"], ["answers", "record", "run.lock"]), run
+        assert os.listdir(os.path.join(run, "answers")) == []
+    assert not os.path.exists(os.path.join(evil.lab.ws, "without-approval"))
+
+
+def test_thousands_of_made_up_messages_on_every_channel_open_nothing(evil):
+    sent = [0] * 5
+    for seed in range(FUZZ_RUNS):
+        for line in evil.run(f"fuzz {seed}"):
+            if line.startswith("sent "):
+                sent = [a + int(b) for a, b in zip(sent, line.split()[1:])]
+        assert evil.result.returncode != -signal.SIGKILL
+        ok, said = evil.verified()
+        assert ok, (seed, said)
+        assert evil.mock.requests() == []
+    assert min(sent) >= 10 * FUZZ_RUNS, sent

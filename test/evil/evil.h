@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* evil: what an agent that was taken over might try, and a report of what came of it.
+ *
+ * Shape    agent6-evil is agent6 with another role_agent_main: the same monitor, zygotes, client and recorder
+ *          hand it the agent's descriptors and jail. The task of the run says what to try: "evil CASE [NUMBER]".
+ *          What happened stands in evil.report in the workspace, one line each, and the test judges it.
+ */
+#ifndef EVIL_H
+#define EVIL_H
+
+#include "agent/links.h"
+#include "agent/params.h"
+
+struct evil {
+	struct arena *mem;
+	struct run_params params;
+	int report;    /* evil.report, opened before anything was confined */
+	int workspace; /* its directory */
+	bool confined; /* taken over after the agent had confined itself; else in nothing but its jail */
+	uint32_t job;  /* the last number used */
+	struct chan_msg *msg;
+};
+
+void FORMAT(2, 3) evil_say(const struct evil *e, const char *fmt, ...);
+/* Bytes from elsewhere, with what is not printable as \xNN. */
+void evil_say_bytes(const struct evil *e, const char *what, struct str bytes);
+int evil_memfd(struct str bytes, bool sealed);
+/* Sends; false when the peer has hung up. A full channel is waited for. */
+bool evil_send(struct evil *e, enum peer to, uint16_t type, struct str body, const int *fds, size_t nfds);
+bool evil_dropped(enum peer p, int wait_ms); /* the peer hung up */
+
+void evil_probe(struct evil *e);             /* system calls */
+void evil_commands(struct evil *e);          /* the command zygote, with well-formed requests */
+void evil_git(struct evil *e);               /* the git zygote */
+void evil_client(struct evil *e);            /* the model client */
+void evil_approval(struct evil *e);          /* a command that somebody would have to allow */
+void evil_break(struct evil *e, uint32_t nth); /* one message that breaks a rule */
+void evil_fuzz(struct evil *e, uint32_t seed);
+
+#endif
