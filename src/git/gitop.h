@@ -60,6 +60,8 @@
 		"update-ref --no-deref -m agent6-merge refs/heads/{b} {s} {z}")                              \
 	/* the person's index, written anew with which files are unchanged; exit status 1: some are not */ \
 	X(GIT_REFRESH, 41, MERGE, PERSON, 0, "update-index --force-write-index --unmerged --ignore-submodules --refresh") \
+	/* entries of the person's index for files that already are what they say; the files stay untouched */ \
+	X(GIT_ADOPT, 42, MERGE, PERSON, 1, "update-index -z --add --replace --index-info")                   \
 	/* brings the person's index and files from one tree to another, or fails and changes nothing */     \
 	X(GIT_CARRY, 43, MERGE, PERSON, 0, "read-tree -m -u --no-recurse-submodules {s} {s}")                \
 	X(GIT_WORKTREES, 44, MERGE, PERSON, 0, "worktree list --porcelain -z")

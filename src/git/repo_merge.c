@@ -133,13 +133,33 @@ static bool next_change(struct str *rest, struct change *c)
 	return c->name.n > 0;
 }
 
+static bool is_gone(const struct change *c)
+{
+	return str_eqz(c->mode, "000000");
+}
+
 static bool is_plain(struct str mode)
 {
 	return str_starts(mode, STR("100")) || str_eqz(mode, "000000");
 }
 
-/* Every name that differs from HEAD in the person's index or on disk, sorted. HEAD is the old tip here. */
-static int touched_names(struct merge *m, struct name_list *to)
+/* Names that differ from HEAD, which is the old tip here, sorted: on disk alone, or in the person's index too. */
+struct touched {
+	struct name_list disk, index;
+};
+
+static void sort_names(struct name_list *l)
+{
+	if (l->n > 0)
+		qsort(l->p, l->n, sizeof(struct str), by_bytes);
+}
+
+static bool holds(const struct name_list *l, struct str name)
+{
+	return l->n > 0 && bsearch(&name, l->p, l->n, sizeof(name), by_bytes);
+}
+
+static int touched_names(struct merge *m, struct touched *to)
 {
 	struct repo_head unused = { 0 };
 	struct status_entry e;
@@ -148,46 +168,106 @@ static int touched_names(struct merge *m, struct name_list *to)
 	TRY(repo_must(m->r, "compare the checkout", GIT_STATUS, NULL, 0, STR(""), m->mem, &res, m->err));
 	for (struct str rest = res.out; status_next(&rest, &e, &unused);)
 		if (e.kind != '?')
-			*vec_new(to) = e.name;
-	if (to->n > 0)
-		qsort(to->p, to->n, sizeof(struct str), by_bytes);
+			*vec_new(e.kind == '1' && e.index == '.' ? &to->disk : &to->index) = e.name;
+	sort_names(&to->disk);
+	sort_names(&to->index);
 	return 0;
 }
 
-/* A file or anything else where the merge would put a new one. */
-static bool is_in_the_way(const struct merge *m, const struct change *c)
+static bool is_there(const struct merge *m, struct str name)
 {
 	struct stat st;
 
-	return c->added && fstatat(m->r->workspace_fd, str_dupz(m->mem, c->name), &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(m->r->workspace_fd, str_dupz(m->mem, name), &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Names whose file on disk is not what the merge's tree says, sorted. */
+static int unlike_result(struct merge *m, struct name_list *to)
+{
+	struct repo_head unused = { 0 };
+	struct status_entry e;
+	struct git_result res;
+
+	m->r->index_known = false;
+	TRY(repo_must(m->r, "set our own index", GIT_INDEX_RESET, &m->tree, 1, STR(""), m->mem, &res, m->err));
+	TRY(repo_must(m->r, "compare the checkout", GIT_INDEX_SCAN, NULL, 0, STR(""), m->mem, &res, m->err));
+	for (struct str rest = res.out; status_next(&rest, &e, &unused);)
+		if (e.kind != '?' && e.disk != '.')
+			*vec_new(to) = e.name;
+	sort_names(to);
+	return 0;
+}
+
+static int add_entry(struct buf *lines, const struct change *c, struct err *err)
+{
+	return buf_addf(lines, err, STR_FMT " " STR_FMT "\t" STR_FMT "%c",
+		STR_ARG(is_gone(c) ? STR("0") : c->mode), STR_ARG(c->sha), STR_ARG(c->name), '\0');
+}
+
+/* What becomes of each path that the merge changes. */
+struct carry {
+	struct buf lines;      /* entries of the tree that the checkout is brought to */
+	struct buf adopted;    /* of these, the ones whose file is there already, as a run leaves it */
+	struct name_list kept; /* the person's own: left as they are */
+};
+
+static void carry_fini(struct carry *c)
+{
+	buf_fini(&c->lines);
+	buf_fini(&c->adopted);
+	vec_fini(&c->kept);
+}
+
+static int sort_changes(struct merge *m, struct str changes, const struct touched *t, struct carry *to)
+{
+	struct name_list unlike = { 0 };
+	bool scanned = false;
+	struct change c;
+	int r = 0;
+
+	while (r >= 0 && next_change(&changes, &c)) {
+		bool moved = holds(&t->disk, c.name) || (c.added && is_there(m, c.name));
+
+		if (!is_plain(c.mode) || !is_plain(c.mode_old) || holds(&t->index, c.name)) {
+			*vec_new(&to->kept) = c.name;
+			continue;
+		}
+		if (moved && !scanned) {
+			r = unlike_result(m, &unlike);
+			scanned = true;
+		}
+		if (moved && (is_gone(&c) ? is_there(m, c.name) : holds(&unlike, c.name))) {
+			*vec_new(&to->kept) = c.name;
+			continue;
+		}
+		if (r >= 0)
+			r = add_entry(&to->lines, &c, m->err);
+		if (r >= 0 && moved)
+			r = add_entry(&to->adopted, &c, m->err);
+	}
+	vec_fini(&unlike);
+	return r;
 }
 
 /* The tree that the checkout is brought to: the old tip with every change whose file still is what the old tip
- * says. Paths that are not are collected in kept. */
-static int carry_tree(struct merge *m, struct str old_tree, struct name_list *kept, struct str *tree)
+ * says, or already is what the new one says. */
+static int carry_tree(struct merge *m, struct str old_tree, struct carry *to, struct str *tree)
 {
-	auto_buf struct buf lines = BUF_MAX(64 << 20);
 	const struct str args[] = { old_tree, m->tree };
-	struct name_list touched = { 0 };
+	struct touched touched = { 0 };
 	struct git_result res;
-	struct change c;
 	int r;
 
 	r = touched_names(m, &touched);
 	r = r < 0 ? r : repo_must(m->r, "compare trees", GIT_DIFF_RAW, args, 2, STR(""), m->mem, &res, m->err);
-	for (struct str rest = r < 0 ? STR("") : res.out; r >= 0 && next_change(&rest, &c);)
-		if (!is_plain(c.mode) || !is_plain(c.mode_old) || is_in_the_way(m, &c) ||
-			(touched.n > 0 && bsearch(&c.name, touched.p, touched.n, sizeof(c.name), by_bytes)))
-			*vec_new(kept) = c.name;
-		else
-			r = buf_addf(&lines, m->err, STR_FMT " " STR_FMT "\t" STR_FMT "%c",
-				STR_ARG(str_eqz(c.mode, "000000") ? STR("0") : c.mode), STR_ARG(c.sha), STR_ARG(c.name), '\0');
-	vec_fini(&touched);
+	r = r < 0 ? r : sort_changes(m, res.out, &touched, to);
+	vec_fini(&touched.disk);
+	vec_fini(&touched.index);
 	TRY(r);
 	m->r->index_known = false;
 	TRY(repo_must(m->r, "set our own index", GIT_INDEX_RESET, &old_tree, 1, STR(""), m->mem, &res, m->err));
-	if (lines.n > 0)
-		TRY(repo_must(m->r, "set our own index", GIT_INDEX_INFO, NULL, 0, buf_str(&lines), m->mem, &res, m->err));
+	if (to->lines.n > 0)
+		TRY(repo_must(m->r, "set our own index", GIT_INDEX_INFO, NULL, 0, buf_str(&to->lines), m->mem, &res, m->err));
 	return repo_sha(m->r, "write a tree", GIT_INDEX_TREE, NULL, 0, STR(""), m->mem, tree, m->err);
 }
 
@@ -207,23 +287,24 @@ static int move_branch(struct merge *m)
 /* Moves the branch, and with it what the checkout has of it. */
 static int land(struct merge *m)
 {
-	struct name_list kept = { 0 };
+	CLEANUP(carry_fini) struct carry carry = { .lines = BUF_MAX(64 << 20), .adopted = BUF_MAX(64 << 20) };
 	struct str args[2];
 	struct git_result res;
 
 	if (!m->done.checked_out)
 		return move_branch(m);
 	TRY(tree_of(m, m->old, &args[0]));
-	int r = carry_tree(m, args[0], &kept, &args[1]);
-
-	m->done.paths = names_take(&kept, m->mem);
-	TRY(r);
+	TRY(carry_tree(m, args[0], &carry, &args[1]));
+	m->done.paths = names_take(&carry.kept, m->mem);
 	/* A file rewritten with the same bytes would stop the last step, and a locked index too: before the branch
 	 * moves, not after. */
 	TRY(repo_run(m->r, GIT_REFRESH, NULL, 0, STR(""), m->mem, &res, m->err));
 	if (res.code > 1)
 		return repo_failed(&res, "read the checkout", m->err);
 	TRY(move_branch(m));
+	if (carry.adopted.n > 0)
+		TRY(repo_must(m->r, "the branch moved, but the index could not be brought forward", GIT_ADOPT, NULL, 0,
+			buf_str(&carry.adopted), m->mem, &res, m->err));
 	if (str_eq(args[0], args[1]))
 		return 0;
 	return repo_must(m->r, "the branch moved, but its files could not be brought forward", GIT_CARRY, args, 2, STR(""),
