@@ -146,15 +146,27 @@ def walk(root, path):
 # ---- the story ----
 
 def children():
+    """Our living children: once we are a subreaper, whoever outlives its parents is one of them."""
     me, found = str(os.getpid()), []
     for p in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{p}/stat", encoding="utf-8", errors="replace") as f:
-                if f.read().rsplit(")", 1)[1].split()[1] == me:
-                    found.append(int(p))
+                fields = f.read().rsplit(")", 1)[1].split()
+            if fields[1] == me and fields[0] != "Z":
+                found.append(int(p))
         except OSError:
             pass
     return found
+
+
+def become_reaper():
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def nobody_left(lab):
+    """Nothing of a run is alive; what was killed may take a moment to be gone."""
+    models = {m.proc.pid for m in lab.mocks}
+    lab.wait_for(lambda: not set(children()) - models, 5)
 
 
 class Story:
@@ -165,7 +177,7 @@ class Story:
         for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
             self.env[name] = os.path.join(lab.folder, name)
             os.mkdir(self.env[name], 0o700)
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: who outlives its parents becomes ours
+        become_reaper()
 
     def path(self, name):
         return os.path.join(self.lab.home, name[2:]) if name.startswith("~/") else os.path.join(self.lab.ws, name)
@@ -292,9 +304,7 @@ class Story:
                 f"the run moved HEAD, the branch, the index or a ref:\n{before}\n{after}"
         left = os.listdir(self.env["XDG_RUNTIME_DIR"]) + os.listdir(self.env["TMPDIR"])
         assert left == [], f"left behind: {left}"
-        ours = {m.proc.pid for m in self.lab.mocks}
-        alive = [p for p in children() if p not in ours]
-        assert alive == [], f"still running: {[open(f'/proc/{p}/cmdline').read() for p in alive]}"
+        nobody_left(self.lab)
         made = [d for d in self.lab.run_dirs() if d not in runs]
         if made:
             self.run_dir = made[-1]

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from conftest import AGENT6, call, finish, missing, script, turn
-from story import children
+from story import become_reaper, nobody_left
 from test_terminal import screen  # noqa: F401  (a fixture)
 
 
@@ -339,13 +339,14 @@ def test_a_full_disk_under_the_record_is_said_at_once_and_ends_the_run(lab):
     lab.repo(a_DOT_txt="a\n")
     noise = [turn(call("run_command", argv=["sh", "-c", f"head -c 30000{n} /dev/urandom | base64"])) for n in range(10, 50)]
     m = lab.mock(script(*noise, turn(call("run_command", argv=["touch", "late"])), finish()))
+    become_reaper()
     state = os.path.join(lab.home, ".local", "state")
     r = mounted(lab, "size=900k,mode=700", state, AGENT6, "run", "--auto-approve", "fill it")
     assert r.returncode == 1, r.stdout + r.stderr
     assert "No space left" in r.stderr, r.stderr
     assert "resume   agent6" not in r.stderr, r.stderr  # nothing is offered that was not saved
     assert len(m.model_requests()) < 40 and not os.path.exists(os.path.join(lab.ws, "late"))
-    assert children() == [m.proc.pid]
+    nobody_left(lab)
 
 
 def test_a_state_directory_that_cannot_be_written_refuses_the_run(lab):

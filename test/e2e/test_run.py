@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """Whole runs against the real programs: what a person would see, and what is left behind."""
-import ctypes
 import json
 import os
 import subprocess
@@ -9,6 +8,7 @@ import subprocess
 import pytest
 
 from conftest import call, finish, script, turn
+from story import become_reaper, nobody_left
 
 BUGGY = "def add(a, b):\n    return a - b\n"
 FIXED = "def add(a, b):\n    return a + b\n"
@@ -177,30 +177,15 @@ def test_the_first_request_is_small(lab):
     assert m.model_requests()[0]["bytes"] <= 12 * 1024
 
 
-def children():
-    me = str(os.getpid())
-    found = []
-    for p in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{p}/stat", encoding="utf-8", errors="replace") as f:
-                if f.read().rsplit(")", 1)[1].split()[1] == me:
-                    found.append(int(p))
-        except OSError:
-            pass
-    return found
-
-
 def test_nothing_of_a_run_is_left_in_tmp_or_running(lab):
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    become_reaper()
     project(lab)
     before = set(os.listdir("/tmp"))
     lab.mock(fix_bug())
     lab.run()
     mine = [n for n in set(os.listdir("/tmp")) - before if "agent6" in n and "test" not in n and "e2e" not in n]
     assert mine == []
-    # Whoever outlives its parents becomes our child; besides the scripted model there is nobody.
-    left = [p for p in children() if p != lab.mocks[-1].proc.pid]
-    assert left == [], [open(f"/proc/{p}/cmdline").read() for p in left]
+    nobody_left(lab)
 
 
 def test_a_run_that_spent_its_turns_is_resumed_where_it_stood(lab):
