@@ -160,6 +160,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(start_early(&s, err));
 	TRY(settings_profile(&s, err));
 	TRY(settings_params(&s, err));
+	TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
 	r = find_session(&s, err);
 	if (r >= 0) {
 		s.params.run_id = str_from(s.ref.id);

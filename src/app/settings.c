@@ -314,7 +314,7 @@ static void protect_git(struct start *s, struct sandbox_policy *p)
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
-	struct zygote_spec z = { .kind = ZYGOTE_COMMAND, .run_id = s->ref.id };
+	struct zygote_spec z = { .kind = ZYGOTE_COMMAND, .run_id = "" };
 
 	(void)err;
 	z.policy.profile = s->profile;

@@ -218,20 +218,26 @@ int start_early(struct start *s, struct err *err)
 	return egress_launch_client(&s->programs, &s->egress, err);
 }
 
+int start_cell(struct start *s, struct err *err)
+{
+	autoclose int to_zygote = -1;
+	struct zygote_spec cell;
+
+	TRY(settings_command_cell(s, &cell, err));
+	TRY(pair_with_agent(s, END_ZYGOTE, &to_zygote, err));
+	return launch_zygote(s, to_zygote, &cell, &s->zygote, err);
+}
+
 static int launch_all(struct start *s, struct err *err)
 {
-	autoclose int to_recorder = -1, to_zygote = -1, to_git = -1;
-	struct zygote_spec command_cell, git_cell;
+	autoclose int to_recorder = -1, to_git = -1;
+	struct zygote_spec git_cell;
 
-	TRY(settings_command_cell(s, &command_cell, err));
 	TRY(pair_with_agent(s, END_MONITOR, &s->agent_chan, err));
-	TRY(pair_with_agent(s, END_ZYGOTE, &to_zygote, err));
 	TRY(pair_with_agent(s, END_GIT, &to_git, err));
 	TRY(pair_with_agent(s, END_RECORDER, &to_recorder, err));
 	s->agent_ends[END_CLIENT] = take_fd(&s->egress.agent_chan);
 
-	/* The slow ones first; they build their cells while the others start. */
-	TRY(launch_zygote(s, to_zygote, &command_cell, &s->zygote, err));
 	TRY(settings_identity(s, err));
 	if (s->is_git) {
 		TRY(settings_git_cell(s, &git_cell, err));

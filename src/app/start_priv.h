@@ -51,6 +51,7 @@ struct start {
 /* start.c: the processes. The early ones are those that take long to load or to answer and need nothing of
  * the run; then all are started, then all are waited for. On failure everything started is ended by start_fini. */
 int start_early(struct start *s, struct err *err) CHECKED;
+int start_cell(struct start *s, struct err *err) CHECKED; /* the command cell; it needs the policy only */
 int start_processes(struct start *s, struct err *err) CHECKED;
 void start_fini(struct start *s);
 

@@ -206,3 +206,28 @@ def test_a_run_that_spent_its_turns_is_resumed_where_it_stood(lab):
     assert r.returncode == 2 and "--steer" in r.err
     r = lab.agent6("resume", "--auto-approve", "--steer", "say goodbye")
     assert r.returncode == 0 and "say goodbye" in json.dumps(m.model_requests()[-1]["body"]["messages"])
+
+
+def test_commits_are_by_the_person_of_the_global_git_configuration(lab):
+    project(lab)
+    m = lab.mock(fix_bug())
+    config = os.path.join(lab.home, ".config", "agent6", "config.toml")
+    with open(config, encoding="utf-8") as f:
+        text = f.read()
+    lab.config(text[text.index("[providers.mock]"):])  # no [git.commit]
+    with open(os.path.join(lab.home, ".gitconfig"), "w", encoding="utf-8") as f:
+        f.write("[user]\n\tname = Not Her\n\temail = ada@example.invalid\n\tname = Ada Lovelace\n")
+    assert lab.run().returncode == 0, m.model_requests()
+    branch = lab.git("for-each-ref", "--format=%(refname)", "refs/agent6").split()[0]
+    assert lab.git("log", "-1", "--format=%an <%ae>|%cn", branch).strip() == "Ada Lovelace <ada@example.invalid>|Ada Lovelace"
+
+
+def test_without_any_identity_a_run_says_what_to_set(lab):
+    project(lab)
+    lab.mock(fix_bug())
+    config = os.path.join(lab.home, ".config", "agent6", "config.toml")
+    with open(config, encoding="utf-8") as f:
+        text = f.read()
+    lab.config(text[text.index("[providers.mock]"):])
+    r = lab.run()
+    assert r.returncode == 2 and "git.commit.name" in r.both, r.both
