@@ -4,6 +4,7 @@
 
 #include "app/gitbox.h"
 #include "base/time.h"
+#include "git/ongoing.h"
 #include "role/spawner.h"
 #include "sandbox/probe.h"
 #include "sys/file.h"
@@ -19,6 +20,7 @@ struct history {
 	struct session_ref ref;
 	struct manifest manifest;
 	struct programs programs;
+	struct discovered place;
 	struct gitbox *box;
 	struct repo *repo;
 	struct str from, tip; /* commits; tip is empty when the run made none */
@@ -76,12 +78,11 @@ static int check_identity(const struct spawner_identity *id, struct err *err)
 
 static int open_box(struct history *h, const struct place *place, enum history_use use, struct err *err)
 {
-	struct discovered *repo = arena_alloc(h->mem, sizeof(*repo));
-	struct gitbox_spec spec = { .repo = repo, .run_id = h->ref.id, .may_merge = use == HISTORY_MERGE };
+	struct gitbox_spec spec = { .repo = &h->place, .run_id = h->ref.id, .may_merge = use == HISTORY_MERGE };
 	struct spawner_identity id = { 0 };
 	struct config config;
 
-	TRY(discover_repo(place->workspace, h->mem, repo, err));
+	TRY(discover_repo(place->workspace, h->mem, &h->place, err));
 	TRY(config_load(&place->files, h->mem, &config, err));
 	TRY(resolve_profile(&config, &spec.profile, err));
 	TRY(programs_open(&h->programs, err));
@@ -94,7 +95,7 @@ static int open_box(struct history *h, const struct place *place, enum history_u
 	spec.jail_bin = h->programs.jail_path;
 	spec.root_as_uid = config.sandbox.root_as_uid;
 	TRY(gitbox_open(&spec, &h->box, err));
-	TRY(dir_open(AT_FDCWD, repo->top, &h->workspace, err));
+	TRY(dir_open(AT_FDCWD, h->place.top, &h->workspace, err));
 	return repo_open(gitbox_host(h->box), h->workspace, str_from(h->ref.id), &h->repo, err);
 }
 
@@ -239,6 +240,7 @@ int history_merge(struct history *h, const struct history_merge *ask, struct his
 	if (h->tip.n == 0)
 		return err_set(err, ERR_NOENT, "run %s has no commits to merge", h->ref.id);
 	TRY(check_target(h, into, err));
+	TRY(ongoing_check(&h->place, into, h->mem, err));
 	struct repo_merge m = { .from = h->tip, .into = into, .how = ask->how, .message = message_of(h, ask) };
 
 	TRY(repo_merge(h->repo, &m, h->mem, &done.git, err));

@@ -217,20 +217,37 @@ static int add_word(struct build *b, struct str word)
 	return 0;
 }
 
+/* What each kind of driver is told instead of what the repository says. */
+static const struct driver_kind {
+	const char *prefix, *section;
+	const char *keys[5];
+} driver_kinds[] = {
+	{ GIT_DRIVER_PREFIX, "filter", { "clean=", "smudge=", "process=", "required=false", NULL } },
+	{ GIT_MERGER_PREFIX, "merge", { "driver=false", NULL } },
+};
+
+static const struct driver_kind *driver_kind_of(struct str word)
+{
+	for (size_t i = 0; i < COUNT(driver_kinds); i++)
+		if (str_starts(word, str_from(driver_kinds[i].prefix)))
+			return &driver_kinds[i];
+	return NULL;
+}
+
 static int add_drivers(struct build *b)
 {
-	static const char *const keys[] = { "clean=", "smudge=", "process=", "required=false" };
 	const struct zygote_git_request *rq = b->rq;
+	const struct driver_kind *k;
 
-	for (; b->next < rq->nargs && str_starts(rq->args[b->next], STR(GIT_DRIVER_PREFIX)); b->next++) {
-		struct str name = str_trim_prefix(rq->args[b->next], STR(GIT_DRIVER_PREFIX));
+	for (; b->next < rq->nargs && (k = driver_kind_of(rq->args[b->next])); b->next++) {
+		struct str name = str_trim_prefix(rq->args[b->next], str_from(k->prefix));
 
 		if (!driver_ok(name) || b->next >= GIT_DRIVERS_MAX)
 			return err_set(b->err, ERR_INVALID, "%s: argument %zu is not the name of one of at most %d drivers",
 				b->row->name, b->next + 1, GIT_DRIVERS_MAX);
-		for (size_t k = 0; k < COUNT(keys); k++) {
+		for (size_t i = 0; k->keys[i]; i++) {
 			push(b, "-c");
-			push(b, str_printf(b->mem, "filter." STR_FMT ".%s", STR_ARG(name), keys[k]).p);
+			push(b, str_printf(b->mem, "%s." STR_FMT ".%s", k->section, STR_ARG(name), k->keys[i]).p);
 		}
 	}
 	return 0;

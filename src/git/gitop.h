@@ -25,7 +25,7 @@
 	X(GIT_STATUS, 1, ANY, PERSON, 0,                                                                     \
 		"status --porcelain=v2 --branch -z --untracked-files=all --ignore-submodules=all --no-renames") \
 	/* names of settings that could name a program */                                                    \
-	X(GIT_DRIVERS, 2, ANY, PERSON, 0, "config --null --name-only --get-regexp ^filter\\.")               \
+	X(GIT_DRIVERS, 2, ANY, PERSON, 0, "config --null --name-only --get-regexp ^(filter|merge)\\.")       \
 	X(GIT_RESOLVE, 3, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{commit}")        \
 	X(GIT_TREE_OF, 4, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{tree}")          \
 	X(GIT_FILES, 5, ANY, PERSON, 0, "ls-files -z --cached --deduplicate")                                \
@@ -50,6 +50,10 @@
 	X(GIT_INDEX_ADD, 16, ANY, OWN, 1, "update-index -z --add --remove --replace --stdin")                \
 	X(GIT_INDEX_INFO, 17, ANY, OWN, 1, "update-index -z --add --replace --index-info")                   \
 	X(GIT_INDEX_TREE, 18, ANY, OWN, 0, "write-tree")                                                     \
+	/* which of its files are not on disk as it says; the first one exits 1 when some are not */         \
+	X(GIT_INDEX_REFRESH, 23, ANY, OWN, 0, "update-index --unmerged --ignore-submodules --refresh")       \
+	X(GIT_INDEX_DIFF, 24, ANY, OWN, 0,                                                                   \
+		"diff-files --name-only -z --no-renames --no-ext-diff --ignore-submodules=all")              \
 	X(GIT_COMMIT, 19, ANY, PERSON, 1, "commit-tree {s} {p} -F -")                                        \
 	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
 	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0,                                                               \
@@ -60,11 +64,15 @@
 		"update-ref --no-deref -m agent6-merge refs/heads/{b} {s} {z}")                              \
 	/* the person's index, written anew with which files are unchanged; exit status 1: some are not */ \
 	X(GIT_REFRESH, 41, MERGE, PERSON, 0, "update-index --force-write-index --unmerged --ignore-submodules --refresh") \
-	/* entries of the person's index for files that already are what they say; the files stay untouched */ \
-	X(GIT_ADOPT, 42, MERGE, PERSON, 1, "update-index -z --add --replace --index-info")                   \
 	/* brings the person's index and files from one tree to another, or fails and changes nothing */     \
 	X(GIT_CARRY, 43, MERGE, PERSON, 0, "read-tree -m -u --no-recurse-submodules {s} {s}")                \
-	X(GIT_WORKTREES, 44, MERGE, PERSON, 0, "worktree list --porcelain -z")
+	/* the same for the index alone, whatever the files are */                                           \
+	X(GIT_CARRY_INDEX, 45, MERGE, PERSON, 0, "read-tree -m -i --no-recurse-submodules {s} {s}")          \
+	X(GIT_CARRY_ENTRIES, 46, MERGE, PERSON, 1, "update-index -z --index-info")                           \
+	X(GIT_WORKTREES, 44, MERGE, PERSON, 0, "worktree list --porcelain -z")                               \
+	/* every name with its tag: lower case is assume-unchanged, S is skip-worktree */                    \
+	X(GIT_FLAGS, 47, MERGE, PERSON, 0, "ls-files -z -v --cached")                                        \
+	X(GIT_HEAD, 48, MERGE, PERSON, 0, "symbolic-ref --quiet HEAD")
 
 enum git_op {
 #define X(op, value, who, index, in, words) op = (value),
@@ -72,9 +80,11 @@ enum git_op {
 #undef X
 };
 
-/* Every operation also takes, before its own arguments, "driver:NAME" words: the content filter of the
- * repository by that name is switched off for this command. */
+/* Every operation also takes, before its own arguments, "driver:NAME" and "merger:NAME" words: the content
+ * filter or merge driver of the repository by that name is switched off for this command. A merge that needs the
+ * driver fails then: without a program git would take one side and say nothing. */
 #define GIT_DRIVER_PREFIX "driver:"
+#define GIT_MERGER_PREFIX "merger:"
 #define GIT_DRIVERS_MAX   64
 
 int gitop_words(const struct zygote_git_request *rq, struct arena *mem, struct zygote_words *out, struct err *err)

@@ -102,8 +102,20 @@ int repo_sha(struct repo *r, const char *doing, enum git_op op, const struct str
 	return 0;
 }
 
-/* "filter.NAME.clean" and the like, NUL separated: each name once. A name that cannot be said is left: its
- * program cannot run in the cell either. */
+/* "driver:NAME" for "filter.NAME.clean" and the like, "merger:NAME" for "merge.NAME.driver"; empty for a setting
+ * that names no program. */
+static struct str driver_word(struct str key, struct arena *mem)
+{
+	bool merger = str_starts(key, STR("merge."));
+	struct str rest = str_skip(key, strlen(merger ? "merge." : "filter."));
+	size_t dot = str_rfind(rest, '.');
+
+	if (dot >= rest.n || dot == 0 || dot > 128 || (merger && !str_eqz(str_skip(rest, dot + 1), "driver")))
+		return STR("");
+	return str_printf(mem, "%s" STR_FMT, merger ? GIT_MERGER_PREFIX : GIT_DRIVER_PREFIX, STR_ARG(str_head(rest, dot)));
+}
+
+/* Each name once. A name that cannot be said is left: its program cannot run in the cell either. */
 static int load_drivers(struct repo *r, struct err *err)
 {
 	auto_arena struct arena *tmp = arena_new();
@@ -114,13 +126,11 @@ static int load_drivers(struct repo *r, struct err *err)
 	if (res.code > 1) /* 1: there are none */
 		return repo_failed(&res, "read the repository's configuration", err);
 	for (struct str rest = res.out; rest.n > 0 && names.n < GIT_DRIVERS_MAX;) {
-		struct str key = str_skip(str_cut(&rest, '\0'), strlen("filter."));
-		struct str name = str_head(key, str_rfind(key, '.'));
-		struct str word = str_printf(r->mem, GIT_DRIVER_PREFIX STR_FMT, STR_ARG(name));
-		bool seen = name.n == 0 || name.n > 128;
+		struct str word = driver_word(str_cut(&rest, '\0'), r->mem);
+		bool seen = word.n == 0;
 
-		for (size_t i = 0; i < name.n && !seen; i++)
-			seen = !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", name.p[i]);
+		for (size_t i = 0; i < word.n && !seen; i++)
+			seen = !strchr(":abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", word.p[i]);
 		for (size_t i = 0; i < names.n && !seen; i++)
 			seen = str_eq(names.p[i], word);
 		if (!seen)
@@ -170,17 +180,16 @@ static void read_header(struct str line, struct repo_head *head)
 bool status_next(struct str *rest, struct status_entry *e, struct repo_head *head)
 {
 	while (rest->n > 0) {
-		struct str line = str_cut(rest, '\0');
-		struct str name = line;
-		int spaces = line.n == 0 ? 0 : line.p[0] == '1' ? 8 : line.p[0] == 'u' ? 10 : 1;
+		struct str line = str_cut(rest, '\0'), name = line, field[11] = { 0 };
+		int fields = line.n == 0 ? 0 : line.p[0] == '1' ? 8 : line.p[0] == 'u' ? 10 : 1;
 
 		if (line.n > 0 && line.p[0] == '#')
 			read_header(line, head);
 		if (line.n < 3 || line.p[0] == '#' || !strchr("1u?", line.p[0]))
 			continue;
-		for (int i = 0; i < spaces; i++)
-			str_cut(&name, ' ');
-		*e = (struct status_entry){ line.p[0], line.p[2], line.n > 3 ? line.p[3] : ' ', name };
+		for (int i = 0; i < fields; i++)
+			field[i] = str_cut(&name, ' ');
+		*e = (struct status_entry){ line.p[0], line.p[2], line.n > 3 ? line.p[3] : ' ', name, field[4], field[7] };
 		return true;
 	}
 	return false;

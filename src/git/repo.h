@@ -5,7 +5,7 @@
  * Shape    repo_open over a git_host (the agent's channel to the git zygote, or app/gitbox.h on the host), then
  *          the calls below; one handle per run, it remembers the run's own index.
  *          HEAD, the person's index and the checkout are never touched, except by repo_merge of a checked-out
- *          branch, and there only files that still are what the old tip says.
+ *          branch, and there only index entries and files that still are what the old tip says.
  * Memory   Results live in the arena that is passed in. Names are bytes, relative to the work tree.
  * Errors   git's own complaint in one line, with what was being done. -ERR_CONFLICT when a ref moved under us.
  * Source   docs/git.md.
@@ -114,8 +114,11 @@ struct repo_merge {
 struct repo_merged {
 	enum repo_outcome outcome;
 	struct str sha, old;   /* the target's tip now and before */
-	struct str_list paths; /* conflicts; or files of the checkout that were not brought forward */
+	struct str_list paths; /* conflicts; or files of the checkout that are the person's and stayed */
+	struct str_list staged; /* what the person had staged and stayed so; a commit of it takes the merge back there */
+	struct str branch;     /* what HEAD names; empty: detached */
 	bool checked_out;      /* the target is what HEAD names */
+	bool dirty;            /* there were changes that are not committed, at the start */
 };
 int repo_merge(struct repo *r, const struct repo_merge *m, struct arena *mem, struct repo_merged *out,
 	struct err *err) CHECKED;

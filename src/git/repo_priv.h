@@ -15,7 +15,7 @@ struct repo {
 	int workspace_fd;
 	struct arena *mem;  /* what follows lives as long as the handle */
 	struct str run_id;
-	struct str_list drivers; /* "driver:NAME" */
+	struct str_list drivers; /* "driver:NAME", "merger:NAME" */
 	/* The run's own index, the chain and its tip's tree, as far as we know them; empty: not known. */
 	bool index_known, tip_known;
 	char index_at[SHA_SPACE]; /* commit whose tree the index holds; empty: the empty tree */
@@ -50,7 +50,44 @@ struct status_entry {
 	char kind;        /* '1', 'u', '?' */
 	char index, disk; /* X and Y */
 	struct str name;
+	struct str mode, sha; /* of the index; kind '1' only */
 };
 bool status_next(struct str *rest, struct status_entry *e, struct repo_head *head);
+
+/* Bringing the checkout from one tree to another, the person's work excepted; repo_carry.c.
+ * carry_plan reads and refuses, carry_apply writes; between the two the branch moves. */
+enum carry_fate {
+	CARRY_STAYS, /* the person staged something here, or the result */
+	CARRY_FILE,  /* index and file are the old tip's: both come */
+	CARRY_LATE,  /* a new file in the place of a directory that goes: looked at again then */
+	CARRY_INDEX, /* the index is the old tip's, the file is not: the entry comes, the file stays */
+	CARRY_ENTRY, /* the same for a name that was only announced (git add -N) */
+};
+struct change {
+	struct str mode_old, mode, sha, name;
+	enum carry_fate fate;
+	bool asked; /* whether the file is the result's must be found out */
+	bool differs; /* the file stays and is not the result's */
+	bool staged;  /* the person staged something else */
+};
+struct carry {
+	struct repo *r;
+	struct arena *mem;
+	struct str old, result; /* trees */
+	struct {
+		VEC(struct change);
+	} changes;
+	struct {
+		VEC(struct status_entry);
+	} entries; /* sorted by name */
+	struct name_list flagged; /* assume-unchanged or skip-worktree, sorted */
+	struct str cleared;       /* old without the files that go away */
+	struct err *err;
+};
+int carry_plan(struct carry *c) CHECKED;
+int carry_apply(struct carry *c) CHECKED;
+/* What stayed as it was: unstaged and staged work of the person. */
+void carry_names(const struct carry *c, struct name_list *kept, struct name_list *staged);
+void carry_fini(struct carry *c);
 
 #endif

@@ -47,6 +47,11 @@ struct str git(struct fixture *f, const char *const *words)
 	return str_dup(f->mem, str_trim(buf_str(&out)));
 }
 
+struct str shell(struct fixture *f, const char *lines)
+{
+	return git(f, (const char *const[]){ "sh", "-ec", lines, NULL });
+}
+
 /* ---- git as a plain process ---- */
 
 static int run_plain(void *self, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
@@ -200,9 +205,14 @@ static void fixture_fini(struct fixture *f)
 
 void each_host(scenario_fn *fn)
 {
+	each_host_for(fn, NULL);
+}
+
+void each_host_for(scenario_fn *fn, void *row)
+{
 	for (int jailed = 0; jailed < 2; jailed++) {
 		struct fixture f = { .dir = test_dir_new(), .mem = arena_new(), .jailed = jailed,
-			.may_merge = true };
+			.may_merge = true, .row = row };
 
 		if (jailed && access(jail_bin(f.mem), X_OK) < 0) {
 			fixture_fini(&f);

@@ -22,14 +22,18 @@ struct fixture {
 	struct git_zygote *zygote;
 	int monitor, asker;
 	struct proc *proc;
+	void *row;           /* what the caller plays: a row of its table */
 };
 
 typedef void scenario_fn(struct fixture *f);
 
 void each_host(scenario_fn *fn);
+void each_host_for(scenario_fn *fn, void *row);
 /* Runs git as the person would: setup and inspection. Output trimmed; fails the test when git fails. */
 struct str git(struct fixture *f, const char *const *words);
 #define GIT(f, ...) git((f), (const char *const[]){ "git", __VA_ARGS__, NULL })
+/* The same for a few lines of shell; stops at the first that fails. */
+struct str shell(struct fixture *f, const char *lines);
 int git_status_of(struct fixture *f, const char *const *words); /* exit status, whatever it is */
 /* git init with a first commit of a.txt and d/b.txt. */
 void repo_with_commit(struct fixture *f);

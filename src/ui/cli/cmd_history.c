@@ -7,6 +7,7 @@
 #include "sys/term.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SHA_SHOWN 12
@@ -117,23 +118,61 @@ static int run_commits(struct command_ctx *ctx, const void *decoded, struct err 
 
 /* ---- merging ---- */
 
-static int tell_conflicts(struct command_ctx *ctx, const struct history_merged *done, struct str branch,
+/* A word of a command line to be copied: a branch may be called anything that is no blank. */
+static struct str quoted(struct arena *mem, struct str s)
+{
+	auto_buf struct buf b = BUF_MAX(4096);
+	struct err err = { 0 };
+	bool plain = s.n > 0;
+
+	for (size_t i = 0; i < s.n && plain; i++)
+		plain = memchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+@%", s.p[i], 69);
+	if (plain)
+		return s;
+	int r = buf_addc(&b, '\'', &err);
+	for (size_t i = 0; i < s.n && r == 0; i++)
+		r = s.p[i] == '\'' ? buf_addz(&b, "'\\''", &err) : buf_addc(&b, s.p[i], &err);
+	r = r < 0 ? r : buf_addc(&b, '\'', &err);
+	return r < 0 ? STR("BRANCH") : clean(mem, buf_str(&b));
+}
+
+/* The command that does the same with a person to settle the conflicts. */
+static struct str by_hand(struct arena *mem, const struct history_merged *done, struct str branch, enum repo_how how,
 	const struct session_ref *ref)
 {
-	cli_note("nothing was merged: " STR_FMT " and the run change the same places of", STR_ARG(done->into));
+	struct str from = branch.n > 0 ? branch : str_printf(mem, "refs/agent6/%s/head", ref->id);
+	struct str go = done->git.checked_out ? STR("") : str_printf(mem, "git checkout " STR_FMT " && ",
+		STR_ARG(quoted(mem, done->into)));
+
+	return str_printf(mem, "%s" STR_FMT "git merge %s" STR_FMT "%s", done->git.dirty ? "git stash && " : "", STR_ARG(go),
+		how == REPO_SQUASH ? "--squash " : "", STR_ARG(from), how == REPO_SQUASH ? " && git commit" : "");
+}
+
+static int tell_conflicts(struct command_ctx *ctx, const struct history_merged *done, struct str branch, enum repo_how how,
+	const struct session_ref *ref)
+{
+	cli_note("nothing was merged: " STR_FMT " and the run change the same places of", STR_ARG(clean(ctx->mem, done->into)));
 	for (size_t i = 0; i < done->git.paths.n; i++)
 		cli_out("  " STR_FMT "\n", STR_ARG(clean(ctx->mem, done->git.paths.p[i])));
-	cli_note("your checkout is untouched; by hand: git checkout " STR_FMT " && git merge %s" STR_FMT, STR_ARG(done->into),
-		branch.n > 0 ? "" : "refs/agent6/", STR_ARG(branch.n > 0 ? branch : str_printf(ctx->mem, "%s/head", ref->id)));
+	cli_note("your checkout is untouched; by hand: " STR_FMT, STR_ARG(by_hand(ctx->mem, done, branch, how, ref)));
 	return 1;
 }
 
-static int tell(struct command_ctx *ctx, const struct history_merged *done, struct str branch, const char *strategy,
+static void tell_kept(struct command_ctx *ctx, const struct repo_merged *m)
+{
+	for (size_t i = 0; i < m->paths.n; i++)
+		cli_note("your " STR_FMT " was left as it is: it is not what the branch had", STR_ARG(clean(ctx->mem, m->paths.p[i])));
+	for (size_t i = 0; i < m->staged.n; i++)
+		cli_note("your " STR_FMT " was left as it is: it is staged, and a commit takes back there what the run did",
+			STR_ARG(clean(ctx->mem, m->staged.p[i])));
+}
+
+static int tell(struct command_ctx *ctx, const struct history_merged *done, struct str branch, int strategy,
 	const struct session_ref *ref)
 {
 	switch (done->git.outcome) {
 	case REPO_CONFLICTS:
-		return tell_conflicts(ctx, done, branch, ref);
+		return tell_conflicts(ctx, done, branch, hows[strategy], ref);
 	case REPO_DIVERGED:
 		cli_note("nothing was merged: " STR_FMT " has moved since the run began, so it cannot just be moved forward; "
 			 "use --strategy squash or merge", STR_ARG(done->into));
@@ -144,11 +183,9 @@ static int tell(struct command_ctx *ctx, const struct history_merged *done, stru
 	case REPO_MERGED:
 		break;
 	}
-	cli_out("merged %s into " STR_FMT " (%s) -> " STR_FMT "\n", ref->id, STR_ARG(done->into), strategy,
+	cli_out("merged %s into " STR_FMT " (%s) -> " STR_FMT "\n", ref->id, STR_ARG(done->into), strategies[strategy],
 		STR_ARG(str_head(done->git.sha, SHA_SHOWN)));
-	for (size_t i = 0; i < done->git.paths.n; i++)
-		cli_note("your " STR_FMT " was left as it is: it is not what the branch had",
-			STR_ARG(clean(ctx->mem, done->git.paths.p[i])));
+	tell_kept(ctx, &done->git);
 	if (!done->recorded)
 		cli_note("the run's manifest could not be brought up to date; the merge itself is done");
 	return 0;
@@ -172,7 +209,7 @@ static int run_merge(struct command_ctx *ctx, const void *decoded, struct err *e
 		return 0;
 	}
 	TRY(history_merge(h, &ask, &done, err));
-	return tell(ctx, &done, history_branch(h), strategies[args->strategy], &ref);
+	return tell(ctx, &done, history_branch(h), args->strategy, &ref);
 }
 
 #define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
@@ -183,8 +220,8 @@ static const struct command commands[] = {
 	{ .name = "runs commits", .help = "list a run's commits, oldest first", FIELDS(commits_fields, id_args),
 		.run = run_commits, .needs_no_root_check = true },
 	{ .name = "runs merge", .help = "bring a run's commits to a branch",
-		.about = "Your checkout changes only where the branch is checked out and a file still is what it was. A conflict "
-			 "changes\nnothing and exits 1.",
+		.about = "Your checkout changes only where the branch is checked out and a file still is what it was; what you "
+			 "changed or\nstaged stays as it is and is named. A conflict changes nothing and exits 1.",
 		FIELDS(merge_fields, merge_args), .run = run_merge },
 };
 
