@@ -103,6 +103,13 @@ static int run_command_line(struct args_words words, struct command_ctx *ctx, st
 		cli_out("agent6 %s\n", AGENT6_VERSION);
 		return 0;
 	}
+	if (strcmp(words.p[0], "help") == 0) { /* "help run" is "run --help" */
+		words = (struct args_words){ words.p + 1, words.n - 1 };
+		if (words.n == 0)
+			return print_help(NULL, err);
+		TRY(args_command(&words, &c, err));
+		return print_help(c, err);
+	}
 	TRY(args_command(&words, &c, err));
 	if (wants_help(words))
 		return print_help(c, err);

@@ -54,6 +54,17 @@ static int check_secrets(const struct place *place, struct err *err)
 	return r == -ERR_NOENT ? 0 : r;
 }
 
+/* A name that is nearly one we know is a slip, any other is a server of the person's own. */
+static void hint_preset(struct str name, struct err *err)
+{
+	for (size_t i = 0; i < nconnect_presets; i++)
+		if (str_distance(str_from(connect_presets[i].name), name) < 3) {
+			err_hint(err, "did you mean \"agent6 connect %s\"?", connect_presets[i].name);
+			return;
+		}
+	err_hint(err, "agent6 connect " STR_FMT " --format openai --base-url https://HOST/v1", STR_ARG(str_head(name, 64)));
+}
+
 int connect_provider(const struct place *place, const struct connect_request *rq, struct arena *mem,
 	struct connect_done *out, struct err *err)
 {
@@ -65,10 +76,14 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 	TRY(connect_check(rq, err));
 	/* A configuration that is wrong elsewhere does not stop anybody from connecting. */
 	is_new = config_load(&place->files, mem, c, ERR_DISCARD) < 0 || !config_provider(c, rq->name);
-	if (is_new && rq->api_format.n == 0 && !preset)
-		return err_set(err, ERR_INVALID,
+	if (is_new && rq->api_format.n == 0 && !preset) {
+		int r = err_set(err, ERR_INVALID,
 			"what \"" STR_FMT "\" speaks is not known; name a format: anthropic or openai",
 			STR_ARG(rq->name));
+
+		hint_preset(rq->name, err);
+		return r;
+	}
 
 	const struct {
 		const char *key;

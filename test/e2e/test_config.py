@@ -272,6 +272,30 @@ def test_connect_refuses_before_it_writes(lab, args, says):
     assert not os.path.exists(config_path(lab)) and not os.path.exists(config_path(lab, "secrets.toml"))
 
 
+@pytest.mark.parametrize("words, says, hint", [
+    (("runn", "x"), '"runn" is not a command', 'did you mean "agent6 run"?'),
+    (("runs", "foo"), '"runs foo" is not a command', "--help lists them"),
+    (("run",), "agent6 run: the task is missing", "usage: agent6 run [flags] TASK"),
+    (("run", "fix", "it"), 'does not take "it"', "needs quotes"),
+    (("connect", "mine", "https://x/v1"), 'does not take "https://x/v1"', "agent6 connect --help"),
+    (("connect", "opnai"), "name a format", 'did you mean "agent6 connect openai"?'),
+    (("connect", "mine"), "name a format", "agent6 connect mine --format openai --base-url"),
+    (("connect",), "which provider", "agent6 connect anthropic < key"),
+    (("model", "worker"), "the provider is missing", "agent6 connect"),
+    (("help", "nope"), '"nope" is not a command', "--help lists them"),
+])
+def test_words_that_make_no_command_are_named_with_what_would(lab, words, says, hint):
+    r = lab.agent6(*words, stdin=KEY + "\n")
+    assert r.returncode == 2 and says in r.err and hint in r.err, r.both
+    assert KEY not in r.both and not os.path.exists(config_path(lab))
+
+
+def test_help_before_a_command_is_its_help(lab):
+    assert lab.agent6("help", "run").out == lab.agent6("run", "--help").out
+    assert lab.agent6("help").out == lab.agent6("--help").out
+    assert "--max-usd NUMBER" in lab.agent6("run", "--help").out
+
+
 def test_connect_refuses_a_secrets_file_others_can_read_and_writes_nothing(lab):
     put(config_path(lab, "secrets.toml"), "[providers.a]\napi_key = \"old\"\n")
     os.chmod(config_path(lab, "secrets.toml"), 0o644)

@@ -109,7 +109,11 @@ static int take_word(const struct command *c, struct str word, size_t index, str
 	if (!f) {
 		int r = err_set(err, ERR_INVALID, "agent6 %s does not take \"" STR_FMT "\"", c->name, STR_ARG(word));
 
-		err_hint(err, "a text of several words needs quotes; agent6 %s --help", c->name);
+		f = index > 0 ? positional_at(c, index - 1) : NULL;
+		if (f && (f->flags & FIELD_REQUIRED))
+			err_hint(err, "a text of several words needs quotes; agent6 %s --help", c->name);
+		else
+			err_hint(err, "agent6 %s --help tells what it takes", c->name);
 		return r;
 	}
 	if (set_value(f, word, mem, into, err) < 0)
@@ -128,7 +132,7 @@ static int check_required(const struct command *c, size_t npositional, struct er
 			continue;
 		if ((f->flags & FIELD_REQUIRED) && index >= npositional) {
 			auto_buf struct buf usage = BUF_MAX(4096);
-			int r = err_set(err, ERR_INVALID, "agent6 %s needs %s", c->name, f->name);
+			int r = err_set(err, ERR_INVALID, "agent6 %s: the %s is missing", c->name, f->name);
 
 			if (usage_line(c, &usage, ERR_DISCARD) == 0)
 				err_hint(err, "usage: " STR_FMT, STR_ARG(buf_str(&usage)));
@@ -264,6 +268,20 @@ static const struct command *nearest(struct str word)
 	return best;
 }
 
+static bool takes_words(const struct command *c)
+{
+	return positional_at(c, 0) != NULL || c->takes_rest;
+}
+
+/* "runs foo": a group's default verb took it for an argument, and takes none. */
+static int unknown_verb(const struct args_words *words, struct err *err)
+{
+	int r = err_set(err, ERR_INVALID, "\"%.80s %.80s\" is not a command of agent6", words->p[0], words->p[1]);
+
+	err_hint(err, "agent6 --help lists them");
+	return r;
+}
+
 int args_command(struct args_words *words, const struct command **out, struct err *err)
 {
 	auto_buf struct buf two = BUF_MAX(256);
@@ -277,8 +295,11 @@ int args_command(struct args_words *words, const struct command **out, struct er
 		c = command_find(word);
 		used = 1;
 	}
-	if (!c)
+	if (!c) {
 		c = default_verb(word);
+		if (c && words->n > 1 && words->p[1][0] != '-' && !takes_words(c))
+			return unknown_verb(words, err);
+	}
 	if (!c) {
 		const struct command *near = nearest(word);
 		int r = err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a command of agent6", STR_ARG(word));

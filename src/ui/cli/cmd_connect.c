@@ -58,8 +58,12 @@ static int ask(struct command_ctx *ctx, struct connect_request *rq, const struct
 		list_presets();
 		TRY(prompt_line("provider", "anthropic", ctx->mem, &rq->name, err));
 	}
-	if (rq->name.n == 0)
-		rq->name = STR("anthropic");
+	if (rq->name.n == 0) { /* a key goes to nobody whom no one named */
+		int r = err_set(err, ERR_INVALID, "which provider is meant is not said, and there is no terminal to ask on");
+
+		err_hint(err, "agent6 connect anthropic < key; agent6 connect --help tells which there are");
+		return r;
+	}
 	TRY(connect_check(rq, err));
 	preset = connect_preset(rq->name);
 	if (preset || known || !can_ask)
@@ -274,8 +278,15 @@ static int run_model(struct command_ctx *ctx, const void *decoded, struct err *e
 	TRY(check_role(args.role, err));
 	if (args.provider.n == 0 && prompt_can_ask())
 		TRY(prompt_line("provider", c->nproviders > 0 ? c->providers[0]->name.p : NULL, ctx->mem, &args.provider, err));
-	if (args.provider.n == 0)
-		return err_set(err, ERR_INVALID, "agent6 model ROLE PROVIDER MODEL: a provider is missing");
+	if (args.provider.n == 0) {
+		int r = err_set(err, ERR_INVALID, "agent6 model: the provider is missing");
+
+		if (c->nproviders > 0)
+			err_hint(err, "agent6 model ROLE PROVIDER MODEL; configured: " STR_FMT, STR_ARG(c->providers[0]->name));
+		else
+			err_hint(err, "none is configured yet: agent6 connect");
+		return r;
+	}
 	if (args.model.n == 0 && prompt_can_ask())
 		TRY(prompt_line("model", NULL, ctx->mem, &args.model, err));
 	if (args.model.n > 0)

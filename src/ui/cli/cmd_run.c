@@ -93,7 +93,7 @@ static const struct command run_commands[] = {
 		.about = "Every green step becomes a commit on the side chain agent6/<id>; your branch, index and HEAD stay\n"
 			 "as they are. \"agent6 runs merge\" brings the work over. Ctrl-C once stops after the step, twice now.\n"
 			 "Exit status: 0 done and green (or ungated), 1 broke, 2 refused, 3 budget spent, 4 finished over a red\n"
-			 "gate, 130 interrupted.",
+			 "gate, 5 finished with edits on no branch, 130 interrupted.",
 		.fields = run_fields, .nfields = COUNT(run_fields), .size = sizeof(struct run_args), .run = run_task },
 	{ .name = "resume", .help = "go on with a run that ended before it was done",
 		.about = "The conversation goes on from its newest checkpoint, with a fresh budget. A finished run needs --steer.",

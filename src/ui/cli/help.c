@@ -3,6 +3,7 @@
 #include "ui/cli/args.h"
 
 #include <ctype.h>
+#include <string.h>
 
 /* A value's name in a usage line: the positional's own, or the type of a flag's value. */
 static int add_value(const struct field *f, struct buf *out, struct err *err)
@@ -12,7 +13,10 @@ static int add_value(const struct field *f, struct buf *out, struct err *err)
 			TRY(buf_addf(out, err, "%s%s", i > 0 ? "|" : "", f->choices[i]));
 		return 0;
 	}
-	for (const char *p = f->flags & FIELD_POSITIONAL ? f->name : f->type->word; *p; p++)
+	const char *name = f->flags & FIELD_POSITIONAL ? f->name : f->type->word;
+	const char *article = f->flags & FIELD_POSITIONAL ? NULL : strchr(name, ' '); /* "a number" */
+
+	for (const char *p = article ? article + 1 : name; *p; p++)
 		TRY(buf_addc(out, (char)toupper((unsigned char)*p), err));
 	return 0;
 }
