@@ -225,6 +225,19 @@ def lab():
         yield one
 
 
+def pytest_terminal_summary(terminalreporter):
+    """What was skipped, by name below its reason."""
+    reasons = {}
+    for r in terminalreporter.stats.get("skipped", []):
+        why = r.longrepr[2] if isinstance(r.longrepr, tuple) else str(r.longrepr)
+        why = why.removeprefix("Skipped: ").removeprefix("SKIPPED: ")
+        reasons.setdefault(why, []).append(r.nodeid.removeprefix("test/e2e/"))
+    for why, names in reasons.items():
+        terminalreporter.write_line(f"{len(names)} skipped: {why}")
+        for name in names:
+            terminalreporter.write_line(f"  {name}")
+
+
 def pytest_collect_file(file_path, parent):
     """A *.story file is a test (story.py says how it reads)."""
     if file_path.suffix != ".story":
