@@ -6,6 +6,7 @@
 Programs that are compared run in turns, so that what else the machine does hits all alike; the table shows the median
 and, in brackets, the least. The model is mockllm from the shared material (AGENT6_SHARED).
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -152,15 +153,12 @@ class Watcher(threading.Thread):
 class Measured:
     """One run of agent6: its wall time, the processor time of all its processes, the requests it made."""
 
-    def __init__(self, folder, scenario, watch=False, gate=False):
-        self.lab = lab = Lab(folder)
-        lab.repo(**{f"f{i}_DOT_txt": f"file {i}\n" * 20 for i in range(5)}, a_DOT_txt="hello\n" * 20)
-        mock = lab.mock(scenario, extra='[workflow]\nverify_command = ["false"]\n' if gate else "")
+    def __init__(self, lab, mock, *words, watch=False):
+        seen = len(mock.model_requests())
         stamp = os.path.join(lab.folder, "stamp")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        proc = subprocess.Popen([tool("bench_time"), "-t", stamp, AGENT6, "run", "--auto-approve", "read the files"],
-                                cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.PIPE)
+        proc = subprocess.Popen([tool("bench_time"), "-t", stamp, AGENT6, *words], cwd=lab.ws, env=lab.env,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         watcher = Watcher(proc.pid)
         if watch:
             watcher.start()
@@ -171,8 +169,7 @@ class Measured:
         self.cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         self.most_kb, self.parts = watcher.most, watcher.parts
         self.status = proc.returncode
-        self.requests = mock.model_requests()
-        mock.stop()
+        self.requests = mock.model_requests()[seen:]
         with open(stamp, encoding="utf-8") as f:
             started = float(f.read())
         self.first_ms = (self.requests[0]["time"] - started) * 1000 if self.requests else None
@@ -188,27 +185,57 @@ class Measured:
             except ChildProcessError:
                 return
 
-    def bodies(self):
-        """The requests byte for byte, from the transcripts: each is a prefix of the one before, and the rest."""
-        folder = os.path.join(self.lab.run_dirs()[-1], "record", "transcripts")
-        body, found = b"", []
-        for name in sorted(os.listdir(folder)):
-            with open(os.path.join(folder, name), encoding="utf-8") as f:
-                req = json.load(f)["request"]
-            body = body[:req["prefix"]] + req["text"].encode()
-            found.append(body)
-        return found
+
+def bodies(lab):
+    """The requests byte for byte, from the transcripts: each is a prefix of the one before, and the rest."""
+    folder = os.path.join(lab.run_dirs()[-1], "record", "transcripts")
+    body, found = b"", []
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
+            req = json.load(f)["request"]
+        body = body[:req["prefix"]] + req["text"].encode()
+        found.append(body)
+    return found
 
 
-def one_run(scenario, **kw):
+@contextlib.contextmanager
+def new_lab():
     folder = tempfile.mkdtemp(prefix="agent6-bench-")
     os.chmod(folder, 0o755)
+    lab = Lab(folder)
     try:
-        m = Measured(folder, scenario, **kw)
-        m.prefix = kept_prefix(m.bodies()) if m.status == 0 else (0, 0)
-        return m
+        lab.repo(**{f"f{i}_DOT_txt": f"file {i}\n" * 20 for i in range(5)}, a_DOT_txt="hello\n" * 20)
+        yield lab
     finally:
+        lab.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+GATE = '[workflow]\nverify_command = ["false"]\n'
+NO_LIMITS = "[workflow]\nmax_iterations = -1\n[budget]\nmax_input_tokens = -1\nmax_output_tokens = -1\nmax_usd = -1\n"
+
+
+def one_run(scenario, watch=False, extra=""):
+    with new_lab() as lab:
+        mock = lab.mock(scenario, extra=extra)
+        m = Measured(lab, mock, "run", "--auto-approve", "read the files", watch=watch)
+        m.prefix = kept_prefix(bodies(lab)) if m.status == 0 else (0, 0)
+        return m
+
+
+def bench_long(turns):
+    """A long run, and going on with it."""
+    with new_lab() as lab:
+        mock = lab.mock(dict(read_loop(turns), on_exhausted="finish"), extra=NO_LIMITS)
+        m = Measured(lab, mock, "run", "--auto-approve", "read the files", watch=True)
+        again = Measured(lab, mock, "resume", "--auto-approve", os.path.basename(lab.run_dirs()[-1]), "--steer", "go on")
+        if m.status != 0 or again.first_ms is None:
+            say(f"a run of {turns} turns", "ended badly", "", (m.err + again.err).strip()[-100:])
+            return
+        body = m.requests[-1]["bytes"] / 1e6
+        say(f"memory after {turns} turns (PSS)", f"{m.most_kb / 1024:.1f} MB", f"{24 + body:.1f} MB",
+            f"the conversation has {body:.1f} MB")
+        say("resume of it, to the first request", f"{again.first_ms:.1f} ms", "50 ms", "the bound is for 2,000 turns")
 
 
 def common(a, b):
@@ -234,9 +261,7 @@ def kept_prefix(bodies):
 
 def floor_gap(run):
     """What mockllm itself takes between two of these requests: a bare socket sends them again."""
-    folder = tempfile.mkdtemp(prefix="agent6-bench-")
-    try:
-        lab = Lab(folder)
+    with new_lab() as lab:
         mock = lab.mock({"turns": [{"text": "ok", "loop": "forever"}], "validate": "off"})
         host, port = mock.url.split("//")[1].split(":")
         s = socket.create_connection((host, int(port)))
@@ -252,11 +277,7 @@ def floor_gap(run):
                     break
                 got += piece
         s.close()
-        gaps = [r["gap_ms"] for r in mock.model_requests()[1:] if r.get("gap_ms") is not None]
-        mock.stop()
-        return gaps
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        return [r["gap_ms"] for r in mock.model_requests()[1:] if r.get("gap_ms") is not None]
 
 
 # ---- waiting ----
@@ -275,11 +296,8 @@ def switches(pids):
 
 def bench_idle(seconds):
     """A run that asks a person, who does not answer."""
-    folder = tempfile.mkdtemp(prefix="agent6-bench-")
-    os.chmod(folder, 0o755)
-    try:
-        lab = Lab(folder).repo(a_DOT_txt="a\n")
-        mock = lab.mock(command_loop(1))
+    with new_lab() as lab:
+        lab.mock(command_loop(1))
         pid, fd = pty.fork()
         if pid == 0:
             os.chdir(lab.ws)
@@ -294,11 +312,8 @@ def bench_idle(seconds):
         os.kill(pid, 15)
         os.waitpid(pid, 0)
         Measured.reap_orphans()
-        mock.stop()
         say("wake-ups while a person is asked", f"{woken * 60 / seconds:.0f} a minute", "0",
             f"{len(pids)} processes, watched for {seconds} s")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def asked(lab):
@@ -333,7 +348,7 @@ def bench_runs(rounds):
         same.append(one_run(shared_loop))
         reads.append(one_run(read_loop(TURNS)))
         commands.append(one_run(command_loop(30)))
-        gated.append(one_run(command_loop(30), gate=True))
+        gated.append(one_run(command_loop(30), extra=GATE))
         floors += floor_gap(reads[-1])
     bad = [m for m in reads + commands + gated if m.status != 0]
     if bad:
@@ -392,17 +407,13 @@ def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     load = os.getloadavg()[0]
-    folder = tempfile.mkdtemp(prefix="agent6-bench-")
-    os.chmod(folder, 0o755)
-    try:
-        lab = Lab(folder).repo(a_DOT_txt="a\n")
+    with new_lab() as lab:
         bench_commands(lab, rounds)
         bench_warm_jail(rounds)
         bench_cold_jail(lab, rounds)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     if os.path.isdir(os.path.join(SHARED, "mockllm")):
         bench_runs(rounds)
+        bench_long(1000)
         bench_idle(10)
     else:
         say("whole runs", "not measured", "", f"no mockllm in {SHARED} (set AGENT6_SHARED)")
