@@ -117,6 +117,21 @@ static int check_points_back(const struct discovered *d, struct arena *mem, stru
 	return -ERR_INVALID;
 }
 
+/* A directory that shares another one's objects and refs is a work tree's own, which git keeps inside of that one.
+ * Anything else could be a directory that a command left here, to lay hands on another repository of this person. */
+static int check_shares(const struct discovered *d, struct arena *mem, struct err *err)
+{
+	struct str inside = str_printf(mem, "%s/worktrees/", d->common_dir);
+
+	if (strcmp(d->git_dir, d->common_dir) == 0 || str_starts(str_from(d->git_dir), inside))
+		return 0;
+	err_set(err, ERR_INVALID, "%s shares the repository %s, which does not keep it among its work trees", d->git_dir,
+		d->common_dir);
+	err_hint(err, "git worktree makes what agent6 can use; remove %s/commondir if it should be a repository of its own",
+		d->git_dir);
+	return -ERR_INVALID;
+}
+
 /* 1: a repository, 0: nothing here. */
 static int look_at(const char *dir, struct arena *mem, struct discovered *d, struct err *err)
 {
@@ -140,6 +155,7 @@ static int look_at(const char *dir, struct arena *mem, struct discovered *d, str
 	if (!d->git_dir || !exists(d->git_dir, S_IFDIR))
 		return err_set(err, ERR_INVALID, "%s is neither a directory nor a file that names one", d->dot_git);
 	TRY(find_common(d->git_dir, mem, &d->common_dir, err));
+	TRY(check_shares(d, mem, err));
 	if (!is_git_dir(d->git_dir, d->common_dir, mem))
 		return d->is_file ? err_set(err, ERR_INVALID, "%s leads to %s, which is no repository", d->dot_git,
 					    d->git_dir)

@@ -306,6 +306,10 @@ static void discovers(struct fixture *f)
 	test_write(&f->dir, "trap/.git", STR("gitdir: ../r/.git\n"));
 	CHECK_INT(find(f, "trap", &d, &err), -ERR_INVALID);
 	CHECK(strstr(err.hint, "core.worktree"));
+	test_write(&f->dir, "thief/.git/HEAD", STR("ref: refs/heads/main\n"));
+	test_write(&f->dir, "thief/.git/commondir", STR("../../r/.git\n"));
+	CHECK_INT(find(f, "thief", &d, &err), -ERR_INVALID);
+	CHECK(strstr(err.msg, "among its work trees"));
 	test_write(&f->dir, "broken/.git", STR("gitdir: ../none\n"));
 	CHECK_INT(find(f, "broken", &d, &err), -ERR_INVALID);
 	test_write(&f->dir, "words/.git", STR("hello\n"));
