@@ -354,7 +354,8 @@ static void finish(struct recorder *rec)
 	for (int i = 0; i < DRAIN_MAX && rec->agent.fd >= 0; i++)
 		if (take_one(rec, &rec->agent) == 0)
 			break;
-	if (rec->discard) {
+	/* The agent says that nothing came of the run. What is recorded is believed first. */
+	if (rec->discard && !store_tells_of_work(rec->store)) {
 		remove_all(rec);
 		return;
 	}

@@ -34,6 +34,7 @@ struct store {
 	bool back;                /* say so before the next line */
 	int64_t transcript_bytes;
 	bool lost;
+	bool work; /* what is here tells of something that happened */
 };
 
 /* ---- what a sender may hand over ---- */
@@ -71,6 +72,16 @@ static int write_event(struct store *s, enum event_id id, json_t *fields, struct
 	return lose(s, journal_append(s->journal, event_at(id), fields, err));
 }
 
+static bool tells_of_work(const struct event_type *t)
+{
+	static const enum event_id ids[] = { EVENT_ROLE_CALL, EVENT_TOOL_CALL, EVENT_APPROVAL_PROMPT, EVENT_AUTO_COMMIT };
+
+	for (size_t i = 0; i < COUNT(ids); i++)
+		if (t == event_at(ids[i]))
+			return true;
+	return false;
+}
+
 int store_event(struct store *s, unsigned sender, struct str type, struct str json, struct err *err)
 {
 	const struct event_type *t = event_find(type);
@@ -86,6 +97,7 @@ int store_event(struct store *s, unsigned sender, struct str type, struct str js
 	if (json_decode(json, JSON_EXACT, &fields, err) < 0)
 		return err_wrap(err, "%s", t->type);
 	TRY(event_check(t, fields, err));
+	s->work = s->work || tells_of_work(t);
 	return lose(s, journal_append(s->journal, t, fields, err));
 }
 
@@ -128,6 +140,7 @@ int store_state(struct store *s, uint32_t turn, struct str json, struct err *err
 
 	TRY(alive(s, err));
 	TRY(check_line(json, "state", err));
+	s->work = true;
 	TRY(begin_lines(s, &b, err));
 	TRY(buf_addf(&b, err, "{\"turn\":%u,\"state\":", turn));
 	TRY(buf_add(&b, json, err));
@@ -209,6 +222,7 @@ int store_transcript(struct store *s, uint32_t seq, struct str role, struct str 
 
 	TRY(alive(s, err));
 	TRY(check_line(json, "transcript", err));
+	s->work = true;
 	if (role.n > 64)
 		return err_set(err, ERR_INVALID, "transcript: the role's name is longer than 64 bytes");
 	TRY(buf_addf(&b, err, "{\"ts\":\"%s\",\"seq\":%u", time_iso(time_now_us(), ts), seq));
@@ -467,6 +481,7 @@ int store_open(int record_fd, struct store **out, struct err *err)
 	TRY(journal_open(record_fd, &s->journal, &st, err));
 	TRY(append_open(record_fd, STORE_MESSAGES, MESSAGES_MAX, &s->messages, &torn, err));
 	TRY(count_messages(s, &bad, err));
+	s->work = st.lines > 0 || s->messages.size > 0;
 	TRY(tell_torn(s, JOURNAL_NAME, st.torn_bytes, err));
 	TRY(tell_torn(s, STORE_MESSAGES, torn, err));
 	TRY(tell_damaged(s, JOURNAL_NAME, st.damaged_lines, err));
@@ -490,4 +505,9 @@ void store_close(struct store *s)
 bool store_is_lost(const struct store *s)
 {
 	return s->lost;
+}
+
+bool store_tells_of_work(const struct store *s)
+{
+	return s->work;
 }

@@ -34,6 +34,8 @@ static inline void store_close_ptr(struct store **s)
 }
 #define auto_store CLEANUP(store_close_ptr)
 bool store_is_lost(const struct store *s);
+/* An earlier leg stands here, or this one asked a model, ran something or kept a checkpoint: not to be removed. */
+bool store_tells_of_work(const struct store *s);
 
 /* JSON is one line: no byte below 0x20 in it. sender: EVENT_AGENT, EVENT_MONITOR or EVENT_RECORDER. */
 int store_event(struct store *s, unsigned sender, struct str type, struct str json, struct err *err) CHECKED;

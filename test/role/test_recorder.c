@@ -230,12 +230,33 @@ TEST(recorder_discards_a_run_with_its_directory)
 	start(b, 0, 0);
 	CHECK_INT(opened(b), 1);
 	CHECK_OK(record_event(&b->from_agent, EVENT_LOOP_NOTE, STR("{\"text\":\"x\"}"), &err));
-	CHECK_OK(record_put(&b->from_agent, RECORD_TRANSCRIPT, 1, STR("worker"), STR("{}"), &err));
 	CHECK_INT(finish(b, 1), 0);
 	CHECK(faccessat(b->dir.fd, "runs", F_OK, 0) == 0);
 	CHECK(faccessat(b->dir.fd, "runs/calm", F_OK, 0) < 0 && errno == ENOENT);
 	clear(b);
 	free(b);
+}
+
+TEST(recorder_keeps_a_run_that_did_something_whatever_the_agent_says)
+{
+	static const struct { enum record_what what; const char *name, *json; } work[] = {
+		{ RECORD_TRANSCRIPT, "worker", "{}" },
+		{ RECORD_STATE, "", "{}" },
+		{ RECORD_EVENT, "tool.call", "{\"name\":\"apply_edit\",\"call_id\":\"1\",\"args\":{}}" },
+	};
+
+	for (size_t i = 0; i < COUNT(work); i++) {
+		struct bench *b = mem_alloc(sizeof(*b));
+		struct err err = { 0 };
+
+		start(b, 0, 0);
+		CHECK_INT(opened(b), 1);
+		CHECK_OK(record_put(&b->from_agent, work[i].what, 1, str_from(work[i].name), str_from(work[i].json), &err));
+		CHECK_INT(finish(b, 1), 0);
+		CHECK(faccessat(b->dir.fd, "runs/calm/record/logs.jsonl", F_OK, 0) == 0);
+		clear(b);
+		free(b);
+	}
 }
 
 TEST(recorder_ends_when_the_monitor_is_gone_and_keeps_what_it_had)
