@@ -42,7 +42,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	/* zygote -> monitor */                                                                              \
 	X(WIRE_CELL_READY, 6, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 16384) /* u32 landlock abi, strs notes */     \
 	X(WIRE_CELL_FAIL, 7, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 4096)  /* str message, str hint */             \
-	X(WIRE_APPROVE, 8, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, CHAN_BODY) /* u32 job, u8 class, str cwd, strs argv */ \
+	X(WIRE_APPROVE, 8, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, CHAN_BODY) /* u32 job, u8 class, str cwd below the workspace, strs argv */ \
 	X(WIRE_JOB_END, 9, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 64)      /* u32 job, u8 class, u32 code, u8 why */ \
 	X(WIRE_AGENT_EXIT, 10, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8)   /* u32 code, u32 signal */              \
 	X(WIRE_AGENT_UP, 11, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 0)     /* the agent was started */             \

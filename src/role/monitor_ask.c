@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define ANSWER_BYTES  (24 * 1024)
-#define PROMPT_BYTES  (8 * 1024)
+#define PROMPT_BYTES  (6 * 1024) /* of a command as it is shown; a view shows 8 KiB of one text */
 #define QUESTIONS_MAX 8
 #define OPTIONS_MAX   32
 
@@ -35,17 +35,19 @@ static int add_word(struct buf *b, struct str word, struct err *err)
 	return buf_addc(b, '\'', err);
 }
 
-/* The words as a shell would take them. A command too long to show is shown cut, and says so. */
-static int add_command(struct buf *b, const struct str *argv, size_t argc, struct err *err)
+/* The words as a shell would take them, and where. 1; 0: too long. What is not seen whole is not allowed: the end
+ * of a long line is where something could hide. */
+static int show_command(struct buf *b, const struct str *argv, size_t argc, struct str cwd)
 {
-	auto_buf struct buf line = BUF_MAX(PROMPT_BYTES);
-
+	if (buf_addz(b, "Allow run_command: ", ERR_DISCARD) < 0)
+		return 0;
 	for (size_t i = 0; i < argc; i++)
-		if ((i > 0 && buf_addc(&line, ' ', ERR_DISCARD) < 0) || add_word(&line, argv[i], ERR_DISCARD) < 0) {
-			TRY(buf_add(b, buf_str(&line), err));
-			return buf_addf(b, err, " [... cut: %zu words in all]", argc);
-		}
-	return buf_add(b, buf_str(&line), err);
+		if ((i > 0 && buf_addc(b, ' ', ERR_DISCARD) < 0) || add_word(b, argv[i], ERR_DISCARD) < 0)
+			return 0;
+	if (cwd.n == 0)
+		return 1;
+	return buf_addz(b, " (in ", ERR_DISCARD) == 0 && add_word(b, cwd, ERR_DISCARD) == 0 &&
+		buf_addz(b, ")", ERR_DISCARD) == 0;
 }
 
 static int note_answer(struct monitor *m, const struct pending *p, bool approved, const char *source,
@@ -61,16 +63,13 @@ static int note_answer(struct monitor *m, const struct pending *p, bool approved
 	return monitor_note(m, EVENT_APPROVAL_ANSWER, buf_str(&b), err);
 }
 
-static int note_prompt(struct monitor *m, const struct pending *p, const struct str *argv, size_t argc,
-	struct err *err)
+static int note_prompt(struct monitor *m, const struct pending *p, struct str text, struct err *err)
 {
-	auto_buf struct buf text = BUF_MAX(PROMPT_BYTES * 2), b = BUF_MAX(CHAN_BODY - 1024);
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY - 1024);
 
-	TRY(buf_addz(&text, "Allow run_command: ", err));
-	TRY(add_command(&text, argv, argc, err));
 	TRY(buf_addz(&b, "{", err));
 	TRY(json_add_member(&b, "id", str_from(p->id), err));
-	TRY(json_add_member(&b, "prompt", buf_str(&text), err));
+	TRY(json_add_member(&b, "prompt", text, err));
 	TRY(buf_addz(&b, ",\"standing\":true}", err));
 	return monitor_note(m, EVENT_APPROVAL_PROMPT, buf_str(&b), err);
 }
@@ -106,12 +105,13 @@ static int verdict(struct monitor *m, enum peer_id to, uint32_t job, bool allowe
 int ask_approval(struct monitor *m, struct member *from, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf text = BUF_MAX(PROMPT_BYTES);
 	struct unpack u = unpack_from(m->msg->body);
 	uint32_t job = unpack_u32(&u);
 	size_t argc;
 
 	unpack_u8(&u); /* the class: one decision covers every command of the run */
-	unpack_str(&u); /* its directory, below the workspace */
+	struct str cwd = unpack_str(&u);
 	struct str *argv = unpack_strs(&u, mem, PACK_STRS_MAX, &argc);
 	if (!unpack_done(&u) || argc == 0)
 		return err_set(err, ERR_PROTOCOL, "WIRE_APPROVE does not decode");
@@ -126,10 +126,14 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 	if (!m->spec->attended)
 		return verdict(m, from->id, job, false, "sandbox.run_commands is \"ask\" and nobody can answer", err);
 
+	if (!show_command(&text, argv, argc, cwd))
+		return verdict(m, from->id, job, false, "the command is too long to be shown to the operator: "
+			"put it into a file and run that", err);
+
 	struct pending *p = pending_new(m, false, job, from->id);
 	if (!p)
 		return verdict(m, from->id, job, false, "too many approvals are open", err);
-	return note_prompt(m, p, argv, argc, err);
+	return note_prompt(m, p, buf_str(&text), err);
 }
 
 /* ---- questions of the agent ---- */

@@ -233,9 +233,9 @@ static int ask_monitor(struct job *j, struct err *err)
 		argv[i] = str_from(j->rq.argv[i]);
 	pack_u32(&b, j->rq.job);
 	pack_u8(&b, (uint8_t)j->rq.class);
-	pack_str(&b, str_from(j->rq.cwd));
+	pack_str(&b, str_trim_prefix(str_trim_prefix(str_from(j->rq.cwd), str_from(j->z->spec.policy.cwd)), STR("/")));
 	pack_strs(&b, argv, n);
-	if (pack_ok(&b, ERR_DISCARD) < 0) /* an absolute directory made it outgrow a message */
+	if (pack_ok(&b, ERR_DISCARD) < 0) /* its head made it outgrow a message */
 		return finish(j, 0, JOB_REFUSED, STR("the command is too long to be shown"), err);
 	j->state = JOB_ASKED;
 	return tell_monitor(j->z, WIRE_APPROVE, &b, err);
