@@ -184,12 +184,18 @@ def test_no_command_runs_without_the_approval_that_is_demanded(evil, policy):
     ran = os.path.join(evil.lab.ws, "without-approval")
     if policy == "no":
         lines = evil.run("approval", "--no-commands", approve=False)
-        assert len([l for l in lines if l.startswith("asked") and f"why {DENIED} " in l]) == 2, lines
+        assert len([l for l in lines if l.startswith("asked") and f"why {DENIED} " in l]) == 3, lines
     else:
         lines = run_attended(evil, "approval")
-        assert len([l for l in lines if l.startswith("asked") and l.endswith("no answer")]) == 2, lines
-        prompts = evil.lab.events("approval.prompt")
-        assert [p["prompt"] for p in prompts] == ["Allow run_command: touch without-approval"] * 2
+        assert len([l for l in lines if l.startswith("asked") and l.endswith("no answer")]) == 4, lines
+        # The operator sees the words that would run, where, whole or not at all; and sees them last.
+        prompts = [p["prompt"] for p in evil.lab.events("approval.prompt")]
+        real = "Allow run_command: touch without-approval"
+        assert prompts == [real, real, real + " (in answers)"]
+        assert [l for l in lines if l.startswith("long")][0].startswith(f"long command: why {DENIED} "), lines
+        screen = evil.result.stdout.decode("utf-8", "replace")
+        assert "harmless" in screen and screen.rindex(real) > screen.rindex("harmless")
+        assert "\x1b[2J" not in screen
     assert not os.path.exists(ran)
     assert "recorder dropped" in lines and "zygote KEPT" not in lines and "DONE" not in lines
     assert [e for e in evil.lab.events("approval.answer") if e["approved"]] == []

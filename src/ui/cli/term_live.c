@@ -25,6 +25,7 @@ struct term_live {
 	char asking[64];        /* the prompt whose answer is being typed, or empty */
 	size_t nth;             /* which of its questions */
 	char answered[64];      /* the last one answered here: its event may still be on its way */
+	bool said;              /* something was shown since the journal was read last */
 	bool ended;             /* run.end was shown */
 	bool over, left;
 };
@@ -61,7 +62,11 @@ static int on_journal_line(void *self, struct str line, struct err *err)
 	/* What can be answered here is asked properly, not told. */
 	if ((it.kind == VIEW_PROMPT || it.kind == VIEW_QUESTION) && can_answer(l))
 		return 0;
-	return term_view_item(&l->term, &it, view_state(l->view), err);
+	size_t before = l->term.out.n;
+
+	TRY(term_view_item(&l->term, &it, view_state(l->view), err));
+	l->said = l->said || l->term.out.n != before;
+	return 0;
 }
 
 /* ---- asking ---- */
@@ -98,6 +103,19 @@ static int ask_next(struct term_live *l, struct err *err)
 		return term_view_ask(&l->term, p, 0, err);
 	}
 	return 0;
+}
+
+/* Something was shown below the open question: it is put again, so that what stands last is what an answer is to. */
+static int ask_again(struct term_live *l, struct err *err)
+{
+	const struct view_prompt *p = l->asking[0] ? find_prompt(l, l->asking) : NULL;
+
+	if (!p)
+		return 0;
+	buf_clear(&l->input);
+	if (tcflush(l->spec.in_fd, TCIFLUSH) < 0 && errno != ENOTTY && errno != EPERM)
+		return err_sys(err, errno, "flush the keyboard");
+	return term_view_ask(&l->term, p, l->nth, err);
 }
 
 static int write_answer(struct term_live *l, struct str text, struct err *err)
@@ -183,7 +201,9 @@ static int on_typed_line(struct term_live *l, struct str typed, struct err *err)
 
 static int catch_up(struct term_live *l, struct err *err)
 {
+	l->said = false;
 	TRY(follow_read(l->follow, on_journal_line, l, err));
+	TRY(l->said ? ask_again(l, err) : 0);
 	TRY(ask_next(l, err));
 	TRY(term_view_flush(&l->term, err));
 	if (l->ended || l->over)
