@@ -110,7 +110,7 @@ static void asks(struct zy *z)
 	u = unpack_from(m->body);
 	CHECK_INT(unpack_u32(&u), 1);
 	CHECK_INT(unpack_u8(&u), JOB_VERIFY);
-	CHECK_STR(unpack_str(&u), str_from(z->ws));
+	CHECK_STR(unpack_str(&u), STR("")); /* the workspace itself */
 	const struct str *argv = unpack_strs(&u, z->mem, 10, &n);
 
 	CHECK_INT(n, 3);
