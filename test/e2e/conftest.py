@@ -6,6 +6,7 @@ The programs are real, the jail is real, git is real; only the model is scripted
 (AGENT6_SHARED). A test that needs it skips by name where it is absent; with AGENT6_TEST_STRICT=1 that is a failure.
 """
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -223,6 +224,13 @@ def new_lab():
 def lab():
     with new_lab() as one:
         yield one
+
+
+@pytest.fixture(autouse=True)
+def nobodys_reaper():
+    """A test that became a subreaper is none for the next one, whose dead orphans would stay as our zombies."""
+    yield
+    ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
 def pytest_terminal_summary(terminalreporter):
