@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -249,7 +250,8 @@ static int pump(const struct proc *p, int *in_fd, struct str in, int *out_fd, in
 {
 	int64_t end = deadline_ms > 0 ? time_mono_ms() + deadline_ms : 0;
 
-	while (*out_fd >= 0 || *err_fd >= 0) {
+	/* Until the program ends, also when it has closed its own output: the deadline holds for that too. */
+	for (;;) {
 		struct pollfd fds[4] = { { *out_fd, POLLIN, 0 }, { *err_fd, POLLIN, 0 },
 			{ *in_fd, POLLOUT, 0 }, { p->pidfd, POLLIN, 0 } };
 		int64_t left = end > 0 ? end - time_mono_ms() : -1;
@@ -258,7 +260,7 @@ static int pump(const struct proc *p, int *in_fd, struct str in, int *out_fd, in
 			kill(-p->pid, SIGKILL);
 			return err_set(err, ERR_TIMEOUT, "it took longer than %lld ms", (long long)deadline_ms);
 		}
-		if (poll(fds, 4, (int)left) < 0 && errno != EINTR)
+		if (poll(fds, 4, left > INT_MAX ? INT_MAX : (int)left) < 0 && errno != EINTR)
 			return err_sys(err, errno, "poll");
 		if (fds[0].revents && !drain(out_fd, out))
 			base_close_fd(out_fd);
@@ -268,9 +270,8 @@ static int pump(const struct proc *p, int *in_fd, struct str in, int *out_fd, in
 			base_close_fd(in_fd);
 		/* The program's end counts, not the pipe's: a daemon it left may hold the pipe for ever. */
 		if (fds[3].revents && !(fds[0].revents & POLLIN) && !(fds[1].revents & POLLIN))
-			break;
+			return 0;
 	}
-	return 0;
 }
 
 static int pipe_for(int *mine, int *theirs, bool i_read, struct err *err)

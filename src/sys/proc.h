@@ -19,7 +19,7 @@
 #define PROC_FDS_MAX 8
 
 struct proc_spec {
-	const char *const *argv; /* NULL ended; argv[0] is looked up only when it holds a '/' */
+	const char *const *argv; /* NULL ended; argv[0] without a '/' is searched in our own PATH */
 	const char *const *env;  /* NULL ended; NULL is the empty environment */
 	int exe_fd;              /* when > 0: execveat of this descriptor, argv[0] is only a name */
 	const char *cwd;         /* NULL: unchanged */

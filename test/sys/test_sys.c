@@ -220,6 +220,16 @@ TEST(proc_run_ends_a_program_at_its_deadline)
 	CHECK_INT(proc_run(&(struct proc_spec){ .argv = argv }, STR(""), 50, &out, &errs, &st, &err), -ERR_TIMEOUT);
 }
 
+TEST(proc_run_holds_the_deadline_of_a_program_that_closed_its_output)
+{
+	static const char *const argv[] = { "/bin/sh", "-c", "exec >&- 2>&-; sleep 1000", NULL };
+	auto_buf struct buf out = BUF_MAX(64), errs = BUF_MAX(64);
+	struct proc_status st;
+	struct err err = { 0 };
+
+	CHECK_INT(proc_run(&(struct proc_spec){ .argv = argv }, STR(""), 200, &out, &errs, &st, &err), -ERR_TIMEOUT);
+}
+
 TEST(proc_run_does_not_wait_for_a_daemon_that_holds_the_pipe)
 {
 	static const char *const argv[] = { "/bin/sh", "-c", "setsid sleep 20 & echo done", NULL };
