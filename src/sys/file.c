@@ -13,6 +13,7 @@
 
 #define READ_STEP (64 * 1024)
 #define LINKS_MAX 40 /* as the kernel's own limit */
+#define REMOVE_DEPTH 64 /* one descriptor for each level */
 
 /* One place where a test may make the next call fail. */
 #define FAULTY(call) ((errno = fault_hit()) != 0 ? -1 : (call))
@@ -331,23 +332,83 @@ int dir_list(int dirfd, struct arena *mem, size_t max, struct dir_entry **out, s
 	return 0;
 }
 
-int dir_remove_tree(int dirfd, const char *name, struct err *err)
+/* What is removed may have been made by somebody hostile: directories without rights, or nested deeper than there
+ * are descriptors. The deep ones are moved up and have their turn later. */
+struct removal {
+	int top;
+	unsigned long long moved;
+};
+
+static int open_to_empty(int dirfd, const char *name, struct err *err)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+	int fd = openat(dirfd, name, flags);
+	struct stat st;
+
+	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(dirfd, name, flags);
+	if (fd < 0)
+		return err_sys(err, errno, "open directory %s", name);
+	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
+		(void)!fchmod(fd, 0700); /* where that fails, removing says so */
+	return fd;
+}
+
+static int move_up(struct removal *rm, int dirfd, const char *name, struct err *err)
+{
+	char away[32];
+	int r;
+
+	do {
+		snprintf(away, sizeof(away), "%llu", ++rm->moved);
+		r = renameat2(dirfd, name, rm->top, away, RENAME_NOREPLACE);
+	} while (r < 0 && errno == EEXIST);
+	return r < 0 ? err_sys(err, errno, "move directory %s", name) : 0;
+}
+
+static int empty_dir(struct removal *rm, int dirfd, int depth, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
 	struct dir_entry *list;
 	size_t n;
 
+	TRY(dir_list(dirfd, mem, SIZE_MAX, &list, &n, err));
+	for (size_t i = 0; i < n; i++) {
+		const char *name = list[i].name.p;
+
+		if (unlinkat(dirfd, name, 0) == 0)
+			continue;
+		if (errno != EISDIR && errno != EPERM)
+			return err_sys(err, errno, "remove %s", name);
+		autoclose int fd = open_to_empty(dirfd, name, err);
+		TRY(fd);
+		if (depth == REMOVE_DEPTH) {
+			TRY(move_up(rm, dirfd, name, err));
+			continue;
+		}
+		TRY(empty_dir(rm, fd, depth + 1, err));
+		if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0)
+			return err_sys(err, errno, "remove directory %s", name);
+	}
+	return 0;
+}
+
+int dir_remove_tree(int dirfd, const char *name, struct err *err)
+{
+	struct removal rm = { .moved = 0 };
+	unsigned long long before;
+
 	if (unlinkat(dirfd, name, 0) == 0)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return err_sys(err, errno, "remove %s", name);
-
-	autoclose int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return err_sys(err, errno, "open directory %s", name);
-	TRY(dir_list(fd, mem, SIZE_MAX, &list, &n, err));
-	for (size_t i = 0; i < n; i++)
-		TRY(dir_remove_tree(fd, list[i].name.p, err));
+	autoclose int top = open_to_empty(dirfd, name, err);
+	TRY(top);
+	rm.top = top;
+	do {
+		before = rm.moved;
+		TRY(empty_dir(&rm, top, 0, err));
+	} while (rm.moved != before);
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0)
 		return err_sys(err, errno, "remove directory %s", name);
 	return 0;

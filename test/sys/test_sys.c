@@ -78,6 +78,30 @@ TEST(dir_remove_tree_follows_no_link)
 	CHECK_INT(entries(&dir), 1);
 }
 
+/* Deeper than descriptors reach, and closed to its owner: what a hostile program leaves behind. */
+TEST(dir_remove_tree_removes_what_is_deep_or_closed)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	autoclose int at = dup(dir.fd);
+	struct err err = { 0 };
+
+	test_write(&dir, "gone/1/f", STR("x")); /* a name that the removal would like to have */
+	for (int i = 0; i < 1500; i++) {
+		const char *name = i == 0 ? "gone" : "d";
+
+		CHECK(mkdirat(at, name, 0700) == 0 || i == 0);
+		int next = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		CHECK(next >= 0);
+		close(at);
+		at = next;
+	}
+	CHECK(mkdirat(at, "closed", 0700) == 0 && mkdirat(at, "closed/in", 0700) == 0);
+	CHECK(fchmodat(at, "closed", 0, 0) == 0);
+	CHECK_OK(dir_remove_tree(dir.fd, "gone", &err));
+	CHECK_INT(entries(&dir), 0);
+}
+
 static void plant_links(const struct test_dir *dir)
 {
 	static const struct { const char *to, *at; } links[] = { { "in/file", "good" }, { "../in/file", "deep/up" },
