@@ -200,21 +200,22 @@ static int start(struct guard *g, long *child, int *exec_errno, struct err *err)
 	return 0;
 }
 
-/* Everybody whose parent died is a child of the guardian, so children are all there is to find, again and again. */
+/* Everybody whose parent died is a child of the guardian, so children are all there is to find, again and again.
+ * One piece of the list at a time: a number that its end cuts would be somebody else's. */
 static void kill_children(void)
 {
 	char path[64], text[4096];
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)syscall(SYS_gettid));
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (n = read(fd, text, sizeof(text))) > 0) {
-		struct str rest = str_of(text, (size_t)n);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	struct str rest = str_of(text, n > 0 ? (size_t)n : 0);
+
+	while (str_find(rest, STR(" ")) < rest.n) {
 		int64_t pid;
 
-		while (rest.n > 0) /* a number cut by the end of the buffer is met again in the next round */
-			if (str_to_i64(str_cut(&rest, ' '), &pid, ERR_DISCARD) == 0 && pid > 1)
-				kill((pid_t)pid, SIGKILL);
+		if (str_to_i64(str_cut(&rest, ' '), &pid, ERR_DISCARD) == 0 && pid > 1)
+			kill((pid_t)pid, SIGKILL);
 	}
 }
 
