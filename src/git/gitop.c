@@ -63,9 +63,10 @@ bool git_sha_ok(struct str s)
 	return (s.n == 40 || s.n == 64) && all_of(s, "0123456789abcdef");
 }
 
-static bool zeros_ok(struct str s)
+/* Zeros instead of a new object would delete the ref. */
+static bool object_ok(struct str s)
 {
-	return (s.n == 40 || s.n == 64) && all_of(s, "0");
+	return git_sha_ok(s) && !all_of(s, "0");
 }
 
 bool git_run_id_ok(struct str s)
@@ -138,14 +139,14 @@ static const struct kind {
 	bool (*ok)(struct str s);
 	const char *must;
 } kinds[] = {
-	{ 's', git_sha_ok, "an object name" },
+	{ 's', object_ok, "an object name" },
 	{ 'z', git_sha_ok, "an object name or zeros" },
 	{ 'v', rev_ok, "an object name, HEAD, refs/heads/NAME or refs/agent6/ID/head" },
 	{ 'o', rev_ok, "an object name, HEAD, refs/heads/NAME or refs/agent6/ID/head" },
 	{ 'r', git_run_id_ok, "the run's id" },
 	{ 'b', git_branch_ok, "a branch name" },
 	{ 'n', number_ok, "a number" },
-	{ 'p', git_sha_ok, "an object name" },
+	{ 'p', object_ok, "an object name" },
 	{ 'P', path_ok, "a path below the work tree" },
 };
 
@@ -175,7 +176,7 @@ static const struct kind *kind_of(char letter)
 
 static int check_arg(struct build *b, const struct kind *k, struct str a)
 {
-	if (!k->ok(a) && !(k->letter == 'z' && zeros_ok(a)))
+	if (!k->ok(a))
 		return err_set(b->err, ERR_INVALID, "%s: argument %zu is not %s", b->row->name, b->next, k->must);
 	if (k->letter == 'r' && !str_eqz(a, b->rq->run_id ? b->rq->run_id : ""))
 		return err_set(b->err, ERR_DENIED, "%s: the refs of another run stay as they are", b->row->name);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SHA "0123456789012345678901234567890123456789"
+#define ZEROS "0000000000000000000000000000000000000000"
 
 static int words_of(uint8_t op, const char *const *args, bool may_merge, bool in, struct arena *mem,
 	struct zygote_words *out, struct err *err)
@@ -89,6 +90,8 @@ TEST(gitop_refuses_what_does_not_fit_its_kind)
 		{ "too many", GIT_INDEX_RESET, true, false, { SHA, SHA }, ERR_INVALID },
 		{ "a path out of the tree", GIT_DIFF, true, false, { "HEAD", "HEAD", "a/../../b" }, ERR_INVALID },
 		{ "an absolute path", GIT_DIFF, true, false, { "HEAD", "HEAD", "/etc/passwd" }, ERR_INVALID },
+		{ "no object: the ref would go", GIT_STEP_REF, true, false, { "calm-fox-1", ZEROS, SHA }, ERR_INVALID },
+		{ "no object: the branch would go", GIT_MOVE_BRANCH, true, false, { "main", ZEROS, SHA }, ERR_INVALID },
 		{ "another run's chain", GIT_STEP_REF, true, false, { "other-run-2", SHA, SHA }, ERR_DENIED },
 		{ "another run's branch", GIT_DROP_BRANCH, true, false, { "other-run-2", SHA }, ERR_DENIED },
 		{ "a branch for an agent", GIT_MOVE_BRANCH, false, false, { "main", SHA, SHA }, ERR_DENIED },
