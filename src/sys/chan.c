@@ -95,6 +95,17 @@ static void collect_fds(struct msghdr *msg, struct chan_msg *m)
 	}
 }
 
+static ssize_t receive(int fd, struct msghdr *msg)
+{
+	ssize_t n;
+
+	do
+		n = (errno = fault_hit()) != 0 ? -1 : recvmsg(fd, msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* A peer that goes with messages of ours unread leaves ECONNRESET, told once and before what it sent. */
 int chan_recv(int fd, struct chan_msg *m, struct err *err)
 {
 	union {
@@ -108,9 +119,9 @@ int chan_recv(int fd, struct chan_msg *m, struct err *err)
 
 	m->nfds = 0;
 	m->body = STR("");
-	do
-		n = (errno = fault_hit()) != 0 ? -1 : recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	n = receive(fd, &msg);
+	if (n < 0 && errno == ECONNRESET)
+		n = receive(fd, &msg);
 	if (n < 0)
 		return send_failed(errno, err);
 	if (n == 0)

@@ -192,6 +192,22 @@ TEST(chan_carries_a_body_and_descriptors_and_refuses_a_short_message)
 	close(pair[1]);
 }
 
+TEST(chan_gives_what_a_peer_sent_last_though_it_left_ours_unread)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	struct err err = { 0 };
+	int pair[2];
+
+	CHECK_OK(chan_pair(pair, &err));
+	CHECK_OK(chan_send(pair[0], 1, STR("never read"), NULL, 0, &err));
+	CHECK_OK(chan_send(pair[1], 2, STR("last words"), NULL, 0, &err));
+	close(pair[1]);
+	CHECK_OK(chan_recv(pair[0], m, &err));
+	CHECK_STR(m->body, STR("last words"));
+	CHECK_INT(chan_recv(pair[0], m, &err), -ERR_CLOSED);
+	close(pair[0]);
+}
+
 TEST(memfd_read_takes_sealed_ones_only)
 {
 	auto_buf struct buf b = BUF_MAX(64);
