@@ -185,7 +185,9 @@ static int brief_egress(struct start *s, struct err *err)
 	struct egress_spec spec = { .progs = &s->programs, .table = &s->endpoints, .secrets_fd = s->secrets_fd,
 		.recording_fd = s->rq->recording_fd, .dir = session_path(s->repo_dir, &s->ref, "net", s->mem) };
 
-	return egress_brief(&spec, &s->egress, err);
+	TRY(egress_brief(&spec, &s->egress, err));
+	endpoints_fini(&s->endpoints); /* the client has the keys; from here on it is the only one */
+	return 0;
 }
 
 /* What the person must know before anything happens goes on record, where every view shows it. */
