@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* What no role may ever be able to ask the kernel, judged by the compiled filters. */
+#include "base/arena.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/sysnr.h"
+#include "test/lib/test.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define MINE AUDIT_ARCH_X86_64
+#else
+#define MINE AUDIT_ARCH_AARCH64
+#endif
+
+#define OF(profile) (1u << (profile))
+
+/* Our own programs, after they confined themselves: allow-lists. */
+#define OWN                                                                                                  \
+	(OF(SECCOMP_STUB) | OF(SECCOMP_AGENT) | OF(SECCOMP_WORKER) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |   \
+		OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_VIEW) | OF(SECCOMP_VIEW_WEB))
+/* Programs that the repository or the model chose. */
+#define FOREIGN                                                                                              \
+	(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_GIT) | OF(SECCOMP_INDEX))
+#define ALL (OWN | FOREIGN)
+
+static const struct {
+	const char *name;
+	int nr;
+	uint32_t none_of; /* profiles that must refuse it */
+	uint64_t args[6];
+} rows[] = {
+	{ "execve", __NR_execve, OWN, { 0 } },
+	{ "execveat", __NR_execveat, OWN, { 0 } },
+	{ "fork", __NR_clone, OWN & ~OF(SECCOMP_CLIENT_OPEN), { SIGCHLD } },
+	{ "clone3", __NR_clone3, ALL, { 0 } },
+	{ "a user namespace", __NR_clone, ALL, { CLONE_NEWUSER | SIGCHLD } },
+	{ "a network namespace", __NR_clone, ALL, { CLONE_NEWNET | SIGCHLD } },
+	{ "unshare", __NR_unshare, ALL, { CLONE_NEWUSER } },
+	{ "setns", __NR_setns, ALL, { 0 } },
+	{ "ptrace", __NR_ptrace, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "process_vm_readv", __NR_process_vm_readv, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "pidfd_getfd", __NR_pidfd_getfd, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "mount", __NR_mount, ALL, { 0 } },
+	{ "umount2", __NR_umount2, ALL, { 0 } },
+	{ "pivot_root", __NR_pivot_root, ALL, { 0 } },
+	{ "chroot", __NR_chroot, ALL, { 0 } },
+	{ "move_mount", __NR_move_mount, ALL, { 0 } },
+	{ "bpf", __NR_bpf, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "io_uring_setup", __NR_io_uring_setup, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "userfaultfd", __NR_userfaultfd, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "perf_event_open", __NR_perf_event_open, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "keyctl", __NR_keyctl, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "open_by_handle_at", __NR_open_by_handle_at, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "kill", __NR_kill, OWN, { 1, SIGKILL } },
+	{ "tcp", __NR_socket, ALL & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
+		{ AF_INET, SOCK_STREAM } },
+	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_WORKER) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) |
+		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_COMMAND_HARDENED), { AF_UNIX, SOCK_STREAM } },
+	{ "vsock", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_VSOCK, SOCK_STREAM } },
+	{ "packet", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_PACKET, SOCK_RAW } },
+	{ "connect", __NR_connect, OF(SECCOMP_AGENT) | OF(SECCOMP_WORKER) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |
+		OF(SECCOMP_VIEW), { 0 } },
+	{ "executable memory", __NR_mmap, OWN & ~OF(SECCOMP_STUB), { 0, 4096, PROT_READ | PROT_EXEC } },
+	{ "memory made executable", __NR_mprotect, OWN, { 0, 4096, PROT_READ | PROT_EXEC } },
+	{ "a mode behind a pointer", __NR_openat2, OF(SECCOMP_AGENT) | OF(SECCOMP_COMMAND) | OF(SECCOMP_GIT), { 0 } },
+	{ "a set-uid file", __NR_fchmodat, ALL & ~OF(SECCOMP_ZYGOTE), { 0, 0, 04755 } },
+	{ "opening a file", __NR_openat, OF(SECCOMP_CLIENT), { 0 } },
+	{ "a file of the network's", __NR_unlinkat, OF(SECCOMP_CLIENT) | OF(SECCOMP_WORKER), { 0 } },
+};
+
+TEST(no_role_may_ask_the_kernel_for_what_its_part_does_not_need)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct seccomp_filter *f = arena_alloc(mem, sizeof(*f));
+	struct err err = { 0 };
+
+#ifdef AGENT6_SANITIZED
+	TEST_SKIP("the sanitized build's filters let its run time do more");
+#endif
+	for (enum seccomp_profile p = 0; p < SECCOMP_COUNT; p++) {
+		CHECK_OK(seccomp_build(p, f, &err));
+		for (size_t i = 0; i < COUNT(rows); i++) {
+			if (!(rows[i].none_of & OF(p)) || seccomp_judge(f, MINE, rows[i].nr, rows[i].args) != 0)
+				continue;
+			CHECK_STR(str_printf(mem, "%s allows %s", seccomp_name(p), rows[i].name), STR("nothing of the kind"));
+		}
+	}
+}
+
+/* The agent, once it is one: nothing to run, nobody to reach. */
+TEST(the_agents_filter_is_a_list_of_what_it_may)
+{
+	static const int needs[] = { __NR_read, __NR_write, __NR_openat, __NR_sendmsg, __NR_recvmsg, __NR_renameat2, __NR_fdatasync };
+	static const uint64_t none[6] = { 0 };
+	struct seccomp_filter f;
+	struct err err = { 0 };
+	int allowed = 0;
+
+	CHECK_OK(seccomp_build(SECCOMP_AGENT, &f, &err));
+	for (size_t i = 0; i < COUNT(needs); i++)
+		CHECK_INT(seccomp_judge(&f, MINE, needs[i], none), 0);
+	for (int nr = 0; nr < 512; nr++)
+		allowed += seccomp_judge(&f, MINE, nr, none) == 0;
+	CHECK(allowed < 170);
+}
