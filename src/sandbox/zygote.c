@@ -100,7 +100,7 @@ static int prepare(struct zygote *z, struct err *err)
 		TRY(remove_stale_locks(z, err));
 		return copy_index(z, err);
 	}
-	if (mkdir(ZYGOTE_HOME, 0700) < 0 && errno != EEXIST)
+	if (z->spec.policy.profile != PROFILE_NONE && mkdir(ZYGOTE_HOME, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "make %s", ZYGOTE_HOME);
 	return 0;
 }
@@ -154,26 +154,30 @@ static int wait_for(struct cell_proc *p)
 	return r < 0 ? 2 : WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }
 
-/* Without a sandbox there is no cell and no private /tmp: our own index gets a directory of its own. */
+/* Without a sandbox there is no cell and no private /tmp: HOME of the commands and git's own index get a directory of
+ * their own, since whoever is first may have the fixed names. */
 static int run_plain(struct zygote *z)
 {
 	static const struct cell nothing = { .landlock_abi = 0, .nnotes = 1,
 		.notes = { "the sandbox is off: nothing confines what runs" } };
-	char dir[] = "/tmp/agent6-git-XXXXXX", index[sizeof(dir) + sizeof("/index")];
+	char dir[] = "/tmp/agent6-XXXXXX", index[sizeof(dir) + sizeof("/index")], home[sizeof("HOME=") + sizeof(dir)];
+	const struct policy_list *env = &z->spec.policy.env;
 	struct err err = { 0 };
 	int r;
 
-	if (z->spec.kind == ZYGOTE_COMMAND)
-		return run_in(z, &nothing);
 	if (!mkdtemp(dir)) {
 		err_sys(&err, errno, "make %s", dir);
 		return send_fail(z->monitor, &err) < 0 ? 3 : 2;
 	}
 	snprintf(index, sizeof(index), "%s/index", dir);
+	snprintf(home, sizeof(home), "HOME=%s", dir);
 	z->git.index = index;
+	for (size_t i = 0; i < env->n; i++)
+		if (strcmp(env->p[i], "HOME=" ZYGOTE_HOME) == 0)
+			env->p[i] = home;
 	r = run_in(z, &nothing);
-	unlink(index);
-	rmdir(dir);
+	if (dir_remove_tree(AT_FDCWD, dir, &err) < 0)
+		fprintf(stderr, "agent6-jail: %s\n", err.msg);
 	return r;
 }
 

@@ -22,7 +22,8 @@
 
 #define ZYGOTE_JOBS_MAX  16
 #define ZYGOTE_BYTES_MAX (1024 * 1024)
-#define ZYGOTE_HOME      "/tmp/agent6-home" /* HOME of commands, made in the cell */
+#define ZYGOTE_HOME      "/tmp/agent6-home" /* HOME of commands, made in the cell; without a
+					      * sandbox a private directory takes its place */
 #define ZYGOTE_GIT_INDEX "/tmp/agent6.index" /* the git cell's own index */
 
 enum zygote_kind { ZYGOTE_COMMAND, ZYGOTE_GIT };

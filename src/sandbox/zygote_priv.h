@@ -69,7 +69,7 @@ void request_fini(struct request *r);
 
 /* ---- zygote.c ---- */
 
-enum job_state { JOB_FREE, JOB_ASKED, JOB_RUNNING };
+enum job_state { JOB_FREE, JOB_ASKED, JOB_RUNNING, JOB_REAPED };
 
 struct zygote;
 
@@ -94,7 +94,6 @@ struct zygote {
 	uint32_t last_job;     /* numbers only grow */
 	bool agent_up;
 	struct worker agent;
-	int status;            /* what we exit with */
 };
 
 const struct zygote_limit *zygote_limit_of(const struct zygote_spec *s, enum job_class class);

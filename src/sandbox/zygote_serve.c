@@ -133,6 +133,7 @@ static int on_job(void *self, uint32_t events, struct err *err)
 	(void)events;
 	loop_unwatch(j->z->loop, j->worker.pidfd);
 	TRY(worker_reap(&j->worker, &end, err));
+	j->state = JOB_REAPED; /* its number may be another's from here on: dropping the asker must not kill it */
 	/* A kill that came too late for a job that had ended changes nothing. */
 	if (killed != 0 && end.signal != SIGKILL)
 		killed = 0;

@@ -485,6 +485,13 @@ static void unconfined(struct zy *z)
 	zy_start(z);
 	CHECK_INT(zy_run(z, JOB_COMMAND, "cat ../out/file; exit 3"), 3);
 	CHECK_STR(zy_out(z), STR("outside"));
+	/* Not the fixed name, which on the host another user may have taken. */
+	CHECK_INT(zy_run(z, JOB_COMMAND, "touch \"$HOME/x\" && stat -c %a \"$HOME\" && printf %s \"$HOME\""), 0);
+	struct str home = zy_out(z), mode = str_line(&home);
+
+	CHECK_STR(mode, STR("700\n"));
+	CHECK(!str_eqz(home, ZYGOTE_HOME));
+	const char *made = str_dup(z->mem, home).p;
 	const struct str none[] = { STR("no-such-program") };
 
 	CHECK_INT(zy_argv(z, &(struct zygote_call){ .class = JOB_COMMAND, .args = none, .nargs = 1 }), 127);
@@ -494,6 +501,7 @@ static void unconfined(struct zy *z)
 	zy_order(z, WIRE_KILL, z->client.last_job + 1);
 	CHECK_INT(zy_exit_of(z, z->client.last_job + 1).why, JOB_STOPPED);
 	zy_stop(z);
+	CHECK(access(made, F_OK) < 0);
 }
 
 TEST(zygote_without_a_sandbox_serves_the_same_words)
