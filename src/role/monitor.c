@@ -121,6 +121,8 @@ static int end_badly(struct monitor *m, const char *reason, const char *why, int
 
 	if (m->state != MON_RUNNING)
 		return 0;
+	if (m->end->reason[0] != '\0') /* the record was lost, and this follows from it */
+		return end_run(m, err);
 	m->end->exit_code = code;
 	snprintf(m->end->reason, sizeof(m->end->reason), "%s", reason);
 	snprintf(m->end->message, sizeof(m->end->message), "%s", why);
@@ -144,7 +146,13 @@ static int on_done(struct monitor *m, struct member *from, struct err *err)
 	(void)from;
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_DONE does not decode");
+	if (m->state != MON_RUNNING)
+		return 0; /* it ended another way already */
+	if (discard && m->worked)
+		return err_set(err, ERR_PROTOCOL, "a run that asked for commands says it never began");
 	m->done = true;
+	if (m->lost) /* why it ended is known here, whatever the agent makes of it */
+		return end_run(m, err);
 	m->end->exit_code = code;
 	m->end->discard = discard;
 	snprintf(m->end->reason, sizeof(m->end->reason), STR_FMT, STR_ARG(reason));
@@ -193,7 +201,11 @@ static int on_job_end(struct monitor *m, struct member *from, struct err *err)
 	struct unpack u = unpack_from(m->msg->body);
 	uint32_t job = unpack_u32(&u);
 
-	(void)err;
+	unpack_u8(&u);  /* its class, */
+	unpack_u32(&u); /* its code, */
+	unpack_u8(&u);  /* and why it ended: the agent's to judge */
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_JOB_END does not decode");
 	/* A job that died while its approval was still open needs no answer any more. */
 	for (size_t i = 0; i < PENDING_MAX; i++) {
 		struct pending *p = &m->pending[i];
@@ -341,10 +353,9 @@ int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, stru
 {
 	auto_buf struct buf b = BUF_MAX(8), note = BUF_MAX(256);
 
-	if (m->state != MON_RUNNING)
-		return 0;
-	if (m->interrupts < (int)how)
-		m->interrupts = (int)how;
+	if (m->state != MON_RUNNING || m->interrupts >= (int)how)
+		return 0; /* over, or asked for already: its deadline stands */
+	m->interrupts = (int)how;
 	TRY(buf_addz(&note, "{", err));
 	TRY(json_add_member(&note, "source", str_from(source), err));
 	TRY(json_add_member(&note, "how", how == STOP_NOW ? STR("now") : STR("after the step"), err));
@@ -361,16 +372,18 @@ int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, stru
 
 static int on_interrupt(struct monitor *m, struct err *err)
 {
-	if (m->state != MON_RUNNING) { /* the run is over and something hangs: go */
-		struct member *view = &m->members[PEER_VIEW];
-
-		if (view->peer.proc.pid > 0)
-			proc_kill(&view->peer.proc, SIGTERM);
-		return 0;
-	}
 	if (m->interrupts >= (int)STOP_NOW)
 		return stop_overdue(m, 0, err);
 	return monitor_stop(m, m->interrupts == 0 ? STOP_AFTER_STEP : STOP_NOW, "sigint", err);
+}
+
+/* The run is over, and what still shows it hangs. */
+static void hurry_view(struct monitor *m)
+{
+	struct member *view = &m->members[PEER_VIEW];
+
+	if (view->peer.proc.pid > 0)
+		proc_kill(&view->peer.proc, SIGTERM);
 }
 
 static int on_signal(void *self, uint32_t events, struct err *err)
@@ -380,7 +393,9 @@ static int on_signal(void *self, uint32_t events, struct err *err)
 
 	(void)events;
 	while (read(m->signal_fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (si.ssi_signo == SIGINT)
+		if (m->state != MON_RUNNING)
+			hurry_view(m);
+		else if (si.ssi_signo == SIGINT)
 			TRY(on_interrupt(m, err));
 		else
 			TRY(monitor_stop(m, STOP_NOW, si.ssi_signo == SIGTERM ? "sigterm" : "sighup", err));
@@ -447,7 +462,6 @@ static int watch_operator(struct monitor *m, struct err *err)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	char path[64];
 
-	signal(SIGPIPE, SIG_IGN);
 	TRY(loop_signals(signals, COUNT(signals), &m->signal_fd, err));
 	TRY(loop_watch(m->loop, m->signal_fd, EPOLLIN, on_signal, m, err));
 	if (m->spec->answers_fd < 0)
@@ -469,7 +483,7 @@ static int confine(const struct monitor *m, struct err *err)
 
 	if (!m->spec->confine)
 		return 0;
-	if (confine_self(SECCOMP_MONITOR, rules, COUNT(rules), err) < 0)
+	if (confine_self(SECCOMP_MONITOR, rules, m->spec->answers_fd >= 0 ? COUNT(rules) : 0, err) < 0)
 		return err_wrap(err, "confine the monitor");
 	return 0;
 }
@@ -487,7 +501,8 @@ static int go(struct monitor *m, struct err *err)
 		TRY(pack_ok(&b, err));
 		TRY(monitor_send(m, PEER_AGENT, WIRE_STEER, &b, err));
 	}
-	return chan_send(m->spec->agent_chan, WIRE_GO, STR(""), &fd, 1, err);
+	int r = chan_send(m->spec->agent_chan, WIRE_GO, STR(""), &fd, 1, err);
+	return r == -ERR_CLOSED ? 0 : r; /* the zygote tells how it died */
 }
 
 static void fini(struct monitor *m)

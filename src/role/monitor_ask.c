@@ -115,7 +115,8 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 	struct str *argv = unpack_strs(&u, mem, PACK_STRS_MAX, &argc);
 	if (!unpack_done(&u) || argc == 0)
 		return err_set(err, ERR_PROTOCOL, "WIRE_APPROVE does not decode");
-	if (m->state != MON_RUNNING || m->interrupts > 1)
+	m->worked = true;
+	if (m->state != MON_RUNNING || m->interrupts >= (int)STOP_NOW)
 		return verdict(m, from->id, job, false, "the run is stopping", err);
 	if (m->spec->commands == APPROVE_NO)
 		return verdict(m, from->id, job, false, "sandbox.run_commands is \"no\"", err);
@@ -172,10 +173,11 @@ int ask_question(struct monitor *m, struct member *from, struct err *err)
 
 	if (u.bad || n == 0 || n > QUESTIONS_MAX)
 		return err_set(err, ERR_PROTOCOL, "WIRE_ASK does not decode");
-	struct pending *p = m->spec->attended && m->state == MON_RUNNING
-		? pending_new(m, true, number, from->id) : NULL;
+	bool heard = m->spec->attended && m->state == MON_RUNNING && m->interrupts < (int)STOP_NOW;
+	struct pending *p = heard ? pending_new(m, true, number, from->id) : NULL;
 	if (!p)
 		return answer_question(m, number, false, NULL, 0, err);
+	p->questions = n;
 
 	TRY(buf_addz(&b, "{", err));
 	TRY(json_add_member(&b, "id", str_from(p->id), err));
@@ -222,15 +224,16 @@ static int take_approval(struct monitor *m, struct pending *p, struct str text, 
 	return verdict(m, p->from, p->number, allowed, allowed ? "" : "the operator said no", err);
 }
 
-/* An answer file of a question holds one answer a line, in the order of the questions. */
+/* An answer file of a question holds one answer a line, in the order of the questions; what is missing is
+ * empty. More lines than questions would be answers cut off: then the last one holds them all. */
 static int take_answers(struct monitor *m, struct pending *p, struct str text, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(4 * CHAN_BODY);
 	struct str answers[QUESTIONS_MAX];
-	size_t n = 0;
+	size_t n = p->questions;
 
-	while (text.n > 0 && n < QUESTIONS_MAX)
-		answers[n++] = str_trim_suffix(str_line(&text), STR("\n"));
+	for (size_t i = 0; i < n; i++)
+		answers[i] = str_trim_suffix(i + 1 < n ? str_line(&text) : text, STR("\n"));
 	p->used = false;
 	TRY(buf_addz(&b, "{", err));
 	TRY(json_add_member(&b, "id", str_from(p->id), err));
@@ -247,13 +250,16 @@ static int take_answers(struct monitor *m, struct pending *p, struct str text, s
 static int read_answer(struct monitor *m, struct pending *p, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(ANSWER_BYTES);
-	int r = file_read(m->spec->answers_fd, p->id, &text, err);
+	autoclose int fd = -1;
+	int r = file_open(m->spec->answers_fd, p->id, true, &fd, err);
 
 	if (r == -ERR_NOENT)
 		return 0; /* not answered yet */
+	if (r == 0)
+		r = file_read_fd(fd, &text, err);
 	unlinkat(m->spec->answers_fd, p->id, 0);
 	if (r < 0)
-		buf_clear(&text); /* unreadable or too long: for an approval that is no */
+		buf_clear(&text); /* unreadable or too long: for an approval that is no, for a question nothing */
 	return p->question ? take_answers(m, p, buf_str(&text), err) : take_approval(m, p, buf_str(&text), err);
 }
 

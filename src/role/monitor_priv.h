@@ -30,6 +30,7 @@ struct pending {
 	bool used;
 	bool question;     /* of the agent; otherwise an approval for a zygote */
 	char id[ID_MAX];   /* "approval-3": the name of its answer file */
+	uint32_t questions; /* of a question: how many texts it has, so many answers are sent */
 	uint32_t number;   /* job, or the agent's number of its question */
 	enum peer_id from;
 };
@@ -50,6 +51,7 @@ struct monitor {
 	enum monitor_state state;
 	bool done;              /* the agent said how the run ended */
 	bool lost;              /* nothing is recorded any more */
+	bool worked;            /* a command was asked for: the run cannot be called off as never begun */
 	int interrupts;
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "fmt/pack.h"
+#include "fmt/wire.h"
+#include "role/monitor.h"
+#include "sys/chan.h"
+#include "sys/file.h"
+#include "test/lib/test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum side { ZYGOTE, GIT, CLIENT, BROKER, RECORDER, SPAWNER, VIEW, AGENT, SIDES };
+
+#define LONG_WORD  5000 /* of a command that is shown whole */
+#define PATIENCE_S 30 /* a monitor that says nothing fails the test instead of hanging it */
+
+/* A monitor in a process of its own; the test is everybody else. */
+struct bench {
+	struct test_dir dir;
+	pid_t pid;
+	int ends[SIDES]; /* ours */
+	int answers;     /* the directory */
+	int lifeline;    /* closed: the recorder's process ends */
+	int result;      /* how the run ended comes through here */
+	struct chan_msg msg;
+};
+
+/* A process that lives until the test lets go: the monitor waits for its recorder's. */
+static struct proc stand_in(const int pipe_ends[2])
+{
+	struct proc p = { fork(), -1 };
+	char c;
+
+	if (p.pid == 0) {
+		close(pipe_ends[1]);
+		_exit(read(pipe_ends[0], &c, 1) != 0);
+	}
+	p.pidfd = (int)syscall(SYS_pidfd_open, p.pid, 0);
+	return p;
+}
+
+static void be_monitor(const int theirs[SIDES], int answers, enum approval_policy policy, bool attended,
+	const int lifeline[2], int result)
+{
+	struct peer peers[SIDES];
+	struct monitor_end end = { 0 };
+	struct err err = { 0 };
+
+	for (int i = 0; i < SIDES; i++)
+		peers[i] = (struct peer){ .proc = { 0, -1 }, .chan = theirs[i] };
+	peers[RECORDER].proc = stand_in(lifeline);
+	close(lifeline[0]);
+	close(lifeline[1]);
+	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
+		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
+		.agent_chan = theirs[AGENT], .answers_fd = answers, .commands = policy, .attended = attended,
+		.go = STR("go") };
+
+	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
+		_exit(1);
+	_exit(0);
+}
+
+static void hear_type(struct bench *b, enum side who, uint16_t type)
+{
+	struct err err = { 0 };
+
+	CHECK_OK(chan_recv(b->ends[who], &b->msg, &err));
+	CHECK_STR(str_from(wire_name(b->msg.type)), str_from(wire_name(type)));
+}
+
+static void start(struct bench *b, enum approval_policy policy, bool attended)
+{
+	const struct timeval patience = { PATIENCE_S, 0 };
+	int theirs[SIDES], lifeline[2], result[2];
+	struct err err = { 0 };
+
+	*b = (struct bench){ .dir = test_dir_new() };
+	CHECK(mkdirat(b->dir.fd, "answers", 0700) == 0);
+	CHECK_OK(dir_open(b->dir.fd, "answers", &b->answers, &err));
+	CHECK(pipe2(lifeline, O_CLOEXEC) == 0 && pipe2(result, O_CLOEXEC) == 0);
+	for (int i = 0; i < SIDES; i++) {
+		int pair[2];
+
+		CHECK_OK(chan_pair(pair, &err));
+		b->ends[i] = pair[0];
+		theirs[i] = pair[1];
+		CHECK(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0);
+	}
+	b->pid = fork();
+	if (b->pid == 0) {
+		for (int i = 0; i < SIDES; i++)
+			close(b->ends[i]);
+		close(result[0]);
+		be_monitor(theirs, b->answers, policy, attended, lifeline, result[1]);
+	}
+	for (int i = 0; i < SIDES; i++)
+		close(theirs[i]);
+	close(lifeline[0]);
+	close(result[1]);
+	b->lifeline = lifeline[1];
+	b->result = result[0];
+	hear_type(b, AGENT, WIRE_GO); /* from here on signals are read, not suffered */
+	chan_msg_fini(&b->msg);
+}
+
+static void let_go(int *fd)
+{
+	close(*fd);
+	*fd = -1;
+}
+
+/* The recorder ends, and with it the monitor: how did the run end? */
+static struct monitor_end finish(struct bench *b)
+{
+	struct monitor_end end = { 0 };
+	int status;
+
+	if (b->lifeline >= 0)
+		let_go(&b->lifeline);
+	if (b->ends[RECORDER] >= 0)
+		let_go(&b->ends[RECORDER]);
+	CHECK(read(b->result, &end, sizeof(end)) == (ssize_t)sizeof(end));
+	CHECK(waitpid(b->pid, &status, 0) == b->pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	for (int i = 0; i < SIDES; i++)
+		if (b->ends[i] >= 0)
+			close(b->ends[i]);
+	close(b->result);
+	close(b->answers);
+	test_dir_fini(&b->dir);
+	return end;
+}
+
+/* ---- what the others say ---- */
+
+static void say(struct bench *b, enum side who, uint16_t type, const struct buf *body)
+{
+	struct err err = { 0 };
+
+	CHECK_OK(chan_send(b->ends[who], type, buf_str(body), NULL, 0, &err));
+}
+
+static void put_approve(struct buf *body, uint32_t job, struct str word)
+{
+	const struct str argv[] = { STR("make"), word };
+
+	pack_u32(body, job);
+	pack_u8(body, JOB_COMMAND);
+	pack_str(body, STR(""));
+	pack_strs(body, argv, COUNT(argv));
+}
+
+static void ask_to_run(struct bench *b, uint32_t job, struct str word)
+{
+	auto_buf struct buf body = BUF_MAX(CHAN_BODY);
+
+	put_approve(&body, job, word);
+	say(b, ZYGOTE, WIRE_APPROVE, &body);
+}
+
+static void put_ask(struct buf *body, uint32_t id, uint32_t n)
+{
+	const struct str options[] = { STR("red"), STR("blue") };
+
+	pack_u32(body, id);
+	pack_u32(body, n);
+	for (uint32_t i = 0; i < n; i++) {
+		pack_str(body, STR("which?"));
+		pack_strs(body, options, COUNT(options));
+	}
+}
+
+static void ask_question_of(struct bench *b, uint32_t id, uint32_t n)
+{
+	auto_buf struct buf body = BUF_MAX(CHAN_BODY);
+
+	put_ask(&body, id, n);
+	say(b, AGENT, WIRE_ASK, &body);
+}
+
+static void say_done(struct bench *b, uint8_t code, uint8_t discard, const char *reason)
+{
+	auto_buf struct buf body = BUF_MAX(1024);
+
+	pack_u8(&body, code);
+	pack_u8(&body, discard);
+	pack_str(&body, str_from(reason));
+	pack_str(&body, STR("because"));
+	say(b, AGENT, WIRE_DONE, &body);
+}
+
+static void say_exit(struct bench *b, uint32_t code, uint32_t sig)
+{
+	auto_buf struct buf body = BUF_MAX(16);
+
+	pack_u32(&body, code);
+	pack_u32(&body, sig);
+	say(b, ZYGOTE, WIRE_AGENT_EXIT, &body);
+}
+
+static void say_lost(struct bench *b)
+{
+	auto_buf struct buf body = BUF_MAX(64);
+
+	pack_str(&body, STR("disk full"));
+	say(b, RECORDER, WIRE_LOST_UP, &body);
+}
+
+static void answer(struct bench *b, const char *id, struct str text)
+{
+	struct err err = { 0 };
+
+	CHECK_OK(file_replace(b->answers, id, text, 0600, &err));
+}
+
+/* ---- what the others hear ---- */
+
+/* The next thing that goes on record is this event; what it says is in b->msg. */
+static struct str hear_note(struct bench *b, const char *event)
+{
+	hear_type(b, RECORDER, WIRE_NOTE);
+	struct unpack u = unpack_from(b->msg.body);
+
+	CHECK_INT(unpack_u8(&u), RECORD_EVENT);
+	unpack_u32(&u);
+	CHECK_STR(unpack_str(&u), str_from(event));
+	return unpack_str(&u);
+}
+
+/* Returns what is said to it. */
+static struct str hear_verdict(struct bench *b, uint32_t job, bool allowed)
+{
+	hear_type(b, ZYGOTE, WIRE_VERDICT);
+	struct unpack u = unpack_from(b->msg.body);
+
+	CHECK_INT(unpack_u32(&u), job);
+	CHECK_INT(unpack_u8(&u), allowed);
+	struct str why = unpack_str(&u);
+	CHECK(unpack_done(&u) && (allowed || why.n > 0)); /* who is refused is told why */
+	return why;
+}
+
+static void hear_answer(struct bench *b, uint32_t id, bool answered, const char *const *want, size_t n)
+{
+	auto_arena struct arena *mem = arena_new();
+	size_t got;
+
+	hear_type(b, AGENT, WIRE_ANSWER);
+	struct unpack u = unpack_from(b->msg.body);
+	CHECK_INT(unpack_u32(&u), id);
+	CHECK_INT(unpack_u8(&u), answered);
+	struct str *list = unpack_strs(&u, mem, 64, &got);
+	CHECK(unpack_done(&u));
+	CHECK_INT(got, n);
+	for (size_t i = 0; i < n; i++)
+		CHECK_STR(list[i], str_from(want[i]));
+}
+
+static void hear_stop(struct bench *b, enum wire_stop how)
+{
+	hear_note(b, "run.stop_requested");
+	hear_type(b, AGENT, WIRE_STOP);
+	CHECK_INT(b->msg.body.p[0], how);
+}
+
+static void hear_close(struct bench *b, bool discard)
+{
+	hear_type(b, RECORDER, WIRE_CLOSE);
+	CHECK_INT(b->msg.body.p[0], discard);
+}
+
+/* ---- approvals ---- */
+
+TEST(monitor_takes_the_operators_word_and_nothing_else_for_a_yes)
+{
+	static const struct {
+		const char *why, *text;
+		bool allowed;
+		int next; /* of the next command: 1 allowed, 0 refused, -1 it is asked about */
+	} cases[] = {
+		{ "yes is for one command", "yes\n", true, -1 },
+		{ "always is for all that come", "always", true, 1 },
+		{ "no is for one command", "no", false, -1 },
+		{ "never is for all that come", "never\n", false, 0 },
+		{ "an empty file is no", "", false, -1 },
+		{ "a word that begins well is no", "yes please", false, -1 },
+		{ "case counts", "YES", false, -1 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		start(&b, APPROVE_ASK, true);
+		ask_to_run(&b, 7, STR("it's"));
+		CHECK(str_find(hear_note(&b, "approval.prompt"), STR("make 'it'\\\\''s'")) < b.msg.body.n);
+		answer(&b, "approval-1", str_from(cases[i].text));
+		hear_note(&b, "approval.answer");
+		hear_verdict(&b, 7, cases[i].allowed);
+		CHECK(faccessat(b.answers, "approval-1", F_OK, 0) < 0);
+		ask_to_run(&b, 8, STR("all"));
+		if (cases[i].next < 0)
+			hear_note(&b, "approval.prompt");
+		else
+			hear_verdict(&b, 8, cases[i].next);
+		say_done(&b, 0, 0, "finished");
+		CHECK_INT(finish(&b).exit_code, 0);
+	}
+}
+
+TEST(monitor_takes_no_yes_from_what_is_not_a_plain_short_file)
+{
+	auto_buf struct buf yes = BUF_MAX(64 * 1024);
+	struct err err = { 0 };
+
+	CHECK_OK(buf_addz(&yes, "yes", &err));
+	while (yes.n < 32 * 1024)
+		CHECK_OK(buf_addc(&yes, '\n', &err));
+	for (int what = 0; what < 3; what++) {
+		struct bench b;
+
+		start(&b, APPROVE_ASK, true);
+		ask_to_run(&b, 1, STR("all"));
+		hear_note(&b, "approval.prompt");
+		test_write(&b.dir, "elsewhere", STR("yes"));
+		if (what == 0)
+			CHECK(symlinkat("../elsewhere", b.answers, "approval-1") == 0);
+		else if (what == 1)
+			CHECK(mkfifoat(b.answers, "approval-1", 0600) == 0);
+		answer(&b, what == 2 ? "approval-1" : "wake", buf_str(&yes));
+		hear_note(&b, "approval.answer");
+		hear_verdict(&b, 1, false);
+		say_done(&b, 0, 0, "finished");
+		finish(&b);
+	}
+}
+
+TEST(monitor_decides_alone_where_nobody_is_asked)
+{
+	static const struct {
+		enum approval_policy policy;
+		bool attended, allowed;
+	} cases[] = { { APPROVE_YES, false, true }, { APPROVE_NO, true, false }, { APPROVE_ASK, false, false } };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		start(&b, cases[i].policy, cases[i].attended);
+		ask_to_run(&b, 1, STR("all"));
+		hear_verdict(&b, 1, cases[i].allowed);
+		say_done(&b, 0, 0, "finished");
+		finish(&b);
+	}
+}
+
+TEST(monitor_asks_about_no_command_that_cannot_be_shown_whole)
+{
+	auto_buf struct buf word = BUF_MAX(4 * LONG_WORD);
+	struct err err = { 0 };
+	struct bench b;
+
+	while (word.n < word.max)
+		CHECK_OK(buf_addc(&word, 'x', &err));
+	start(&b, APPROVE_ASK, true);
+	ask_to_run(&b, 1, buf_str(&word));
+	struct str why = hear_verdict(&b, 1, false);
+	CHECK(str_find(why, STR("too long")) < why.n);
+	say_done(&b, 0, 0, "finished");
+	hear_close(&b, false); /* and no approval.prompt before it */
+	finish(&b);
+}
+
+/* ---- questions ---- */
+
+TEST(monitor_sends_as_many_answers_as_there_were_questions)
+{
+	static const struct {
+		const char *why, *file;
+		const char *want[2];
+	} cases[] = {
+		{ "one a line", "red\nblue\n", { "red", "blue" } },
+		{ "the last line needs no end", "red\nblue", { "red", "blue" } },
+		{ "what is missing is empty", "red\n", { "red", "" } },
+		{ "an empty file answers nothing", "", { "", "" } },
+		{ "nothing is cut off", "red\nblue\ngreen\n", { "red", "blue\ngreen" } },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		start(&b, APPROVE_ASK, true);
+		ask_question_of(&b, 40, 2);
+		hear_note(&b, "question.prompt");
+		answer(&b, "question-1", str_from(cases[i].file));
+		hear_note(&b, "question.answer");
+		hear_answer(&b, 40, true, cases[i].want, 2);
+		say_done(&b, 0, 0, "finished");
+		finish(&b);
+	}
+}
+
+TEST(monitor_says_at_once_that_nobody_answers_when_nobody_is_there)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, false);
+	ask_question_of(&b, 1, 1);
+	hear_answer(&b, 1, false, NULL, 0);
+	say_done(&b, 0, 0, "finished");
+	finish(&b);
+}
+
+/* ---- stopping ---- */
+
+TEST(monitor_stops_after_the_step_then_now_then_without_the_agent)
+{
+	struct bench b;
+
+	start(&b, APPROVE_ASK, true);
+	ask_to_run(&b, 1, STR("all"));
+	hear_note(&b, "approval.prompt");
+	CHECK(kill(b.pid, SIGINT) == 0);
+	hear_stop(&b, STOP_AFTER_STEP);
+	CHECK(kill(b.pid, SIGINT) == 0);
+	hear_stop(&b, STOP_NOW);
+	hear_verdict(&b, 1, false); /* what was open is not any more */
+	hear_type(&b, ZYGOTE, WIRE_STOP_ALL);
+	ask_to_run(&b, 2, STR("more"));
+	hear_verdict(&b, 2, false);
+	ask_question_of(&b, 9, 1);
+	hear_answer(&b, 9, false, NULL, 0);
+	CHECK(kill(b.pid, SIGINT) == 0);
+	CHECK(str_find(hear_note(&b, "run.end"), STR("interrupted")) < b.msg.body.n);
+	hear_close(&b, false);
+	struct monitor_end end = finish(&b);
+	CHECK_INT(end.exit_code, 130);
+	CHECK_STR(str_from(end.reason), STR("interrupted"));
+}
+
+TEST(monitor_takes_a_stop_from_the_answers_directory_once)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, false);
+	for (int i = 0; i < 2; i++)
+		answer(&b, "stop.request", STR(""));
+	hear_stop(&b, STOP_AFTER_STEP);
+	answer(&b, "stop.request", STR(""));
+	ask_to_run(&b, 1, STR("all")); /* a run that stops after its step goes on with it */
+	hear_verdict(&b, 1, true);
+	say_done(&b, 130, 0, "interrupted");
+	hear_close(&b, false); /* and not a second run.stop_requested */
+	CHECK_INT(finish(&b).exit_code, 130);
+}
+
+/* ---- how it ended ---- */
+
+TEST(monitor_believes_the_first_word_about_the_end)
+{
+	struct bench b;
+
+	start(&b, APPROVE_ASK, true);
+	say_done(&b, 3, 0, "finished");
+	hear_close(&b, false);
+	say_done(&b, 0, 1, "another");
+	ask_question_of(&b, 1, 1); /* its answer: the second word has been heard */
+	hear_answer(&b, 1, false, NULL, 0);
+	struct monitor_end end = finish(&b);
+	CHECK_INT(end.exit_code, 3);
+	CHECK(!end.discard);
+	CHECK_STR(str_from(end.reason), STR("finished"));
+}
+
+TEST(monitor_discards_only_a_run_that_never_asked_for_a_command)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, false);
+	say_done(&b, 2, 1, "refused");
+	hear_close(&b, true);
+	struct monitor_end end = finish(&b);
+	CHECK(end.discard);
+	CHECK_STR(str_from(end.message), STR("because"));
+
+	start(&b, APPROVE_YES, false);
+	ask_to_run(&b, 1, STR("all"));
+	hear_verdict(&b, 1, true);
+	say_done(&b, 2, 1, "refused");
+	hear_note(&b, "run.end");
+	hear_close(&b, false);
+	end = finish(&b);
+	CHECK(!end.discard);
+	CHECK_STR(str_from(end.reason), STR("protocol"));
+}
+
+TEST(monitor_knows_that_the_record_is_lost_whatever_the_agent_says)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, false);
+	say_lost(&b);
+	hear_type(&b, AGENT, WIRE_STOP);
+	CHECK_INT(b.msg.body.p[0], STOP_NOW);
+	say_done(&b, 0, 0, "finished");
+	struct monitor_end end = finish(&b);
+	CHECK_INT(end.exit_code, 1);
+	CHECK_STR(str_from(end.reason), STR("record_lost"));
+	CHECK_STR(str_from(end.message), STR("the record cannot be written: disk full"));
+}
+
+TEST(monitor_ends_a_run_whose_agent_did_not_say_how)
+{
+	static const struct {
+		uint32_t code, sig;
+		const char *why;
+	} cases[] = {
+		{ 1, 0, "the agent ended with status 1 and did not say why" },
+		{ 0, SIGSEGV, "the agent was killed by signal 11" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		start(&b, APPROVE_ASK, true);
+		say_exit(&b, cases[i].code, cases[i].sig);
+		hear_note(&b, "run.end");
+		hear_close(&b, false);
+		struct monitor_end end = finish(&b);
+		CHECK_INT(end.exit_code, 1);
+		CHECK_STR(str_from(end.reason), STR("crashed"));
+		CHECK_STR(str_from(end.message), str_from(cases[i].why));
+	}
+}
+
+TEST(monitor_ends_a_run_with_whom_it_cannot_do_without)
+{
+	static const struct {
+		enum side who;
+		const char *reason;
+	} cases[] = {
+		{ ZYGOTE, "jail_lost" }, { GIT, "jail_lost" }, { CLIENT, "provider_error" },
+		{ BROKER, "provider_error" }, { RECORDER, "record_lost" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		start(&b, APPROVE_ASK, true);
+		let_go(&b.ends[cases[i].who]);
+		if (cases[i].who != RECORDER) {
+			hear_note(&b, "run.end");
+			hear_close(&b, false);
+		}
+		struct monitor_end end = finish(&b);
+		CHECK_INT(end.exit_code, 1);
+		CHECK_STR(str_from(end.reason), str_from(cases[i].reason));
+	}
+}
+
+TEST(monitor_goes_on_without_a_view_and_a_spawner)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, true);
+	let_go(&b.ends[VIEW]);
+	let_go(&b.ends[SPAWNER]);
+	ask_to_run(&b, 1, STR("all"));
+	hear_verdict(&b, 1, true);
+	say_done(&b, 0, 0, "finished");
+	CHECK_INT(finish(&b).exit_code, 0);
+}
+
+/* ---- peers that do not behave ---- */
+
+TEST(monitor_ends_a_run_with_a_peer_that_breaks_a_rule)
+{
+	static const struct {
+		const char *why;
+		enum side who;
+		uint16_t type;
+		struct str body;
+		const char *named;
+	} cases[] = {
+		{ "no such message", AGENT, 999, { "", 0 }, "the agent broke a rule" },
+		{ "the agent approves nothing", AGENT, WIRE_APPROVE, { "\1\0\0\0", 4 }, "the agent broke a rule" },
+		{ "the wrong direction", ZYGOTE, WIRE_STOP_ALL, { "", 0 }, "the zygote broke a rule" },
+		{ "no questions", AGENT, WIRE_ASK, { "\1\0\0\0\0\0\0\0", 8 }, "WIRE_ASK does not decode" },
+		{ "nine questions", AGENT, WIRE_ASK, { "\1\0\0\0\x9\0\0\0", 8 }, "WIRE_ASK does not decode" },
+		{ "a count beyond the body", AGENT, WIRE_ASK, { "\1\0\0\0\1\0\0\0\xff\xff\xff\xff", 12 },
+			"WIRE_ASK does not decode" },
+		{ "a cut end", AGENT, WIRE_DONE, { "\0", 1 }, "WIRE_DONE does not decode" },
+		{ "a cut approval", ZYGOTE, WIRE_APPROVE, { "\1\0", 2 }, "WIRE_APPROVE does not decode" },
+		{ "no command", ZYGOTE, WIRE_APPROVE, { "\1\0\0\0\1\0\0\0\0\0\0\0\0", 13 },
+			"WIRE_APPROVE does not decode" },
+		{ "a cut exit", ZYGOTE, WIRE_AGENT_EXIT, { "\1\0\0\0", 4 }, "WIRE_AGENT_EXIT does not decode" },
+		{ "a cut job", ZYGOTE, WIRE_JOB_END, { "\1\0\0\0", 4 }, "WIRE_JOB_END does not decode" },
+		{ "not while a run is on", ZYGOTE, WIRE_CELL_READY, { "", 0 }, "is not asked while a run is on" },
+		{ "a view asks nothing", VIEW, WIRE_ASK, { "", 0 }, "the view broke a rule" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_buf struct buf body = BUF_MAX(64);
+		struct err err = { 0 };
+		struct bench b;
+
+		start(&b, APPROVE_ASK, true);
+		CHECK_OK(buf_add(&body, cases[i].body, &err));
+		say(&b, cases[i].who, cases[i].type, &body);
+		hear_note(&b, "run.end");
+		hear_close(&b, false);
+		struct monitor_end end = finish(&b);
+		struct str message = str_from(end.message);
+
+		CHECK_STR(str_from(end.reason), STR("protocol"));
+		CHECK(str_find(message, str_from(cases[i].named)) < message.n);
+	}
+}
+
+TEST(monitor_is_not_held_up_by_an_agent_that_does_not_read)
+{
+	auto_buf struct buf body = BUF_MAX(64);
+	struct bench b;
+	int r = 0;
+
+	start(&b, APPROVE_YES, false);
+	put_ask(&body, 1, 1);
+	for (int i = 0; i < 100000 && r == 0; i++)
+		r = chan_send(b.ends[AGENT], WIRE_ASK, buf_str(&body), NULL, 0, ERR_DISCARD);
+	CHECK_INT(r, -ERR_CLOSED);
+	ask_to_run(&b, 1, STR("all"));
+	hear_verdict(&b, 1, true);
+	say_exit(&b, 0, SIGKILL);
+	CHECK_STR(str_from(finish(&b).reason), STR("crashed"));
+}
+
+TEST(monitor_is_not_held_up_by_a_recorder_that_does_not_read)
+{
+	auto_buf struct buf word = BUF_MAX(LONG_WORD);
+	struct err err = { 0 };
+	struct bench b;
+	int r = 0;
+
+	while (word.n < LONG_WORD)
+		CHECK_OK(buf_addc(&word, 'x', &err));
+	start(&b, APPROVE_ASK, true);
+	for (uint32_t job = 1; job < 64 && r == 0; job++) { /* as many as may be open, until it is over */
+		auto_buf struct buf body = BUF_MAX(CHAN_BODY);
+
+		put_approve(&body, job, buf_str(&word));
+		r = chan_send(b.ends[ZYGOTE], WIRE_APPROVE, buf_str(&body), NULL, 0, ERR_DISCARD);
+	}
+	CHECK_STR(hear_verdict(&b, 1, false), STR("the run is stopping"));
+	let_go(&b.lifeline);
+	struct monitor_end end = finish(&b);
+	CHECK_STR(str_from(end.reason), STR("record_lost"));
+	CHECK_INT(end.exit_code, 1);
+}
