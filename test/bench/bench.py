@@ -125,11 +125,14 @@ def descendants(of):
 
 
 def pss(pid):
+    """(kB, its words); (None, ...) of a process that shows its memory to root only."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as f:
             got = re.search(r"^Pss:\s+(\d+) kB", f.read(), re.M)
         with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as f:
             words = f.read().replace("\0", " ").strip()
+    except PermissionError:
+        return None, ""
     except OSError:
         return 0, ""
     return (int(got[1]) if got else 0), words
@@ -140,14 +143,15 @@ class Watcher(threading.Thread):
 
     def __init__(self, pid):
         super().__init__(daemon=True)
-        self.pid, self.most, self.parts, self.over = pid, 0, [], threading.Event()
+        self.pid, self.most, self.parts, self.hidden, self.over = pid, 0, [], 0, threading.Event()
 
     def run(self):
         while not self.over.wait(0.05):
             parts = [pss(p) for p in descendants(self.pid)]
-            total = sum(p[0] for p in parts)
+            total = sum(p[0] or 0 for p in parts)
             if total > self.most:
-                self.most, self.parts = total, parts
+                self.most, self.parts = total, [p for p in parts if p[0]]
+                self.hidden = sum(p[0] is None for p in parts)
 
 
 class Measured:
@@ -167,7 +171,7 @@ class Measured:
         self.reap_orphans()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        self.most_kb, self.parts = watcher.most, watcher.parts
+        self.most_kb, self.parts, self.hidden = watcher.most, watcher.parts, watcher.hidden
         self.status = proc.returncode
         self.requests = mock.model_requests()[seen:]
         with open(stamp, encoding="utf-8") as f:
@@ -234,7 +238,7 @@ def bench_long(turns):
             return
         body = m.requests[-1]["bytes"] / 1e6
         say(f"memory after {turns} turns (PSS)", f"{m.most_kb / 1024:.1f} MB", f"{24 + body:.1f} MB",
-            f"the conversation has {body:.1f} MB")
+            f"the conversation has {body:.1f} MB{unseen(m)}")
         say("resume of it, to the first request", f"{again.first_ms:.1f} ms", "50 ms", "the bound is for 2,000 turns")
 
 
@@ -377,7 +381,11 @@ def bench_runs(rounds):
     say("prompt prefix kept byte for byte", f"{100 * kept / of if of else 0:.0f} %", "100 %", f"{kept} of {of} requests")
     m = one_run(read_loop(TURNS), watch=True)
     say("memory of the whole run (PSS)", f"{m.most_kb / 1024:.1f} MB", "24 MB",
-        ", ".join(f"{short(w)} {kb / 1024:.1f}" for kb, w in sorted(m.parts, reverse=True) if kb > 300))
+        ", ".join(f"{short(w)} {kb / 1024:.1f}" for kb, w in sorted(m.parts, reverse=True) if kb > 300) + unseen(m))
+
+
+def unseen(m):
+    return f"; WITHOUT {m.hidden} processes that only root may look at" if m.hidden else ""
 
 
 def short(words):
