@@ -10,6 +10,7 @@
 #define CALLS_MAX  64
 #define BLANKS_MAX 64  /* blanks before a call go with it; more are content */
 #define TRIES_MAX  256 /* openings looked at: each may cost a walk through the text */
+#define PARAMS_MAX 64  /* of one call: each may cost another */
 
 /* What may begin a call. Until a text is complete it is not shown from there on. */
 static const struct {
@@ -263,10 +264,12 @@ static int read_parameters(struct buf *args, struct jval schema, struct str body
 	static const char *const ends[] = { "</parameter>", "<parameter=", NULL };
 
 	TRY(buf_addc(args, '{', err));
-	for (size_t at; (at = str_find(body, open)) < body.n;) {
+	for (size_t at, n = 0; (at = str_find(body, open)) < body.n; n++) {
 		auto_buf struct buf value = BUF_MAX(2 * REPLY_BYTES_MAX);
 		struct str key, text;
 
+		if (n == PARAMS_MAX)
+			return err_set(err, ERR_LIMIT, "more than %d parameters", PARAMS_MAX);
 		body = str_skip(body, at + open.n);
 		key = str_trim(str_cut(&body, '>'));
 		text = str_head(body, first_of(body, ends));
@@ -287,7 +290,9 @@ static void read_functions(struct recovery *r, struct str text)
 
 	for (size_t from = 0, tries = 0; from < text.n && tries < TRIES_MAX; tries++) {
 		size_t at = from + str_find(str_skip(text, from), open), end;
-		struct str rest = str_skip(text, at + open.n), name, body, before;
+		/* What stands in front, up to the call before: two spans never overlap. */
+		struct str before = str_head(str_skip(text, from), at - from);
+		struct str rest = str_skip(text, at + open.n), name, body;
 		struct found_call *c;
 		struct jval v;
 
@@ -297,7 +302,6 @@ static void read_functions(struct recovery *r, struct str text)
 		body = str_head(rest, first_of(rest, ends));
 		end = (size_t)(rest.p - text.p) + body.n;
 		from = end > at + open.n ? end : at + open.n;
-		before = str_head(text, at);
 		if (str_ends(str_trim(before), outer))
 			at = (size_t)(str_trim(before).p - text.p) + str_trim(before).n - outer.n;
 		if (str_starts(str_skip(text, end), STR("</function>")))

@@ -80,6 +80,8 @@ static const struct {
 	{ "missing closers, inside a tag", "<tool_call>\n<function=read_file>\n<parameter=path>a\n<parameter=n>1\n</tool_call>", "",
 		"read_file {\"path\":\"a\",\"n\":1};" },
 	{ "two functions", "<function=grep></function>\n<function=grep>{\"re\":\"x\"}</function>", "", "grep {};grep {\"re\":\"x\"};" },
+	{ "a function in the unclosed one before it", "<function=grep>\n<tool_call>\n<function=grep>{}</function></tool_call>", "",
+		"grep {};grep {};" },
 	{ "Python in a fence", "```tool_code\nprint(read_file(path='a\\'b', n=3, all=True, list=[1, 'x', None], any={'k': (1,)}))\n```",
 		"", "read_file {\"path\":\"a'b\",\"n\":3,\"all\":true,\"list\":[1,\"x\",null],\"any\":{\"k\":[1]}};" },
 	{ "a list of Python calls", "Sure.\n```tool_code\n[grep(re=\"a\"), grep()]\n```", "Sure.", "grep {\"re\":\"a\"};grep {};" },
@@ -116,6 +118,22 @@ TEST(reply_reads_calls_that_a_model_wrote_as_text)
 			CHECK_STR(buf_str(&run.shown), run.reply.text); /* what was taken away was never shown */
 			CHECK_INT(run.reply.stop, run.reply.ncalls > 0 ? STOP_TOOLS : STOP_END);
 		}
+}
+
+TEST(reply_does_not_search_a_text_again_for_each_of_endless_parameters)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf text = BUF_MAX(1 << 16), body = BUF_MAX(1 << 20);
+	CLEANUP(run_fini) struct run run = { 0 };
+
+	CHECK(buf_addz(&text, "<function=grep>", ERR_DISCARD) == 0);
+	for (int i = 0; i < 100; i++)
+		CHECK(buf_addz(&text, "<parameter=re>a", ERR_DISCARD) == 0);
+	chat_text(&body, buf_str(&text), 1000);
+	feed(&run, API_CHAT, REPLY_HEAD(200), buf_str(&body), body.n, OVER_EOF, mem);
+	CHECK_INT(run.r, 0);
+	CHECK_INT(run.reply.ncalls, 0);
+	CHECK_STR(run.reply.text, buf_str(&text));
 }
 
 #define AN_START "data: {\"type\":\"message_start\",\"message\":{\"model\":\"c\",\"usage\":{\"input_tokens\":3}}}\n\n"
