@@ -276,3 +276,70 @@ def test_nobody_listens_but_the_broker_on_a_path_of_the_run(held):
             continue
         found += [l for l in lines if l.split()[3] == "0A" and f"socket:[{l.split()[9]}]" in links]
     assert found == []
+
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\x1b]52;c;aGk=\x07\x9b2J\u202ereversed\u2066\r\x08 end"
+
+
+def test_nothing_the_model_says_steers_the_terminal(lab):
+    """Its text, arguments, file names and content, the output of its commands: in the run and in every listing."""
+    lab.repo(a_DOT_txt="one\n")
+    lab.write("name\x1b[2Jx", "x\n")
+    lab.git("add", "-A")
+    lab.git("commit", "-q", "-m", "names " + HOSTILE)
+    lab.mock(script(
+        turn(call("run_command", argv=["printf", "%b", "\\033[2J\\033]0;x\\007\\302\\233" + HOSTILE.replace("\x00", "")]), text=HOSTILE),
+        turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": HOSTILE}])),
+        turn(call("read_file", path="no" + HOSTILE)), turn(call("no_such_tool" + "\x1b[2J", x=HOSTILE)), finish("done " + HOSTILE)))
+    shown = {"run": lab.run("task " + HOSTILE)}
+    run_id = os.path.basename(lab.run_dirs()[-1])
+    for words in (["runs"], ["runs", "list"], ["runs", "show", run_id], ["runs", "commits", run_id], ["watch", run_id],
+                  ["runs", "verify", run_id]):
+        shown[" ".join(words)] = lab.agent6(*words)
+    shown = {what: r.both for what, r in shown.items()}
+    # A patch that goes into a file or a pipe is what git would apply; on a terminal it is cleaned like the rest.
+    shown["runs diff"] = on_terminal(lab, "runs", "diff", run_id)
+    assert "reversed" in shown["run"] and "reversed" in shown["runs diff"]
+    for what, text in shown.items():
+        bad = re.search("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]", text)
+        assert bad is None, (what, text[max(0, bad.start() - 60):bad.end() + 40])
+
+
+def on_terminal(lab, *args):
+    """What a terminal without colours is sent."""
+    leader, follower = pty.openpty()
+    p = subprocess.Popen([conftest.AGENT6, *args], cwd=lab.ws, env=dict(lab.env, NO_COLOR="1"), stdin=follower,
+                         stdout=follower, stderr=follower, start_new_session=True)
+    os.close(follower)
+    out = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    os.close(leader)
+    p.wait(timeout=60)
+    return out.decode("utf-8", "replace")
+
+
+def test_every_promise_names_tests_that_exist():
+    with open(os.path.join(conftest.SOURCE, "SECURITY.md"), encoding="utf-8") as f:
+        text = f.read()
+    known = set()
+    for top, _, names in os.walk(os.path.join(conftest.SOURCE, "test")):
+        for n in names:
+            if n.endswith((".c", ".py")):
+                with open(os.path.join(top, n), encoding="utf-8") as f:
+                    known.update(re.findall(r"^(?:TEST\(|def )(\w+)", f.read(), re.M))
+    promises = re.split(r"^### (P\d+) ", text, flags=re.M)
+    numbers = promises[1::2]
+    assert numbers == [f"P{i}" for i in range(1, 11)]
+    for number, body in zip(numbers, promises[2::2]):
+        body = body.split("\n## ")[0]
+        named = re.findall(r"`(\w+_\w+)`", body.split("\nTests: ")[1])
+        assert named, number
+        assert [n for n in named if n not in known] == [], number
+        assert number in ("P9", "P10") or "Stops at:" in body, number
