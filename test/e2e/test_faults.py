@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -397,3 +398,75 @@ def test_two_watchers_and_the_run_see_the_same_end(lab):
     assert watchers[1].returncode == 0 and "finished" in other and "finished" in out
 
 
+
+
+class OnPty:
+    """A run on a terminal of its own, whose first process we are the parent of."""
+
+    def __init__(self, lab, *flags):
+        self.lab, self.text = lab, ""
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.chdir(lab.ws)
+            os.execve(AGENT6, ["agent6", "run", *flags, "do it"], lab.env)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        while True:
+            try:
+                self.text += os.read(self.master, 65536).decode("utf-8", "replace")
+            except OSError:
+                return
+
+    def status(self):
+        end = []
+        self.lab.wait_for(lambda: (lambda r: r[0] and (end.append(r[1]) or True))(os.waitpid(self.pid, os.WNOHANG)))
+        return os.waitstatus_to_exitcode(end[0])
+
+
+def asking(lab, *flags):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(turn(call("run_command", argv=["touch", "made"])), finish()))
+    run = OnPty(lab, *flags)
+    lab.wait_for(lambda: "N never:" in run.text)
+    return run, tree(run.pid)
+
+
+def all_gone(lab, all_of_it):
+    def gone():
+        now = parents()
+        return not [p for p, start in all_of_it.items() if p in now and now[p][1] == start]
+    lab.wait_for(gone, 10)
+
+
+@pytest.mark.parametrize("who", ["monitor", "zygote", "agent", "client", "recorder"])
+def test_a_death_while_a_question_stands_ends_the_run_and_asks_no_more(lab, who):
+    run, all_of_it = asking(lab)
+    os.kill(process(run.pid, who), signal.SIGKILL)
+    assert run.status() == (-signal.SIGKILL if who == "monitor" else 1), run.text
+    all_gone(lab, all_of_it)
+    assert not os.path.exists(os.path.join(lab.ws, "made"))
+    assert lab.agent6("runs", "verify").returncode == 0
+
+
+def test_a_question_outlives_the_view_that_showed_it(lab, screen):  # noqa: F811
+    run, all_of_it = asking(lab)
+    os.kill(process(run.pid, "view"), signal.SIGKILL)
+    other = screen("watch")
+    other.until("N never:")
+    other.keys("y", "Enter")
+    assert other.status() == 0 and run.status() == 0
+    all_gone(lab, all_of_it)
+    assert os.path.exists(os.path.join(lab.ws, "made"))
+
+
+def test_a_killed_run_is_resumed(lab):
+    held = Held(lab, "command")
+    os.kill(held.p.pid, signal.SIGKILL)
+    held.ended()
+    lab.mock(script(turn(call("run_command", argv=["touch", "after"])), finish()))
+    r = lab.agent6("resume", "--auto-approve", os.path.basename(held.run_dir))
+    assert r.returncode == 0, r.both
+    assert os.path.exists(os.path.join(lab.ws, "after"))
+    assert [e["reason"] for e in lab.events("run.end")] == ["finish_run"]
+    assert lab.agent6("runs", "verify").returncode == 0
