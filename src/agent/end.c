@@ -124,7 +124,7 @@ static void note_tri(struct note *n, const char *key, enum gate_verdict v)
 static void note_chain(struct note *n, const struct run *r, struct arena *mem)
 {
 	note_int(n, "commits", r->st.commits);
-	if (r->st.commits > 0 && r->p->branch_per_run)
+	if (r->st.commits > 0 && r->p->branch_per_run && !r->branch_kept)
 		note_str(n, "branch", str_printf(mem, "agent6/" STR_FMT, STR_ARG(r->p->run_id)));
 	note_opt(n, "base_branch", r->st.base_branch);
 	note_opt(n, "base_sha", r->st.base_sha);

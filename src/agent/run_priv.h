@@ -66,6 +66,7 @@ struct run {
 	struct loop_state st;          /* strings in mem */
 	struct str_list untracked;     /* at the start: never committed */
 	struct str_list untracked_now; /* resume: ... when this leg began */
+	bool branch_kept;         /* the run's branch does not move along; said once */
 	struct str_list left_out; /* untracked, and what the person added between two legs; empty: the same */
 	bool unborn;
 	bool gate_swapped;    /* at a resume */

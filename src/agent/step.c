@@ -283,12 +283,28 @@ static int put_left_out(struct run *r, const struct str_list *left, struct err *
 	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
 }
 
+/* Something stood where the run's branch should, or moved it away. Its commits are on the chain all the same. */
+static int put_branch_kept(struct run *r, struct str why, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	auto_arena struct arena *mem = arena_new();
+
+	if (r->branch_kept)
+		return 0;
+	r->branch_kept = true;
+	note_z(&n, "level", "warning");
+	note_str(&n, "text", str_printf(mem, "branch agent6/" STR_FMT " is left as it is: " STR_FMT "; the commits of this run "
+			"are on refs/agent6/" STR_FMT "/head, where agent6 runs finds them", STR_ARG(r->p->run_id), STR_ARG(why),
+			STR_ARG(r->p->run_id)));
+	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
+}
+
 static int put_branch(struct run *r, struct err *err)
 {
 	auto_note struct note n = NOTE;
 	auto_arena struct arena *mem = arena_new();
 
-	if (!r->p->branch_per_run)
+	if (!r->p->branch_per_run || r->branch_kept)
 		return 0;
 	note_str(&n, "run_branch", str_printf(mem, "agent6/" STR_FMT, STR_ARG(r->p->run_id)));
 	return note_put(&n, r->keep, RECORD_MANIFEST, 0, "", err);
@@ -321,6 +337,8 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 	r->st.ever_changed = 1;
 	if (r->st.verify_command.n == 0)
 		r->st.gateless_ever_committed = 1;
+	if (done.branch_kept)
+		TRY(put_branch_kept(r, done.branch_why, err));
 	if (r->st.commits++ == 0)
 		TRY(put_branch(r, err));
 	return put_commit(r, &done, buf_str(&message), mem, err);

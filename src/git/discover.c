@@ -77,27 +77,44 @@ static bool is_git_dir(const char *dir, const char *common, struct arena *mem)
 		exists(below(common, "refs", mem), S_IFDIR);
 }
 
-/* core.worktree of the repository's own configuration, wherever in the file: a submodule's has it. */
-static bool config_names(const char *git_dir, const char *top, struct arena *mem)
+/* core.worktree of the repository's own configuration, wherever in the file: a submodule's has it. The last one
+ * counts, as for git; NULL: it is not set, or names nothing. */
+static const char *configured_top(const char *git_dir, struct arena *mem)
 {
 	auto_buf struct buf b = BUF_MAX(CONFIG_MAX);
+	const char *named = NULL;
 	struct str rest;
 
 	if (file_read(AT_FDCWD, below(git_dir, "config", mem), &b, ERR_DISCARD) < 0)
-		return false;
+		return NULL;
 	rest = buf_str(&b);
 	while (rest.n > 0) {
 		struct str value = str_trim(str_line(&rest)), key = str_trim(str_cut(&value, '='));
-		const char *named;
 
 		value = str_trim(value);
-		if (!str_eqz(key, "worktree") || value.n == 0 || memchr(value.p, '\0', value.n))
-			continue;
-		named = canonical(from_dir(git_dir, value, mem), mem);
-		if (named && strcmp(named, top) == 0)
-			return true;
+		if (str_eqz(key, "worktree") && value.n > 0 && !memchr(value.p, '\0', value.n))
+			named = canonical(from_dir(git_dir, value, mem), mem);
 	}
-	return false;
+	return named;
+}
+
+static bool config_names(const char *git_dir, const char *top, struct arena *mem)
+{
+	const char *named = configured_top(git_dir, mem);
+
+	return named && strcmp(named, top) == 0;
+}
+
+/* A repository that keeps its files elsewhere: git here would mean those, we would mean these. */
+static int check_work_tree(const struct discovered *d, struct arena *mem, struct err *err)
+{
+	const char *named = configured_top(d->git_dir, mem);
+
+	if (!named || strcmp(named, d->top) == 0)
+		return 0;
+	err_set(err, ERR_INVALID, "%s says that its work tree is %s (core.worktree), not %s", d->dot_git, named, d->top);
+	err_hint(err, "git -C %s config --unset core.worktree, when it is not so", d->top);
+	return -ERR_INVALID;
 }
 
 /* A .git that leads elsewhere could name any repository of this person. The one it names must say the same. */
@@ -132,6 +149,16 @@ static int check_shares(const struct discovered *d, struct arena *mem, struct er
 	return -ERR_INVALID;
 }
 
+/* A bare repository, or a place inside ".git": what is written there, git would run and believe. */
+static int refuse_git_dir(const char *dir, struct arena *mem, struct err *err)
+{
+	if (!is_git_dir(dir, dir, mem) || !exists(below(dir, "config", mem), S_IFREG))
+		return 0;
+	err_set(err, ERR_INVALID, "%s is a repository without a work tree", dir);
+	err_hint(err, "work in a clone of it, or in a work tree: git -C %s worktree add DIR", dir);
+	return -ERR_INVALID;
+}
+
 /* 1: a repository, 0: nothing here. */
 static int look_at(const char *dir, struct arena *mem, struct discovered *d, struct err *err)
 {
@@ -140,7 +167,7 @@ static int look_at(const char *dir, struct arena *mem, struct discovered *d, str
 
 	*d = (struct discovered){ .top = dir, .dot_git = below(dir, ".git", mem) };
 	if (lstat(d->dot_git, &st) < 0)
-		return 0;
+		return refuse_git_dir(dir, mem, err);
 	d->is_link = S_ISLNK(st.st_mode);
 	d->is_file = exists(d->dot_git, S_IFREG);
 	d->git_dir = canonical(d->dot_git, mem);
@@ -162,6 +189,8 @@ static int look_at(const char *dir, struct arena *mem, struct discovered *d, str
 				  : 0; /* git looks further up then, and so do we */
 	if (d->is_link || d->is_file)
 		TRY(check_points_back(d, mem, err));
+	else
+		TRY(check_work_tree(d, mem, err));
 	return 1;
 }
 

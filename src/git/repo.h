@@ -86,7 +86,8 @@ struct repo_stepped {
 	struct str sha, parent; /* the chain's tip afterwards and before; empty: none */
 	struct str_list paths;  /* what was looked at */
 	struct str_list left_out; /* "name: why" */
-	bool branch_kept;       /* somebody moved or removed the branch: it was left alone */
+	bool branch_kept;       /* somebody moved or removed the branch, or it cannot be: it was left alone */
+	struct str branch_why;
 };
 /* Everything that changed in the work tree becomes one commit on the run's chain. Identity comes from the
  * environment of the git zygote. */

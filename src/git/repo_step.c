@@ -158,8 +158,19 @@ static int tree_of_tip(struct repo *r, struct str parent, struct arena *mem, str
 	return repo_sha(r, "read the last step", GIT_TREE_OF, &parent, 1, STR(""), mem, tree, err);
 }
 
-static int move_refs(struct repo *r, const struct repo_step *step, struct str sha, struct arena *mem, bool *branch_kept,
-	struct err *err)
+/* In words of our own for the one that a person can do something about. */
+static struct str why_kept(struct repo *r, const struct git_result *res, struct arena *mem)
+{
+	struct err why = { 0 };
+
+	if (repo_branch_exists(r, STR("agent6"), ERR_DISCARD) == 1)
+		return STR("a branch is called \"agent6\", so none can be called \"agent6/...\"; rename it with git branch -m");
+	repo_failed(res, "git", &why);
+	return str_dup(mem, str_from(why.msg));
+}
+
+static int move_refs(struct repo *r, const struct repo_step *step, struct str sha, struct arena *mem,
+	struct repo_stepped *done, struct err *err)
 {
 	const struct str args[] = { r->run_id, sha, r->tip[0] ? str_dup(mem, str_from(r->tip)) : repo_zeros(sha) };
 	struct git_result res;
@@ -174,7 +185,9 @@ static int move_refs(struct repo *r, const struct repo_step *step, struct str sh
 	if (!step->branch)
 		return 0;
 	TRY(repo_run(r, GIT_STEP_BRANCH, args, 3, STR(""), mem, &res, err));
-	*branch_kept = res.code != 0;
+	done->branch_kept = res.code != 0;
+	if (done->branch_kept)
+		done->branch_why = why_kept(r, &res, mem);
 	return 0;
 }
 
@@ -200,7 +213,7 @@ int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena 
 		args[0] = tree;
 		args[1] = parent;
 		TRY(repo_sha(r, "commit", GIT_COMMIT, args, parent.n > 0 ? 2 : 1, step->message, mem, &done.sha, err));
-		TRY(move_refs(r, step, done.sha, mem, &done.branch_kept, err));
+		TRY(move_refs(r, step, done.sha, mem, &done, err));
 		repo_keep_sha(r->tip, done.sha);
 		repo_keep_sha(r->tip_tree, tree);
 	}

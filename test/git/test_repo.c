@@ -310,6 +310,21 @@ static void discovers(struct fixture *f)
 	test_write(&f->dir, "thief/.git/commondir", STR("../../r/.git\n"));
 	CHECK_INT(find(f, "thief", &d, &err), -ERR_INVALID);
 	CHECK(strstr(err.msg, "among its work trees"));
+	/* No work tree, or another one. */
+	GIT(f, "init", "-q", "--bare", "bare.git");
+	CHECK_INT(find(f, "bare.git", &d, &err), -ERR_INVALID);
+	CHECK_INT(find(f, "bare.git/hooks", &d, &err), -ERR_INVALID);
+	CHECK(strstr(err.msg, "without a work tree"));
+	CHECK_INT(find(f, "r/.git/refs", &d, &err), -ERR_INVALID);
+	GIT(f, "-C", "r", "push", "-q", "../bare.git", "HEAD:main");
+	GIT(f, "-C", "bare.git", "worktree", "add", "-q", "../of-bare", "main");
+	CHECK_OK(find(f, "of-bare", &d, &err));
+	GIT(f, "init", "-q", "moved");
+	GIT(f, "-C", "moved", "config", "core.worktree", "../../r");
+	CHECK_INT(find(f, "moved", &d, &err), -ERR_INVALID);
+	CHECK(strstr(err.msg, "core.worktree"));
+	GIT(f, "-C", "moved", "config", "core.worktree", "..");
+	CHECK_OK(find(f, "moved", &d, &err));
 	test_write(&f->dir, "broken/.git", STR("gitdir: ../none\n"));
 	CHECK_INT(find(f, "broken", &d, &err), -ERR_INVALID);
 	test_write(&f->dir, "words/.git", STR("hello\n"));

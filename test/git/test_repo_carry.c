@@ -82,10 +82,10 @@ static const struct row rows[] = {
 		.status = " M a.txt", .kept = "a.txt", .check = "grep -q mine a.txt" },
 	{ .why = "to be skipped, and changed", .after = BACK "; git update-index --skip-worktree a.txt; echo mine > a.txt",
 		.kept = "a.txt", .check = "grep -q mine a.txt && test \"$(git show :a.txt)\" = step" },
-	{ .why = "autocrlf, the result", .before = "git config core.autocrlf true; printf 'a\\r\\n' > a.txt",
+	{ .why = "autocrlf, the result", .before = "git config core.autocrlf true; rm a.txt; git checkout -q a.txt",
 		.run = "printf 'step\\r\\n' > a.txt" },
 	{ .why = "autocrlf, as before",
-		.before = "git config core.autocrlf true; printf 'a\\r\\n' > a.txt; git status > /dev/null",
+		.before = "git config core.autocrlf true; rm a.txt; git checkout -q a.txt",
 		.run = "printf 'step\\r\\n' > a.txt", .after = BACK, .check = "grep -q 'step.$' a.txt" },
 	{ .why = "a content filter", .own_files = true,
 		.before = "git config filter.up.clean 'tr a-z A-Z'; git config filter.up.smudge 'tr A-Z a-z'; "

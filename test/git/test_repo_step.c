@@ -91,6 +91,30 @@ TEST(repo_step_goes_on_where_the_chain_is_and_never_moves_it_from_elsewhere)
 	each_host(survives_reopening);
 }
 
+static void branch_clash(struct fixture *f)
+{
+	struct repo_step s;
+	struct repo_stepped r;
+
+	repo_with_commit(f);
+	GIT(f, "branch", "agent6");
+	test_write(&f->dir, ".git/index.lock", STR("the person's"));
+	fixture_repo(f);
+	s = step_from_head(f);
+	test_write(&f->dir, "a.txt", STR("step\n"));
+	r = step(f, &s);
+	CHECK(r.committed);
+	CHECK(r.branch_kept);
+	CHECK(str_find(r.branch_why, STR("called \"agent6\"")) < r.branch_why.n);
+	CHECK_STR(sha_of(f, CHAIN), r.sha);
+	CHECK(file_is(f->dir.fd, ".git/index.lock", STR("the person's")));
+}
+
+TEST(repo_step_needs_neither_its_branch_nor_the_persons_index)
+{
+	each_host(branch_clash);
+}
+
 static void unborn(struct fixture *f)
 {
 	struct repo_step s = { .base = STR(""), .message = STR("m\n"), .branch = true };

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""`runs merge`, `runs diff` and `runs commits` in the situations a person can be in, and the runs before them.
+
+A row is shell on both sides: what the repository is, what the model's command does, what the person does in between.
+Which file follows its branch and which stays is the table of test/git/test_repo_carry.c.
+"""
+import os
+import subprocess
+
+import pytest
+
+from conftest import call, finish, script, turn
+
+WORK = "echo two > a.txt; rm b.txt; mkdir d; echo new > d/n.txt; chmod 755 c.txt; ln -s a.txt l"
+BACK = "git checkout -q -- .; git clean -qfd"
+
+# why, then what differs from: files a, b, c on main; WORK; nothing in between; exit 0; a clean checkout
+ROWS = [
+    dict(why="squash, and the checkout is clean"),
+    dict(why="a merge commit", args="--strategy merge", check="git rev-parse -q --verify HEAD^2"),
+    dict(why="fast forward", args="--strategy ff", check="test $(git rev-parse HEAD) = $(git rev-parse refs/agent6/mine/head)"),
+    dict(why="the branch is deleted, the chain is there", after="git branch -qD agent6/mine"),
+    dict(why="another branch is checked out", after=BACK + "; git checkout -qb topic", check="git show main:a.txt | grep two"),
+    dict(why="the run began on no branch", setup="git checkout -q --detach", exit=2, says="--into", status=None),
+    dict(why="the run began on no branch, one is named", setup="git checkout -q --detach", after=BACK + "; rm -f l", args="--into main",
+         check="git show main:a.txt | grep two"),
+    dict(why="no such branch", args="--into nowhere", exit=2, says="nowhere", status=None),
+    dict(why="its own branch", args="--into agent6/mine", exit=2, says="own branch", status=None),
+    dict(why="a rebase is going on", after=BACK + "; git checkout -qb o HEAD; echo o > c.txt; git commit -qam o; git checkout -q main; "
+         "echo m > c.txt; git commit -qam m; git rebase -q o || true", exit=2, says="a rebase of branch \"main\"", status=None),
+    dict(why="a merge waits", after=BACK + "; git checkout -qb o HEAD; git commit -q --allow-empty -m o; git checkout -q main; "
+         "git merge -q --no-ff --no-commit o", exit=2, says="a merge of branch \"main\"", status=None),
+    dict(why="checked out in another worktree", after=BACK + "; git checkout -q --detach; git worktree add -q ../other main", exit=2,
+         says="checked out in"),
+    dict(why="the workspace is a linked worktree", setup="git worktree add -q ../linked -b side", ws="linked",
+         check="git show side:a.txt | grep two; test \"$(git show main:a.txt)\" = one"),
+    dict(why="a worktree of a bare repository", setup="git clone -q --bare . ../bare; git -C ../bare worktree add -q ../linked main",
+         ws="linked"),
+    dict(why="git's variables in the environment mean nothing", env=dict(
+        GIT_DIR="/nonexistent", GIT_WORK_TREE="/", GIT_INDEX_FILE="/nonexistent/index", GIT_OBJECT_DIRECTORY="/nonexistent",
+        GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="core.hooksPath", GIT_CONFIG_VALUE_0="/nonexistent", GIT_NAMESPACE="x",
+        GIT_CEILING_DIRECTORIES="/", GIT_EXTERNAL_DIFF="/nonexistent", GIT_TRACE="1", GIT_LITERAL_PATHSPECS="0")),
+    dict(why="SHA-256", init="git init -q -b main --object-format=sha256"),
+    dict(why="a branch without a commit", unborn=True, work="echo new > n.txt; ln -s n.txt l", check="test $(git rev-list --count main) = 1"),
+    dict(why="autocrlf", setup="git config core.autocrlf true; rm a.txt; git checkout -q a.txt; grep -q 'one.$' a.txt",
+         work="printf 'two\\r\\n' > a.txt", check="test \"$(git cat-file -p HEAD:a.txt)\" = two"),
+    dict(why="a branch is called agent6", setup="git branch agent6", said="refs/agent6/mine/head", check="test -z \"$(git branch --list agent6/mine)\""),
+    dict(why="names that are no text", work="printf x > \"$(printf 'n\\377\\n')\""),
+    dict(why="a file too large for a step", work=WORK + "; truncate -s 65M big.bin", said="big.bin", status="?? big.bin\n"),
+    dict(why="an untracked file stays untracked", setup="echo u > u.txt", work=WORK + "; echo more >> u.txt", status="?? u.txt\n"),
+    dict(why="ignored but tracked", setup="echo a.txt > .gitignore; git add .gitignore; git commit -qm i", check="git show HEAD:a.txt | grep two"),
+    dict(why="the person's changes were included", setup="echo mine > c.txt", top="git.require_clean_worktree = false",
+         check="git show HEAD:c.txt | grep mine"),
+    dict(why="a nested repository and a submodule", setup="git init -q nested; echo n > nested/n; git init -q sub; "
+         "git -C sub -c user.name=s -c user.email=s@s commit -q --allow-empty -m s; git add sub 2>/dev/null; git commit -qm s",
+         work=WORK + "; echo 2 > nested/n; echo 2 > sub/n", status=" M sub\n?? nested/\n"),
+    dict(why="hooks and drivers do not run", setup="printf '#!/bin/sh\\ntouch ../ran\\nexit 1\\n' | tee .git/hooks/post-merge "
+         ".git/hooks/pre-commit .git/hooks/reference-transaction .git/hooks/post-index-change > /dev/null; chmod 755 .git/hooks/*; "
+         "git config core.fsmonitor .git/hooks/pre-commit", after="git config --unset core.fsmonitor; test ! -e ../ran || rm ../ran",
+         last="rm .git/hooks/*", check="! test -e ../ran"),
+]
+
+
+def sh(lab, line, cwd=None):
+    env = dict(lab.env, GIT_AUTHOR_NAME="Lab", GIT_AUTHOR_EMAIL="lab@example.invalid", GIT_COMMITTER_NAME="Lab",
+               GIT_COMMITTER_EMAIL="lab@example.invalid", GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="advice.detachedHead",
+               GIT_CONFIG_VALUE_0="false")
+    r = subprocess.run(["sh", "-ec", line], cwd=cwd or lab.ws, env=env, capture_output=True)
+    out = r.stdout.decode("utf-8", "replace")
+    assert r.returncode == 0, f"{line}: {out}{r.stderr.decode('utf-8', 'replace')}"
+    return out
+
+
+def ran(lab, row):
+    """The repository, the run, and what the person did then."""
+    sh(lab, row.get("init", "git init -q -b main"))
+    if not row.get("unborn"):
+        sh(lab, "echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start; " + row.get("setup", "true"))
+    if "ws" in row:
+        lab.ws = os.path.join(os.path.dirname(lab.ws), row["ws"])
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", row.get("work", WORK)])), finish()), top=row.get("top", ""))
+    r = lab.run("change them", "--run-id", "mine", env=row.get("env"))
+    assert r.returncode == 0 and row.get("said", "") in r.both, r.both
+    sh(lab, row.get("after", "true"))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[r["why"] for r in ROWS])
+def test_merge(lab, row):
+    ran(lab, row)
+    d = lab.agent6("runs", "diff", "mine", env=row.get("env"))
+    c = lab.agent6("runs", "commits", "mine", env=row.get("env"))
+    assert d.returncode == 0 and "diff --git" in d.out, d.both
+    assert c.returncode == 0 and len(c.out.splitlines()) == 1, c.both
+    tips = sh(lab, "git for-each-ref refs/heads")
+    m = lab.agent6("runs", "merge", "mine", *row.get("args", "").split(), env=row.get("env"))
+    assert m.returncode == row.get("exit", 0), m.both
+    assert row.get("says", "") in m.both
+    sh(lab, row.get("last", "true"))
+    if m.returncode:
+        assert sh(lab, "git for-each-ref refs/heads") == tips
+    elif "left as it is" not in m.err:
+        again = lab.agent6("runs", "merge", "mine", *row.get("args", "").split())
+        assert again.returncode == 0 and "already contains" in again.err, again.both
+    if row.get("status", "") is not None:
+        assert sh(lab, "git status --porcelain") == row.get("status", "")
+    sh(lab, row.get("check", "true"))
+
+
+def test_the_command_by_hand_is_the_one_that_helps(lab):
+    ran(lab, dict(after=BACK + "; rm -f l; echo else > a.txt; git commit -qam else; git checkout -q -b \"we'ird;\"; echo k > c.txt"))
+    before = sh(lab, "git for-each-ref; git status --porcelain; cat a.txt c.txt")
+    m = lab.agent6("runs", "merge", "mine")
+    assert m.returncode == 1 and m.out == "  a.txt\n", m.both
+    assert sh(lab, "git for-each-ref; git status --porcelain; cat a.txt c.txt") == before
+    line = m.err.split("by hand: ")[1].strip()
+    sh(lab, f"! ({line}) > ../out 2>&1; grep -q CONFLICT ../out; git status --porcelain | grep '^AA\\|^UU'")
+
+
+def test_a_changed_checkout_without_a_person_is_refused_before_anything_is_done(lab):
+    lab.repo(a_DOT_txt="one\n")
+    lab.write("a.txt", "mine\n")
+    m = lab.mock(script(finish()))
+    r = lab.run("change them")
+    assert r.returncode == 2 and "a.txt" in r.err and not m.model_requests(), r.both
+
+
+def test_a_bare_repository_is_refused(lab):
+    lab.git("init", "-q", "--bare")
+    lab.mock(script(finish()))
+    for args in (["run", "--auto-approve", "x"], ["runs", "merge"], ["runs", "diff"]):
+        r = lab.agent6(*args)
+        assert r.returncode == 2 and "without a work tree" in r.err, r.both
+
+
+def test_the_persons_lock_on_the_index_stops_no_step_and_is_not_removed(lab):
+    row = dict(setup="touch .git/index.lock")
+    ran(lab, row)
+    m = lab.agent6("runs", "merge", "mine")
+    assert m.returncode == 1 and "index.lock" in m.err and sh(lab, "git rev-list --count main") == "1\n", m.both
+    sh(lab, "rm .git/index.lock")
+    assert lab.agent6("runs", "merge", "mine").returncode == 0
+    assert sh(lab, "git status --porcelain") == ""
