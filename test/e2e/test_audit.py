@@ -132,10 +132,17 @@ def standing(lab):
     for pid in descendants(lab.standing.pid):
         try:
             argv = read(pid, "cmdline").decode("utf-8", "replace").split("\0")[:-1]
+            st = status(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        # What another process of the same user may not read, root may.
+        env, fds, ns = None, None, None
+        try:
             env = read(pid, "environ")
             fds = {int(n): describe(os.readlink(f"/proc/{pid}/fd/{n}")) for n in os.listdir(f"/proc/{pid}/fd")}
-            st = status(pid)
             ns = {n: os.readlink(f"/proc/{pid}/ns/{n}") for n in ("net", "mnt", "pid", "user")}
+        except PermissionError:
+            pass
         except (FileNotFoundError, ProcessLookupError):
             continue
         name = argv[2] if "--role" in argv else os.path.basename(argv[0]) if argv else "?"
@@ -156,8 +163,12 @@ def held(lab):
     lab.standing = subprocess.Popen([conftest.AGENT6, "run", "--auto-approve", "do it"], cwd=lab.ws, env=lab.env,
                                     stdin=follower, stdout=follower, stderr=follower, start_new_session=True)
     os.close(follower)
-    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "waiting")))
-    lab.kinds = standing(lab)
+    try:
+        lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "waiting")))
+        lab.kinds = standing(lab)
+    except BaseException:
+        lab.standing.kill()
+        raise
     yield lab
     with open(os.path.join(lab.ws, "hold"), "w", encoding="utf-8") as f:
         f.write("go\n")
@@ -169,6 +180,15 @@ def held(lab):
             break
     os.close(leader)
     assert lab.standing.wait(timeout=60) == 0
+
+
+def closed_to_its_user(held):
+    """For an ordinary user: everybody who reads hostile bytes or holds keys keeps even that user out."""
+    if os.geteuid() == 0:
+        return False
+    for name in ("agent", "recorder", "broker", "agent6-net", "view", "monitor"):
+        assert held.kinds[name][0]["fds"] is None, f"{name} is open to every process of its user"
+    return True
 
 
 ROLES = {"monitor": 1, "spawner": 1, "recorder": 1, "broker": 1, "agent6-net": 1, "view": 1, "agent": 1}
@@ -185,16 +205,16 @@ def test_every_process_of_a_run_is_held_as_designed(held):
     for name, p in everyone:
         st = p["status"]
         # A zygote's first process only waits for the cell: it holds no channel.
-        if name == "agent6-jail" and not [f for f in p["fds"].values() if f == "socket"]:
+        if name == "agent6-jail" and st["NoNewPrivs"] == "0" and p["fds"] is not None and "socket" not in p["fds"].values():
             outside.add(p["pid"])
             continue
-        if name in free:
+        if name in free or (name == "agent6-jail" and p["fds"] is None and st["NSpid"].split() == [str(p["pid"])]):
             continue
         assert st["NoNewPrivs"] == "1", name
         assert st["Seccomp"] == "2", name
         if name != "agent6-jail":
             assert int(st["CapEff"], 16) == 0 and int(st["CapPrm"], 16) == 0, name
-    assert len(outside) >= 2
+    assert os.geteuid() != 0 or len(outside) >= 2
 
 
 def test_no_process_of_a_run_but_the_client_has_seen_the_key(held):
@@ -202,14 +222,14 @@ def test_no_process_of_a_run_but_the_client_has_seen_the_key(held):
     assert held.env["MOCK_API_KEY"] == KEY
     for name, ps in held.kinds.items():
         for p in ps:
-            assert key not in p["env"], f"/proc/PID/environ of {name}"
+            assert key not in (p["env"] or b""), f"/proc/PID/environ of {name}"
             assert key not in "\0".join(p["argv"]).encode(), name
+    if closed_to_its_user(held):
+        return
     for name in ("agent", "recorder", "view", "broker", "agent6-net"):
         assert held.kinds[name][0]["env"] == b"", name
     # Nor is it in the memory of who reads what the model says. (The scripted model speaks plain HTTP, so here the
     # broker has relayed it in the clear; over TLS it sees ciphertext.)
-    if os.geteuid() != 0:
-        return  # their memory is closed to us, which is the point
     for name in ("agent", "recorder", "view", "monitor", "spawner"):
         pid = held.kinds[name][0]["pid"]
         for line in read(pid, "maps").decode().splitlines():
@@ -226,6 +246,9 @@ def test_no_process_of_a_run_but_the_client_has_seen_the_key(held):
 
 
 def test_every_process_has_the_descriptors_it_was_given_and_no_other(held):
+    if closed_to_its_user(held):
+        return
+
     def sockets(name):
         return sorted(n for n, f in held.kinds[name][0]["fds"].items() if f == "socket")
 
@@ -250,6 +273,8 @@ def test_every_process_has_the_descriptors_it_was_given_and_no_other(held):
 
 
 def test_who_reads_hostile_bytes_has_a_network_of_its_own(held):
+    if closed_to_its_user(held):
+        return
     host = os.readlink("/proc/self/ns/net")
     command = [p for ps in held.kinds.values() for p in ps if p["argv"][:2] == ["sh", "-c"]][0]
     agent = held.kinds["agent"][0]
@@ -272,7 +297,7 @@ def test_nobody_listens_but_the_broker_on_a_path_of_the_run(held):
         try:
             links = [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]
             lines = [l for t in ("tcp", "tcp6") for l in read(pid, f"net/{t}").decode().splitlines()[1:]]
-        except (FileNotFoundError, ProcessLookupError):
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
         found += [l for l in lines if l.split()[3] == "0A" and f"socket:[{l.split()[9]}]" in links]
     assert found == []
