@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define COUNT_MAX       1000            /* "1000 or more places" says enough */
+#define SHIFT_WORK      ((size_t)256 * 1024 * 1024) /* bytes compared; beyond it no other indent is looked for */
 #define EXPLAIN_LINES   6000            /* beyond it no similar region is looked for */
 #define EXPLAIN_WORK    (64 * 1000 * 1000) /* byte pairs compared: about 0.1 s */
 #define EXPLAIN_TRIES   12
@@ -132,11 +133,13 @@ static void split(struct str text, struct rows *out)
 		*vec_new(out) = str_trim_suffix(str_line(&text), STR("\n"));
 }
 
-static bool window_like(const struct rows *file, size_t at, const struct rows *old)
+static bool window_like(const struct rows *file, size_t at, const struct rows *old, size_t *work)
 {
-	for (size_t i = 0; i < old->n; i++)
+	for (size_t i = 0; i < old->n; i++) {
+		*work += file->p[at + i].n + old->p[i].n + 16;
 		if (!str_eq(str_trim(file->p[at + i]), str_trim(old->p[i])))
 			return false;
+	}
 	return true;
 }
 
@@ -174,7 +177,7 @@ static bool find_shifted(struct str lf, struct str old, struct str new, struct a
 {
 	CLEANUP(rows_fini) struct rows file = { 0 }, want = { 0 };
 	auto_buf struct buf back = BUF_MAX(old.n * 64 + 4096), put = BUF_MAX(new.n * 64 + 4096);
-	size_t at = SIZE_MAX, key = 0;
+	size_t at = SIZE_MAX, key = 0, work = 0;
 
 	split(lf, &file);
 	split(old, &want);
@@ -183,7 +186,9 @@ static bool find_shifted(struct str lf, struct str old, struct str new, struct a
 	if (key == want.n)
 		return false;
 	for (size_t i = 0; i + want.n <= file.n; i++) {
-		if (!window_like(&file, i, &want))
+		if (work > SHIFT_WORK)
+			return false;
+		if (!window_like(&file, i, &want, &work))
 			continue;
 		if (at != SIZE_MAX)
 			return false;

@@ -184,3 +184,20 @@ TEST(a_file_that_changed_meanwhile_is_not_overwritten)
 	CHECK_INT(changes_apply(&c, 1, &err), -ERR_EXIST);
 	CHECK(kit_is(&k, "new", "theirs\n") && kit_count(&k) == 2);
 }
+
+/* Another indent is looked for only as long as that takes no time: this would compare a hundred thousand million lines. */
+TEST(apply_edit_gives_up_on_text_that_almost_fits_everywhere)
+{
+	auto_kit struct kit k;
+	auto_buf struct buf file = BUF_MAX(8 << 20), call = BUF_MAX(16 << 20);
+
+	kit_init(&k);
+	CHECK(buf_addz(&call, "{`path`:`f`,`edits`:[{`new_string`:`x`,`old_string`:`", ERR_DISCARD) == 0);
+	for (int i = 0; i < 600000; i++)
+		CHECK(buf_addz(&file, "a\n", ERR_DISCARD) == 0 &&
+			(i >= 200000 || buf_addz(&call, "a\\n", ERR_DISCARD) == 0));
+	CHECK(buf_addz(&call, "b`}]}", ERR_DISCARD) == 0);
+	kit_put(&k, "f", file.p);
+	kit_call(&k, "apply_edit", call.p);
+	CHECK_HOLDS(&k, "old_string was not found");
+}
