@@ -8,11 +8,13 @@
 
 #define WHY_LINES 60   /* of the expected text and of the file, each */
 #define LINE_MAX_SHOWN 300
+#define WORK_MAX ((size_t)1024 * 1024 * 1024) /* bytes compared or moved for one file: about a second */
 
 /* The file as lines with their endings; hunks splice it. */
 struct lines {
 	struct str *p;
 	size_t n, cap;
+	size_t work; /* bytes looked at so far: a patch may fit almost everywhere on purpose */
 };
 
 struct target {
@@ -58,7 +60,10 @@ static void splice(struct lines *l, size_t at, size_t del, const struct str *ins
 		l->cap = total * 2 + 16;
 		l->p = mem_grow(l->p, l->cap, sizeof(*l->p));
 	}
-	memmove(l->p + at + n, l->p + at + del, (l->n - at - del) * sizeof(*l->p));
+	if (n != del) {
+		memmove(l->p + at + n, l->p + at + del, (l->n - at - del) * sizeof(*l->p));
+		l->work += (l->n - at - del) * sizeof(*l->p) / 4; /* moving is that much faster */
+	}
 	if (n > 0)
 		memcpy(l->p + at, ins, n * sizeof(*l->p));
 	l->n = total;
@@ -91,7 +96,7 @@ static size_t old_block(const struct patch_hunk *h, struct arena *mem, struct st
 	return n;
 }
 
-static bool same_shift(const struct lines *l, size_t at, const struct str *want, size_t n, struct str *from,
+static bool same_shift(struct lines *l, size_t at, const struct str *want, size_t n, struct str *from,
 	struct str *to)
 {
 	bool known = false;
@@ -99,6 +104,7 @@ static bool same_shift(const struct lines *l, size_t at, const struct str *want,
 	for (size_t i = 0; i < n; i++) {
 		struct str have = bare(l->p[at + i]);
 
+		l->work += have.n + want[i].n + 16;
 		if (match_is_blank(want[i]) && match_is_blank(have))
 			continue;
 		if (!known)
@@ -111,7 +117,7 @@ static bool same_shift(const struct lines *l, size_t at, const struct str *want,
 	return known;
 }
 
-static bool block_at(const struct lines *l, size_t at, const struct str *want, size_t n, enum heal heal)
+static bool block_at(struct lines *l, size_t at, const struct str *want, size_t n, enum heal heal)
 {
 	struct str from, to;
 
@@ -122,18 +128,20 @@ static bool block_at(const struct lines *l, size_t at, const struct str *want, s
 	for (size_t i = 0; i < n; i++) {
 		struct str have = bare(l->p[at + i]);
 
+		l->work += have.n + want[i].n + 16;
 		if (heal == HEAL_NONE ? !str_eq(have, want[i]) : !str_eq(rstrip(have), rstrip(want[i])))
 			return false;
 	}
 	return true;
 }
 
-static size_t count_blocks(const struct lines *l, const struct str *want, size_t n, enum heal heal, size_t from,
+/* 0, 1, or 2 for more. Past WORK_MAX the answer means nothing; patch_apply looks. */
+static size_t count_blocks(struct lines *l, const struct str *want, size_t n, enum heal heal, size_t from,
 	size_t *first)
 {
 	size_t count = 0;
 
-	for (size_t at = from; at + n <= l->n; at++)
+	for (size_t at = from; at + n <= l->n && count < 2 && l->work <= WORK_MAX; at++)
 		if (block_at(l, at, want, n, heal) && count++ == 0)
 			*first = at;
 	return count;
@@ -191,7 +199,7 @@ static int hunk_fails(const struct patch_hunk *h, enum err_code code, struct err
 
 /* ------------------------------------------------------------------ where a hunk goes */
 
-static int locate_numbered(const struct target *t, const struct patch_hunk *h, const struct str *want, size_t n,
+static int locate_numbered(struct target *t, const struct patch_hunk *h, const struct str *want, size_t n,
 	struct place *out, struct err *err)
 {
 	/* A hunk without old lines comes after line old_start. */
@@ -227,14 +235,17 @@ static int locate_numbered(const struct target *t, const struct patch_hunk *h, c
 }
 
 /* The hints come in order; the block is the only one from the last of them on. */
-static int locate_by_hints(const struct target *t, const struct patch_hunk *h, const struct str *want, size_t n,
+static int locate_by_hints(struct target *t, const struct patch_hunk *h, const struct str *want, size_t n,
 	enum heal heal, struct place *out, struct err *err)
 {
 	size_t from = 0, first = 0;
 
 	for (size_t i = 0; i < h->nhints; i++) {
-		while (from < t->lines.n && str_find(t->lines.p[from], h->hints[i]) == t->lines.p[from].n)
-			from++;
+		for (; from < t->lines.n && t->lines.work <= WORK_MAX; from++) {
+			t->lines.work += t->lines.p[from].n + 16;
+			if (str_find(t->lines.p[from], h->hints[i]) < t->lines.p[from].n)
+				break;
+		}
 		if (from == t->lines.n)
 			return hunk_fails(h, ERR_NOENT, err, "names a place (@@ text) that was not found in the file");
 	}
@@ -245,7 +256,7 @@ static int locate_by_hints(const struct target *t, const struct patch_hunk *h, c
 	return 0;
 }
 
-static int locate_by_content(const struct target *t, const struct patch_hunk *h, const struct str *want, size_t n,
+static int locate_by_content(struct target *t, const struct patch_hunk *h, const struct str *want, size_t n,
 	struct place *out, struct err *err)
 {
 	size_t first = 0;
@@ -382,10 +393,12 @@ int patch_apply(const struct patch_file *f, struct str old, struct arena *mem, s
 
 		if (f->op == PATCH_ADD && n > 0)
 			return hunk_fails(h, ERR_INVALID, err, "removes or keeps lines of a file that is new");
-		if (h->numbered)
-			TRY(locate_numbered(&t, h, want, n, &at, err));
-		else
-			TRY(locate_by_content(&t, h, want, n, &at, err));
+		int r = h->numbered ? locate_numbered(&t, h, want, n, &at, err) : locate_by_content(&t, h, want, n, &at, err);
+
+		if (t.lines.work > WORK_MAX)
+			return hunk_fails(h, ERR_LIMIT, err, "takes too long to place in this file; send a smaller patch with "
+				"line numbers that are right");
+		TRY(r);
 		TRY(note_heal(&t, h, at, err));
 		if (at.moved) /* its number was wrong; the next ones are as far off as this one, or right */
 			t.offset = (int64_t)at.at - (h->old_start - (n > 0 ? 1 : 0));

@@ -224,14 +224,16 @@ static void drop_blank_tail(struct reader *r)
 		r->lines.n--;
 }
 
-/* With the counts used up: the patch goes on behind these blank lines only if they are context. */
-static bool body_follows(const struct reader *r)
+/* With the counts used up: the patch goes on behind these blank lines only if they are context. The answer holds for
+ * all of them, up to *known. */
+static bool body_follows(const struct reader *r, const char **known)
 {
 	struct reader ahead = *r;
 
 	while (!at_end(&ahead) && peek(&ahead).n == 0)
 		next(&ahead);
 	struct str line = peek(&ahead);
+	*known = ahead.rest.p;
 	/* "-- " introduces the signature of a mailed patch. */
 	return !at_end(&ahead) && is_body(line) && !str_eqz(line, "-- ") && !is_file_header(&ahead);
 }
@@ -242,6 +244,7 @@ static int hunk_body(struct reader *r, struct patch_hunk *h, int64_t new_count, 
 {
 	int64_t old_left = h->numbered ? h->old_count : 0, new_left = h->numbered ? new_count : 0;
 	bool counted = h->numbered;
+	const char *known = r->rest.p;
 
 	while (!at_end(r)) {
 		struct str line = peek(r);
@@ -254,7 +257,7 @@ static int hunk_body(struct reader *r, struct patch_hunk *h, int64_t new_count, 
 			continue;
 		}
 		bool over = !counted || (old_left <= 0 && new_left <= 0);
-		if (!is_body(line) || (over && !body_follows(r)))
+		if (!is_body(line) || (over && r->rest.p >= known && !body_follows(r, &known)))
 			break;
 		if (r->lines.n == PATCH_LINES_MAX)
 			return err_set(err, ERR_LIMIT, "a hunk of more than %d lines", PATCH_LINES_MAX);

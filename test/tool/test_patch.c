@@ -207,3 +207,47 @@ TEST(two_sections_of_one_file_build_on_each_other)
 		"+B\\n--- /dev/null\\n+++ b/g\\n@@ -0,0 +1 @@\\n+g\\n--- a/g\\n+++ b/g\\n@@ -1 +1 @@\\n-g\\n+G\\n`}");
 	CHECK(kit_is(&k, "f", "A\nB\n") && kit_is(&k, "g", "G\n"));
 }
+
+/* `times` lines of `line`, then one of `last`, as they stand in a patch or, with mark 0, in a file. */
+static void many(struct buf *out, char mark, size_t times, const char *line, const char *last)
+{
+	for (size_t i = 0; i <= times; i++)
+		CHECK(buf_addf(out, ERR_DISCARD, mark ? "%s%s\\n" : "%.0s%s\n", mark ? (char[]){ mark, '\0' } : "",
+			      i < times ? line : last) == 0);
+}
+
+/* What a patch may cost is bounded: these would compare a hundred thousand million lines. */
+TEST(apply_patch_gives_up_on_a_hunk_that_almost_fits_everywhere)
+{
+	static const char *const heads[] = { HEAD "@@ -1,9 +1,9 @@\\n", UPD "@@\\n", UPD "@@ a\\n" };
+
+	for (size_t i = 0; i < COUNT(heads); i++) {
+		auto_kit struct kit k;
+		auto_buf struct buf file = BUF_MAX(8 << 20), call = BUF_MAX(16 << 20);
+
+		kit_init(&k);
+		many(&file, 0, 600000, "a", "c");
+		CHECK(buf_addf(&call, ERR_DISCARD, "{`patch`:`%s", heads[i]) == 0);
+		many(&call, ' ', 200000, "a", "b");
+		CHECK(buf_addf(&call, ERR_DISCARD, "-x\\n+y\\n%s`}", i > 0 ? END : "") == 0);
+		kit_put(&k, "f", file.p);
+		kit_call(&k, "apply_patch", call.p);
+		CHECK_HOLDS(&k, "takes too long to place");
+		CHECK(kit_is(&k, "f", file.p));
+	}
+}
+
+TEST(apply_patch_looks_at_a_blank_line_once)
+{
+	auto_kit struct kit k;
+	auto_buf struct buf call = BUF_MAX(4 << 20);
+
+	kit_init(&k);
+	kit_put(&k, "f", "a\n");
+	CHECK(buf_addz(&call, "{`patch`:`" HEAD "@@ -1 +1 @@\\n-a\\n+b\\n", ERR_DISCARD) == 0);
+	for (int i = 0; i < 400000; i++)
+		CHECK(buf_addz(&call, "\\n", ERR_DISCARD) == 0);
+	CHECK(buf_addz(&call, " c\\n`}", ERR_DISCARD) == 0);
+	kit_call(&k, "apply_patch", call.p);
+	CHECK(!k.oc.ok && kit_is(&k, "f", "a\n"));
+}
