@@ -4,6 +4,7 @@
 #include "fmt/pack.h"
 #include "git/githost.h"
 #include "sys/chan.h"
+#include "sys/file.h"
 #include "sys/proc.h"
 
 #include <errno.h>
@@ -18,13 +19,6 @@ struct gitbox {
 	int monitor, asker; /* our ends */
 	struct proc proc;
 };
-
-static bool is_inside(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
 
 static void add_identity(const struct gitbox_spec *spec, struct arena *mem, struct policy_list *env)
 {
@@ -51,7 +45,7 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 
 	(void)err;
 	for (size_t i = 0; i < COUNT(dirs); i++) {
-		if (is_inside(dirs[i], d->top) || is_inside(dirs[i], last))
+		if (path_is_within(dirs[i], d->top) || path_is_within(dirs[i], last))
 			continue;
 		policy_list_add(&z.policy.extra_rw_paths, mem, dirs[i]);
 		last = dirs[i];

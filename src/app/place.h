@@ -3,7 +3,7 @@
 /* place: where a command stands: the operator's directories, the workspace, the files of its
  * configuration.
  *
- * Shape    place_find, then config_load(&place.files, ...). Whoever lets a model write in the workspace
+ * Shape    place_workspace finds what is worked in. place_find, then config_load(&place.files, ...). Whoever lets a model write in the workspace
  *          sets place.files.workspace = place.workspace first: configuration that lies there is refused.
  * Memory   In the arena.
  * Errors   -ERR_NOENT for a --config FILE or a workspace that is not there.
@@ -13,6 +13,16 @@
 
 #include "config/config.h"
 #include "config/paths.h"
+#include "git/discover.h"
+
+struct workspace {
+	const char *dir; /* absolute, links resolved: the top of the repository around it, or the directory itself */
+	bool is_repo;
+	struct discovered repo; /* of a repository */
+};
+
+/* dir: empty for the current one. */
+int place_workspace(struct str dir, struct arena *mem, struct workspace *out, struct err *err) CHECKED;
 
 struct place {
 	struct paths paths;
@@ -22,7 +32,7 @@ struct place {
 	struct config_files files;
 };
 
-/* dir: a directory in the workspace, empty for the current one. config: --config FILE, or empty. */
+/* dir: as above. config: --config FILE, or empty. */
 int place_find(struct str dir, struct str config, struct arena *mem, struct place *out, struct err *err) CHECKED;
 
 #endif

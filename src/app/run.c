@@ -5,7 +5,6 @@
 #include "fmt/pack.h"
 #include "sys/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,39 +20,45 @@ struct run_request run_request_new(void)
 
 /* ---- where ---- */
 
-/* The workspace is the top of the repository around the directory, or the directory itself. */
 static int find_workspace(struct start *s, struct err *err)
 {
-	autofree char *asked = s->rq->workspace.n > 0 ? strndup(s->rq->workspace.p, s->rq->workspace.n) : mem_strdup(".");
-	char path[PATH_MAX];
+	struct workspace w;
 
-	if (!realpath(asked, path))
-		return err_sys(err, errno, "%s", asked);
-	int r = discover_repo(path, s->mem, &s->repo, err);
-	if (r < 0 && r != -ERR_NOENT)
-		return r;
-	s->is_git = r == 0;
-	s->workspace = s->is_git ? s->repo.top : str_dupz(s->mem, str_from(path));
+	TRY(place_workspace(s->rq->workspace, s->mem, &w, err));
+	s->workspace = w.dir;
+	s->is_git = w.is_repo;
+	s->repo = w.repo;
 	return 0;
 }
 
-static bool is_within(const char *path, const char *dir)
+/* The path with the links followed in what there is of it yet. */
+static const char *resolve(const char *path, struct arena *mem)
 {
-	size_t n = strlen(dir);
+	char *head = str_dupz(mem, str_from(path));
+	const char *tail = "";
+	char real[PATH_MAX];
 
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0' || (n == 1 && dir[0] == '/'));
+	while (!realpath(head, real)) {
+		char *slash = strrchr(head, '/');
+
+		if (!slash || slash == head)
+			return path;
+		*slash = '\0';
+		tail = path + (slash - head);
+	}
+	return str_printf(mem, "%s%s", strcmp(real, "/") == 0 ? "" : real, tail).p;
 }
 
-/* What the model may write must not hold what we trust, nor lie in it. */
-static int check_apart(const struct start *s, const char *dir, const char *what, struct err *err)
+/* What the model may write must not hold what we trust, nor lie in it, whatever links lead there. */
+static int check_apart(const struct start *s, const char *dir, const char *what, const char *variable, struct err *err)
 {
+	const char *real = resolve(dir, s->mem);
 	int r;
 
-	if (!is_within(dir, s->workspace) && !is_within(s->workspace, dir))
+	if (!path_is_within(real, s->workspace) && !path_is_within(s->workspace, real))
 		return 0;
-	r = err_set(err, ERR_DENIED, "the workspace %s and the %s %s lie in one another", s->workspace, what, dir);
-	err_hint(err, "run agent6 in a project's own repository, or move it with AGENT6_%s_HOME",
-		strcmp(what, "configuration directory") == 0 ? "CONFIG" : "STATE");
+	r = err_set(err, ERR_DENIED, "the workspace %s and the %s %s lie in one another", s->workspace, what, real);
+	err_hint(err, "run agent6 in a project's own repository, or move it with %s", variable);
 	return r;
 }
 
@@ -153,8 +158,8 @@ int app_run(const struct run_request *rq, struct err *err)
 
 	TRY(find_workspace(&s, err));
 	TRY(settings_load(&s, err));
-	TRY(check_apart(&s, s.config_dir, "configuration directory", err));
-	TRY(check_apart(&s, s.state_dir, "state directory", err));
+	TRY(check_apart(&s, s.config_dir, "configuration directory", "AGENT6_CONFIG_HOME", err));
+	TRY(check_apart(&s, s.state_dir, "state directory", "AGENT6_STATE_HOME", err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_model(&s, err));
 	TRY(start_early(&s, err));

@@ -8,6 +8,7 @@
 #include "config/secrets.h"
 #include "sandbox/probe.h"
 #include "sandbox/toolpath.h"
+#include "sys/file.h"
 
 #include <string.h>
 #include <sys/utsname.h>
@@ -299,12 +300,9 @@ static void protect_git(struct start *s, struct sandbox_policy *p)
 		return;
 	policy_list_add(&p->extra_protect_paths, s->mem, s->repo.dot_git);
 	for (size_t i = 0; i < COUNT(dirs); i++) {
-		size_t n = strlen(s->workspace);
-		bool inside = strncmp(dirs[i], s->workspace, n) == 0 && dirs[i][n] == '/';
-
 		if (i > 0 && strcmp(dirs[i], dirs[0]) == 0)
 			continue;
-		if (!inside)
+		if (!path_is_within(dirs[i], s->workspace))
 			policy_list_add(&p->extra_ro_paths, s->mem, dirs[i]);
 		else if (strcmp(dirs[i], s->repo.dot_git) != 0)
 			policy_list_add(&p->extra_protect_paths, s->mem, dirs[i]);

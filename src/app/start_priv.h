@@ -6,11 +6,10 @@
 
 #include "agent/params.h"
 #include "app/egress.h"
+#include "app/place.h"
 #include "app/run.h"
 #include "config/config.h"
-#include "config/paths.h"
 #include "fmt/endpoint.h"
-#include "git/discover.h"
 #include "role/monitor.h"
 #include "role/spawner.h"
 #include "sandbox/toolpath.h"

@@ -177,13 +177,6 @@ static void read_table(struct loader *l, const struct toml *table, size_t n)
 	}
 }
 
-static bool lies_in(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 static int check_owner(const struct load_layer *layer, int fd, struct err *err)
 {
 	struct stat st;
@@ -206,7 +199,7 @@ int load_text(const struct load_spec *spec, const struct load_layer *layer, stru
 	if (layer->id != CONFIG_FILE) {
 		TRY(check_owner(layer, fd, err));
 		autofree char *real = spec->workspace ? realpath(layer->path, NULL) : NULL;
-		if (real && lies_in(real, spec->workspace))
+		if (real && path_is_within(real, spec->workspace))
 			return err_set(err, ERR_DENIED,
 				"%s lies in the workspace (as %s), where the model could change it",
 				layer->path, real);

@@ -50,6 +50,8 @@ static int own_dir(char *out, size_t size, struct err *err)
 
 	if (n < 0)
 		return err_sys(err, errno, "find our own program");
+	if ((size_t)n == size - 1)
+		return err_set(err, ERR_LIMIT, "our own program's path is longer than %zu bytes", size - 2);
 	out[n] = '\0';
 	char *slash = strrchr(out, '/');
 	if (!slash)
@@ -72,7 +74,8 @@ int programs_open(struct programs *out, struct err *err)
 
 		if (sys != 0)
 			return err_sys(err, sys, "AGENT6_JAIL_BIN names %s", jail);
-		snprintf(p.jail_path, sizeof(p.jail_path), "%s", jail);
+		if (snprintf(p.jail_path, sizeof(p.jail_path), "%s", jail) >= (int)sizeof(p.jail_path))
+			return err_set(err, ERR_LIMIT, "AGENT6_JAIL_BIN is longer than %zu bytes", sizeof(p.jail_path) - 1);
 	} else {
 		TRY(find_beside(dir, "agent6-jail", &p.jail, p.jail_path, sizeof(p.jail_path), err));
 	}

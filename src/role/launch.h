@@ -15,7 +15,7 @@
 
 struct programs {
 	int agent6, jail, net; /* O_PATH descriptors */
-	char jail_path[512];   /* where agent6-jail was found, for messages */
+	char jail_path[512];   /* where agent6-jail was found */
 };
 
 /* agent6 is ourselves. The others: AGENT6_JAIL_BIN (jail only), else beside us, else ../libexec/agent6. */

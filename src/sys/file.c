@@ -427,6 +427,15 @@ char *path_join(const char *dir, const char *name)
 	return p;
 }
 
+bool path_is_within(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n > 0 && dir[n - 1] == '/') /* the root */
+		n--;
+	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
 bool path_is_clean(struct str path)
 {
 	if (path.n == 0 || path.p[0] != '/' || memchr(path.p, '\0', path.n))

@@ -43,6 +43,7 @@ int dir_remove_tree(int dirfd, const char *name, struct err *err) CHECKED; /* fo
 int file_openat2(int dirfd, const char *name, int flags, mode_t mode, uint64_t resolve);
 
 char *path_join(const char *dir, const char *name); /* owned by the caller */
+bool path_is_within(const char *path, const char *dir); /* dir itself or below it, by the letters of clean paths */
 bool path_is_clean(struct str path); /* absolute, no "", ".", ".." component, no NUL, no trailing '/' */
 
 #endif

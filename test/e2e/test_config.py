@@ -190,6 +190,18 @@ def test_nothing_in_a_repository_is_configuration(lab):
     assert "providers.p.base_url" not in shown
 
 
+@pytest.mark.parametrize("below", ["", "/not/there/yet"])
+def test_a_state_directory_that_a_link_leads_into_the_workspace_starts_no_run(lab, below):
+    lab.repo(a="1\n")
+    inside = os.path.join(lab.ws, "inside")
+    os.mkdir(inside)
+    os.symlink(inside, os.path.join(lab.home, "link"))
+    r = lab.agent6("run", "do it", env={"AGENT6_STATE_HOME": os.path.join(lab.home, "link") + below})
+    assert r.returncode == 2 and "lie in one another" in r.err, r.both
+    assert "AGENT6_STATE_HOME" in r.err
+    assert os.listdir(inside) == []
+
+
 def test_a_linked_configuration_in_the_workspace_starts_no_run(lab):
     lab.repo(a="1")
     lab.write("mine.toml", "[sandbox]\nrun_commands = \"yes\"\n")

@@ -169,6 +169,17 @@ TEST(path_is_clean_takes_plain_absolute_paths_only)
 	CHECK(!path_is_clean(STR("/a\0b")));
 }
 
+TEST(path_is_within_ends_at_whole_names)
+{
+	static const struct { const char *path, *dir; bool within; } cases[] = {
+		{ "/a/b", "/a", true }, { "/a", "/a", true }, { "/ab", "/a", false }, { "/", "/a", false },
+		{ "/a", "/", true }, { "/", "/", true }, { "/a/b", "/a/", true }, { "/a", "/a/b", false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		CHECK_INT(path_is_within(cases[i].path, cases[i].dir), cases[i].within);
+}
+
 TEST(chan_carries_a_body_and_descriptors_and_refuses_a_short_message)
 {
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
