@@ -349,7 +349,7 @@ int keys_unknown(struct str shown, const struct str *path, size_t n, struct err 
 			STR_ARG(shown));
 	if (r < 0 || near.n == 0) {
 		r = err_set(err, ERR_INVALID, STR_FMT ": unknown key", STR_ARG(shown));
-		err_hint(err, "\"agent6 config show\" lists the keys");
+		err_hint(err, "\"agent6 config reference\" prints them all");
 		return r;
 	}
 	return err_set(err, ERR_INVALID, STR_FMT ": unknown key; did you mean " STR_FMT "?", STR_ARG(shown),

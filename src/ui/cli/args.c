@@ -84,9 +84,7 @@ static int take_flag(const struct command *c, struct args_words *words, struct a
 		words->p++;
 		words->n--;
 	}
-	if (set_value(f, value, mem, into, err) < 0)
-		return err_wrap(err, "--%s", f->name);
-	return 0;
+	return set_value(f, value, mem, into, err); /* which names the flag */
 }
 
 static const struct field *positional_at(const struct command *c, size_t index)
