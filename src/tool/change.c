@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "sys/fault.h"
 #include "sys/file.h"
+#include "tool/table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +96,12 @@ static int make_parents(struct job *j, const struct change *c, struct err *err)
 			struct made *m = vec_new(&j->made);
 
 			*m = (struct made){ fcntl(from, F_DUPFD_CLOEXEC, 0), mem_strdup(name) };
+			if (m->dirfd < 0) {
+				int sys = errno;
+
+				unlinkat(from, name, AT_REMOVEDIR);
+				return err_sys(err, sys, "duplicate a descriptor");
+			}
 		} else if (errno != EEXIST) {
 			return err_sys(err, errno, "make the directory %s", rel);
 		}
@@ -183,7 +190,7 @@ static int prepare_in_place(struct work *w, struct err *err)
 {
 	struct tool_path p = w->c->path;
 
-	return change_read(&p, SIZE_MAX / 2, &w->old, err);
+	return change_read(&p, TOOL_FILE_MAX, &w->old, err); /* it was read under this limit before */
 }
 
 static int prepare_content(struct work *w, struct err *err)
