@@ -16,6 +16,8 @@ static const struct {
 };
 _Static_assert(COUNT(reasons) == REASON_COUNT, "every reason has its row");
 
+enum gate_verdict { VERDICT_NOT_APPLICABLE, VERDICT_PASSED, VERDICT_FAILED, VERDICT_UNVERIFIED };
+
 static const char *const verdict_words[] = {
 	[VERDICT_NOT_APPLICABLE] = "not_applicable",
 	[VERDICT_PASSED] = "passed",
@@ -27,12 +29,7 @@ static const char *const verdict_words[] = {
 #define EXIT_UNVERIFIED  4
 #define EXIT_UNCOMMITTED 5
 
-const char *run_reason_word(enum run_reason why)
-{
-	return reasons[why].word;
-}
-
-enum gate_verdict run_verdict(const struct run *r)
+static enum gate_verdict verdict_of(const struct run *r)
 {
 	if (r->st.verify_command.n == 0)
 		return VERDICT_NOT_APPLICABLE;
@@ -189,7 +186,7 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	TRY(checkpoint(r, mem, &left, err));
 	r->st.ended = left.total == (int64_t)left.files.n; /* a list that is not whole tells nothing */
 	r->st.left_behind = left.files;
-	v = run_verdict(r);
+	v = verdict_of(r);
 	*code = exit_code(r, v, left.total);
 	if (r->conv) /* what a resume goes on from: all of the last turn */
 		TRY(loop_put_state(r, r->iterations + 1, err));

@@ -136,9 +136,6 @@ int loop_put_state(struct run *r, int64_t next_iteration, struct err *err) CHECK
 uint64_t run_hash(struct str a, struct str b);
 
 /* end.c */
-enum gate_verdict { VERDICT_NOT_APPLICABLE, VERDICT_PASSED, VERDICT_FAILED, VERDICT_UNVERIFIED };
-enum gate_verdict run_verdict(const struct run *r);
-const char *run_reason_word(enum run_reason why);
 int run_end(struct run *r, struct err *err) CHECKED; /* checkpoint, run.end, WIRE_DONE */
 
 #endif

@@ -17,7 +17,6 @@ struct block {
 
 struct arena {
 	struct block *top;
-	size_t held;
 };
 
 struct arena *arena_new(void)
@@ -33,7 +32,6 @@ void arena_reset(struct arena *a)
 		a->top = b->next;
 		free(b);
 	}
-	a->held = 0;
 }
 
 void arena_wipe(struct arena *a)
@@ -60,7 +58,6 @@ void *arena_alloc(struct arena *a, size_t n)
 		struct block *b = mem_alloc(sizeof(*b) + size);
 
 		b->size = size;
-		a->held += sizeof(*b) + size;
 		if (a->top && size == n) { /* a large object must not retire a half empty block */
 			b->used = n;
 			b->next = a->top->next;
@@ -81,11 +78,6 @@ void *arena_array(struct arena *a, size_t n, size_t size)
 
 	BUG_IF(__builtin_mul_overflow(n, size, &bytes));
 	return arena_alloc(a, bytes);
-}
-
-size_t arena_bytes(const struct arena *a)
-{
-	return a->held;
 }
 
 struct str str_dup(struct arena *a, struct str s)

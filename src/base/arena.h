@@ -25,7 +25,6 @@ void arena_reset(struct arena *a);
 void arena_wipe(struct arena *a); /* overwrites all it holds, then resets */
 void *arena_alloc(struct arena *a, size_t n);
 void *arena_array(struct arena *a, size_t n, size_t size); /* aborts on overflow */
-size_t arena_bytes(const struct arena *a);                 /* held from the system */
 
 struct str str_dup(struct arena *a, struct str s); /* the copy is NUL ended, for the kernel's sake */
 char *str_dupz(struct arena *a, struct str s);     /* the same as a C string; s must hold no NUL */
