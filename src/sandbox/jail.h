@@ -2,8 +2,8 @@
 /* Copyright The agent6 authors. */
 /* jail: one command inside a cell that stands.
  *
- * Shape    jails_open once in the cell (it compiles filters and opens what rules need), then jail_spawn per
- *          command; poll the pidfd; jail_reap. jail_kill takes the whole pid namespace down.
+ * Shape    jails_open once in the cell, then jail_spawn per command (the first of a class compiles its filter
+ *          and its Landlock rules, which all of its jails share); poll the pidfd; jail_reap. jail_kill takes the whole pid namespace down.
  * Memory   struct jail owns its pidfd and a small stack until jail_reap.
  * Errors   jail_spawn fails when the jail could not be made: the step and the kernel's answer. A command that
  *          cannot be executed is a result: 0 is returned, out->exec_errno is set and there is no process.

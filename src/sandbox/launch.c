@@ -28,12 +28,6 @@
 #define NR_RESTRICT_SELF 446
 #define DEFAULT_PATH "/usr/bin:/bin"
 
-#ifdef AGENT6_SANITIZED
-#define SHARED_MEMORY 0 /* the sanitizers keep books that two processes must not write at once */
-#else
-#define SHARED_MEMORY CLONE_VM
-#endif
-
 static const char *const step_names[LAUNCH_STEPS] = {
 	[LAUNCH_OK] = "start", [LAUNCH_PROC] = "mount /proc", [LAUNCH_MASK] = "mask /proc",
 	[LAUNCH_NARROW] = "narrow the workspace", [LAUNCH_CAPS] = "drop every capability",
@@ -43,21 +37,25 @@ static const char *const step_names[LAUNCH_STEPS] = {
 	[LAUNCH_SECCOMP] = "install the system-call filter", [LAUNCH_EXEC] = "execute",
 };
 
+#ifdef AGENT6_SANITIZED
+/* The sanitizers keep books that two processes must not write at once: no memory is shared. */
 long launch_clone(int (*fn)(void *), char *stack, unsigned long flags, void *arg, int *pidfd)
 {
-#ifdef AGENT6_SANITIZED
 	long pid = syscall(SYS_clone, flags, NULL, pidfd, NULL, NULL);
 
 	(void)stack;
 	if (pid == 0)
 		_exit(fn(arg));
 	return pid < 0 ? -errno : pid;
+}
 #else
-	int pid = clone(fn, stack, (int)(flags | SHARED_MEMORY), arg, pidfd);
+long launch_clone(int (*fn)(void *), char *stack, unsigned long flags, void *arg, int *pidfd)
+{
+	int pid = clone(fn, stack, (int)(flags | CLONE_VM), arg, pidfd);
 
 	return pid < 0 ? -errno : pid;
-#endif
 }
+#endif
 
 /* The map starts with its own size, then the result, then two stacks, then text. */
 struct launch_result *launch_result_of(void *map)
