@@ -23,19 +23,16 @@ enum seccomp_profile {
 	SECCOMP_COMMAND_HARDENED, /* no namespaces around it: no socket, metadata through the guardian */
 	SECCOMP_COMMAND_HOSTNET,  /* the same with the host's network */
 	SECCOMP_GIT,              /* command without sockets */
-	SECCOMP_INDEX,            /* agent and index worker until they narrow themselves: no sockets, but openat2 */
+	SECCOMP_INDEX,            /* index worker, and the agent until it narrows itself: no sockets, but openat2 */
 	SECCOMP_ZYGOTE,           /* deny-list less what making jails needs */
 	/* allow-lists: our own programs, entered by themselves */
-	SECCOMP_STUB,     /* pid 1 of a jail: waits and dies */
 	SECCOMP_AGENT,
-	SECCOMP_WORKER,   /* index worker, after its start */
 	SECCOMP_MONITOR,
 	SECCOMP_RECORDER,
 	SECCOMP_CLIENT,   /* AF_UNIX sockets only */
 	SECCOMP_CLIENT_OPEN, /* agent_network = open: dials directly */
 	SECCOMP_BROKER,   /* inet sockets */
 	SECCOMP_VIEW,
-	SECCOMP_VIEW_WEB, /* accepts on a listening socket it already has */
 	SECCOMP_COUNT
 };
 

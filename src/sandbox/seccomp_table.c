@@ -170,13 +170,6 @@ static const struct seccomp_row own_inet_rows[] = {
 };
 static const struct seccomp_set own_inet = { own_inet_rows, COUNT(own_inet_rows) };
 
-/* Serving a socket that was opened before. */
-static const struct seccomp_row own_accept_rows[] = {
-	{ NR(accept), V_ALLOW }, { NR(accept4), V_ALLOW }, { NR(getsockname), V_ALLOW },
-	{ NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW },
-};
-static const struct seccomp_set own_accept = { own_accept_rows, COUNT(own_accept_rows) };
-
 /* Removing the sockets it made, where Landlock lets it. */
 static const struct seccomp_row own_remove_rows[] = {
 	{ NR(unlinkat), V_ALLOW },
@@ -195,13 +188,6 @@ static const struct seccomp_row own_parent_rows[] = {
 	{ NR(pidfd_open), V_ALLOW }, { NR(socketpair), V_ALLOW },
 };
 static const struct seccomp_set own_parent = { own_parent_rows, COUNT(own_parent_rows) };
-
-/* Process 1 of a jail: waits, and ends. */
-static const struct seccomp_row stub_rows[] = {
-	{ NR(wait4), V_ALLOW }, { NR(waitid), V_ALLOW }, { NR(exit), V_ALLOW }, { NR(exit_group), V_ALLOW },
-	{ NR(rt_sigreturn), V_ALLOW }, { NR(restart_syscall), V_ALLOW }, { NR(close), V_ALLOW },
-};
-static const struct seccomp_set stub = { stub_rows, COUNT(stub_rows) };
 
 #ifdef AGENT6_SANITIZED
 /* What the sanitizers' run time needs; this row set exists in that build only. */
@@ -223,14 +209,11 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_GIT] = { "git", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &no_sockets } },
 	[SECCOMP_INDEX] = { "index", V_ALLOW, { &deny_kernel, &deny_world, &deny_args, &no_sockets } },
 	[SECCOMP_ZYGOTE] = { "zygote", V_ALLOW, { &deny_kernel, &lo_socket } },
-	[SECCOMP_STUB] = { "stub", V_EPERM, { &stub, SANITIZER } },
 	[SECCOMP_AGENT] = { "agent", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &deny_hidden, SANITIZER } },
-	[SECCOMP_WORKER] = { "worker", V_EPERM, { &own_base, &own_io, &own_read, SANITIZER } },
 	[SECCOMP_MONITOR] = { "monitor", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_parent, SANITIZER } },
 	[SECCOMP_RECORDER] = { "recorder", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
 	[SECCOMP_CLIENT] = { "client", V_EPERM, { &own_base, &own_io, &own_unix, SANITIZER } },
 	[SECCOMP_CLIENT_OPEN] = { "client_open", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_threads, SANITIZER } },
 	[SECCOMP_BROKER] = { "broker", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_remove, SANITIZER } },
 	[SECCOMP_VIEW] = { "view", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
-	[SECCOMP_VIEW_WEB] = { "view_web", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_accept, SANITIZER } },
 };
