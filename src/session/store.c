@@ -34,6 +34,7 @@ struct store {
 	bool back;                /* say so before the next line */
 	int64_t transcript_bytes;
 	bool lost;
+	char why[256]; /* it was lost */
 	bool work; /* what is here tells of something that happened */
 };
 
@@ -53,8 +54,10 @@ static int check_line(struct str json, const char *what, struct err *err)
 }
 
 /* A write failed: from here on nothing is saved, and everybody hears it. */
-static int lose(struct store *s, int r)
+static int lose(struct store *s, int r, const struct err *err)
 {
+	if (r < 0 && !s->lost)
+		snprintf(s->why, sizeof(s->why), "%.255s", err->msg);
 	if (r < 0)
 		s->lost = true;
 	return r;
@@ -62,14 +65,14 @@ static int lose(struct store *s, int r)
 
 static int alive(const struct store *s, struct err *err)
 {
-	return s->lost ? err_set(err, ERR_CLOSED, "the record was lost earlier") : 0;
+	return s->lost ? err_set(err, ERR_CLOSED, "%s", s->why) : 0;
 }
 
 /* ---- events ---- */
 
 static int write_event(struct store *s, enum event_id id, json_t *fields, struct err *err)
 {
-	return lose(s, journal_append(s->journal, event_at(id), fields, err));
+	return lose(s, journal_append(s->journal, event_at(id), fields, err), err);
 }
 
 static bool tells_of_work(const struct event_type *t)
@@ -98,7 +101,7 @@ int store_event(struct store *s, unsigned sender, struct str type, struct str js
 		return err_wrap(err, "%s", t->type);
 	TRY(event_check(t, fields, err));
 	s->work = s->work || tells_of_work(t);
-	return lose(s, journal_append(s->journal, t, fields, err));
+	return lose(s, journal_append(s->journal, t, fields, err), err);
 }
 
 /* ---- the conversation ---- */
@@ -106,7 +109,7 @@ int store_event(struct store *s, unsigned sender, struct str type, struct str js
 /* Lines go out together: a cut and what follows it must not be parted by a full disk. */
 static int write_lines(struct store *s, struct buf *lines, uint32_t count_after, struct err *err)
 {
-	TRY(lose(s, append_write(&s->messages, buf_str(lines), err)));
+	TRY(lose(s, append_write(&s->messages, buf_str(lines), err), err));
 	s->count = s->in_file = count_after;
 	s->back = false;
 	return 0;
@@ -230,7 +233,7 @@ int store_transcript(struct store *s, uint32_t seq, struct str role, struct str 
 	TRY(str_eq(rest, STR("}")) ? 0 : buf_addc(&b, ',', err));
 	TRY(buf_add(&b, rest, err));
 	TRY(buf_addc(&b, '\n', err));
-	return lose(s, write_transcript(s, seq, buf_str(&b), err));
+	return lose(s, write_transcript(s, seq, buf_str(&b), err), err);
 }
 
 int store_manifest(struct store *s, struct str json, struct err *err)
@@ -238,7 +241,7 @@ int store_manifest(struct store *s, struct str json, struct err *err)
 	TRY(alive(s, err));
 	int r = manifest_merge(s->dir, json, err);
 
-	return r == -ERR_INVALID || r == -ERR_SYNTAX ? r : lose(s, r);
+	return r == -ERR_INVALID || r == -ERR_SYNTAX ? r : lose(s, r, err);
 }
 
 int store_file(struct store *s, struct str name, struct str bytes, struct err *err)
@@ -251,15 +254,15 @@ int store_file(struct store *s, struct str name, struct str bytes, struct err *e
 		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a file of the record", STR_ARG(str_head(name, 64)));
 	TRY(buf_add(&z, name, err));
 	TRY(buf_cstr(&z, &path, err));
-	return lose(s, file_replace(s->dir, path, bytes, 0600, err));
+	return lose(s, file_replace(s->dir, path, bytes, 0600, err), err);
 }
 
 /* The conversation first: a journal that tells of a turn has the turn behind it. */
 int store_sync(struct store *s, struct err *err)
 {
 	TRY(alive(s, err));
-	TRY(lose(s, append_sync(&s->messages, err)));
-	return lose(s, journal_sync(s->journal, err));
+	TRY(lose(s, append_sync(&s->messages, err), err));
+	return lose(s, journal_sync(s->journal, err), err);
 }
 
 /* ---- opening and loading ---- */
