@@ -159,14 +159,16 @@ def children():
     return found
 
 
-def become_reaper():
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+def become_reaper(on=1):
+    ctypes.CDLL(None).prctl(36, on, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
 def nobody_left(lab):
-    """Nothing of a run is alive; what was killed may take a moment to be gone."""
+    """Nothing of a run is alive; what was killed may take a moment to be gone. Ends what become_reaper began: the dead
+    that other tests look for would stay with us."""
     models = {m.proc.pid for m in lab.mocks}
     lab.wait_for(lambda: not set(children()) - models, 5)
+    become_reaper(0)
 
 
 class Story:
@@ -177,7 +179,6 @@ class Story:
         for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
             self.env[name] = os.path.join(lab.folder, name)
             os.mkdir(self.env[name], 0o700)
-        become_reaper()
 
     def path(self, name):
         return os.path.join(self.lab.home, name[2:]) if name.startswith("~/") else os.path.join(self.lab.ws, name)
@@ -293,6 +294,7 @@ class Story:
             raise StoryFailed("a run starts with agent6")
         self.start_model()
         before, runs = self.place(), self.lab.run_dirs()
+        become_reaper()
         self.last = self.lab.agent6(*words[1:], env=self.env, timeout=90)
         # the invariants
         merged = words[1:3] == ["runs", "merge"]
