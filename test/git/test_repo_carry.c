@@ -19,6 +19,7 @@ struct row {
 	const char *check;  /* must succeed at the end */
 	enum repo_outcome outcome;
 	int error;
+	bool or_conflicts; /* git 2.47 calls a merge driver that cannot run a conflict, 2.39 a failure */
 	bool own_files; /* needs files that belong to the same user inside the cell and out */
 };
 
@@ -115,7 +116,7 @@ static const struct row rows[] = {
 		.before = "git config merge.own.driver 'touch .git/ran; true'; echo 'a.txt merge=own' > .gitattributes; git add -A; "
 			  "seq 1 20 > a.txt; git commit -qam seq",
 		.run = "seq 1 21 > a.txt", .after = BACK "; seq 0 20 > a.txt; git commit -qam e", .error = ERR_REMOTE,
-		.check = "! test -e .git/ran" },
+		.or_conflicts = true, .check = "! test -e .git/ran" },
 	{ .why = "a stopped merge",
 		.after = BACK "; git checkout -qb o; echo 1 > keep.txt; git commit -qam 1; git checkout -q main; echo 2 > keep.txt; "
 			 "git commit -qam 2; ! git merge -q o > /dev/null",
@@ -183,6 +184,13 @@ static void plays_row(struct fixture *f)
 
 	fixture_repo(f); /* as `runs merge` does, later */
 	r = repo_merge(f->repo, &ask, f->mem, &m, &err);
+	struct row other = *row;
+	if (row->or_conflicts && r == 0 && m.outcome == REPO_CONFLICTS) {
+		other.error = 0;
+		other.outcome = REPO_CONFLICTS;
+		other.kept = "a.txt";
+		row = &other;
+	}
 	bool good = r == -row->error && (r < 0 || m.outcome == row->outcome) &&
 		str_eq(sha_of(f, "main"), tip) == (r < 0 || row->outcome != REPO_MERGED) && is_as_told(f, row, &m) &&
 		(!row->check || git_status_of(f, (const char *[]){ "sh", "-ec", row->check, NULL }) == 0);
