@@ -36,6 +36,8 @@ def missing(what):
 
 def shared(*parts):
     path = os.path.join(SHARED, *parts)
+    if not os.path.isdir(SHARED):
+        missing(f"the shared material is not at {os.path.normpath(SHARED)} (set AGENT6_SHARED)")
     if not os.path.exists(path):
         missing(f"{path} is not there (set AGENT6_SHARED)")
     return path
