@@ -26,6 +26,7 @@ static const char *const verdict_words[] = {
 };
 
 #define SUMMARY_MAX      16384 /* what does not fit is in the conversation */
+#define STALE_MAX        4096  /* of the command that the model would rather have */
 #define EXIT_UNVERIFIED  4
 #define EXIT_UNCOMMITTED 5
 
@@ -146,7 +147,7 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct le
 	if (r->result_json.n > 0 && r->result_json.n <= SUMMARY_MAX)
 		note_json(&n, "result", r->result_json);
 	if (v != VERDICT_PASSED)
-		note_opt(&n, "stale_gate", r->stale_gate);
+		note_opt(&n, "stale_gate", str_head(r->stale_gate, utf8_head(r->stale_gate, STALE_MAX)));
 	note_strs(&n, "verify_command", r->st.verify_command);
 	if (r->st.baseline_ok != TRI_UNKNOWN)
 		note_z(&n, "baseline", r->st.baseline_ok == TRI_YES ? "green" : "red");

@@ -137,6 +137,27 @@ TEST(every_end_has_its_reason_its_status_and_its_pairs)
 	}
 }
 
+/* What the model chose the length of never keeps a run from having an end. */
+TEST(a_run_ends_whatever_the_length_of_its_last_words)
+{
+	auto_world struct world w;
+	auto_buf struct buf script = BUF_MAX(4 << 20), words = BUF_MAX(1 << 20);
+
+	for (int i = 0; i < 60000; i++)
+		CHECK(buf_addz(&words, "\\u0001abc", ERR_DISCARD) == 0);
+	CHECK(buf_addf(&script, ERR_DISCARD,
+		      "{\"turns\":[" TURN(MAKE("a") "," VER) ","
+		      "{\"calls\":[[\"finish_run\",{\"summary\":\"%s\",\"stale_gate\":\"%s\"}]]}],\"jobs\":[{\"code\":1}]}",
+		      words.p, words.p) == 0);
+	world_init(&w);
+	w.params.verify_command = (struct str_list){ gate_words_static, 2 };
+	world_play(&w, script.p);
+	CHECK(w.done);
+	CHECK_STR(w.reason, STR("gate_stale"));
+	CHECK_INT(w.code, 4);
+	CHECK(world_event(&w, "run.end", 0) != NULL);
+}
+
 TEST(the_disk_works_while_the_model_does_and_nothing_is_acted_upon_before_it_is_done)
 {
 	auto_world struct world w;
