@@ -55,11 +55,6 @@ static int run_role(const char *name)
 	return 2;
 }
 
-static bool truthy(const char *v)
-{
-	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
-}
-
 static int check_root(const struct command *c, const struct command_ctx *ctx, struct err *err)
 {
 	int r;
@@ -135,7 +130,7 @@ static int open_standard(void)
 int main(int argc, char **argv)
 {
 	auto_arena struct arena *mem = arena_new();
-	struct command_ctx ctx = { .mem = mem, .allow_root = truthy(getenv("AGENT6_ALLOW_ROOT")) };
+	struct command_ctx ctx = { .mem = mem, .allow_root = cli_env_flag("AGENT6_ALLOW_ROOT") };
 	struct err err = { 0 };
 	int r;
 

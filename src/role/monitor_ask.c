@@ -3,6 +3,7 @@
 #include "role/monitor_priv.h"
 
 #include "fmt/json.h"
+#include "fmt/shellword.h"
 #include "sys/file.h"
 
 #include <stdio.h>
@@ -16,25 +17,6 @@
 
 /* ---- texts for the record ---- */
 
-static bool is_plain(struct str word)
-{
-	for (size_t i = 0; i < word.n; i++)
-		if (word.p[i] == '\0' || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-",
-					   word.p[i]))
-			return false;
-	return word.n > 0;
-}
-
-static int add_word(struct buf *b, struct str word, struct err *err)
-{
-	if (is_plain(word))
-		return buf_add(b, word, err);
-	TRY(buf_addc(b, '\'', err));
-	for (size_t i = 0; i < word.n; i++)
-		TRY(word.p[i] == '\'' ? buf_addz(b, "'\\''", err) : buf_addc(b, word.p[i], err));
-	return buf_addc(b, '\'', err);
-}
-
 /* The words as a shell would take them, and where. 1; 0: too long. What is not seen whole is not allowed: the end
  * of a long line is where something could hide. */
 static int show_command(struct buf *b, const struct str *argv, size_t argc, struct str cwd)
@@ -42,11 +24,11 @@ static int show_command(struct buf *b, const struct str *argv, size_t argc, stru
 	if (buf_addz(b, "Allow run_command: ", ERR_DISCARD) < 0)
 		return 0;
 	for (size_t i = 0; i < argc; i++)
-		if ((i > 0 && buf_addc(b, ' ', ERR_DISCARD) < 0) || add_word(b, argv[i], ERR_DISCARD) < 0)
+		if ((i > 0 && buf_addc(b, ' ', ERR_DISCARD) < 0) || shellword_add(b, argv[i], ERR_DISCARD) < 0)
 			return 0;
 	if (cwd.n == 0)
 		return 1;
-	return buf_addz(b, " (in ", ERR_DISCARD) == 0 && add_word(b, cwd, ERR_DISCARD) == 0 &&
+	return buf_addz(b, " (in ", ERR_DISCARD) == 0 && shellword_add(b, cwd, ERR_DISCARD) == 0 &&
 		buf_addz(b, ")", ERR_DISCARD) == 0;
 }
 

@@ -2,29 +2,11 @@
 /* Copyright The agent6 authors. */
 #include "view/brief.h"
 
+#include "fmt/shellword.h"
+
 #include <string.h>
 
 #define TEXT_MAX 4096
-
-static bool is_plain(struct str w)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
-
-	for (size_t i = 0; i < w.n; i++)
-		if ((unsigned char)w.p[i] < 0x80 && (w.p[i] == '\0' || !strchr(plain, w.p[i])))
-			return false;
-	return w.n > 0;
-}
-
-static int add_word(struct buf *b, struct str w, struct err *err)
-{
-	if (is_plain(w))
-		return buf_add(b, w, err);
-	TRY(buf_addc(b, '\'', err));
-	for (size_t i = 0; i < w.n; i++)
-		TRY(w.p[i] == '\'' ? buf_addz(b, "'\\''", err) : buf_addc(b, w.p[i], err));
-	return buf_addc(b, '\'', err);
-}
 
 /* Stops quietly when the text is longer than anybody reads. */
 static int add_words(struct jval list, struct buf *b, struct err *err)
@@ -38,7 +20,7 @@ static int add_words(struct jval list, struct buf *b, struct err *err)
 		if (jval_add_text(&word, item, NUL_REPLACE, err) < 0)
 			continue;
 		TRY(first ? 0 : buf_addc(b, ' ', err));
-		TRY(add_word(b, str_head(buf_str(&word), 2 * BRIEF_BYTES), err));
+		TRY(shellword_add(b, str_head(buf_str(&word), 2 * BRIEF_BYTES), err));
 	}
 	return 0;
 }

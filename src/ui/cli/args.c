@@ -3,6 +3,7 @@
 #include "ui/cli/args.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_list(const struct field *f)
@@ -312,4 +313,11 @@ int args_command(struct args_words *words, const struct command **out, struct er
 	words->n -= used;
 	*out = c;
 	return 0;
+}
+
+bool cli_env_flag(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
 }

@@ -3,8 +3,6 @@
 #include "app/run.h"
 #include "ui/cli/command.h"
 
-#include <stdlib.h>
-#include <string.h>
 
 struct run_args {
 	struct str task, run_id, steer;
@@ -43,13 +41,6 @@ static const struct field resume_fields[] = {
 	SHARED_FIELDS,
 };
 
-static bool from_env(const char *name)
-{
-	const char *v = getenv(name);
-
-	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
-}
-
 static int request_of(const struct command_ctx *ctx, const struct run_args *args, struct run_request *out,
 	struct err *err)
 {
@@ -61,9 +52,9 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.config = ctx->config;
 	rq.run_id = args->run_id;
 	rq.steer = args->steer;
-	rq.auto_approve = args->auto_approve || from_env("AGENT6_AUTO_APPROVE");
-	rq.no_commands = args->no_commands || from_env("AGENT6_NO_COMMANDS");
-	rq.disable_sandbox = args->disable_sandbox || from_env("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
+	rq.auto_approve = args->auto_approve || cli_env_flag("AGENT6_AUTO_APPROVE");
+	rq.no_commands = args->no_commands || cli_env_flag("AGENT6_NO_COMMANDS");
+	rq.disable_sandbox = args->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
 	rq.unattended = args->unattended;
 	rq.max_usd = args->max_usd;
 	rq.max_iterations = args->max_iterations;

@@ -43,6 +43,9 @@ struct command_group {
 extern const struct command_group commands_run, commands_config, commands_connect, commands_check,
 	commands_runs, commands_watch, commands_history, commands_demo;
 
+/* A variable that is set, and not to "0", "false" or "no". */
+bool cli_env_flag(const char *name);
+
 /* Notes and refusals go to stderr with the "[agent6] " prefix; results go to stdout. */
 void cli_note(const char *fmt, ...) FORMAT(1, 2);
 void cli_out(const char *fmt, ...) FORMAT(1, 2);

@@ -5,6 +5,7 @@
 
 #include "agent/gate.h"
 #include "fmt/json.h"
+#include "fmt/shellword.h"
 
 #include <string.h>
 
@@ -115,18 +116,6 @@ static int gate(struct term_view *t, const struct view_state *s, struct err *err
 	return fact(t, "  gate     ", verdict, err);
 }
 
-/* The words in single quotes, as a shell takes them: what they hold is the model's. */
-static int add_shell_quoted(struct buf *b, struct str s, struct err *err)
-{
-	TRY(buf_addc(b, '\'', err));
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] == '\'')
-			TRY(buf_addz(b, "'\\''", err));
-		else
-			TRY(buf_addc(b, s.p[i], err));
-	return buf_addc(b, '\'', err);
-}
-
 /* A better gate that the model proposed: its words, and the command that adopts them. */
 static int stale_gate(struct term_view *t, struct str proposed, struct err *err)
 {
@@ -143,7 +132,7 @@ static int stale_gate(struct term_view *t, struct str proposed, struct err *err)
 	}
 	TRY(buf_addc(&words, ']', err));
 	TRY(buf_addz(&line, "agent6 config set workflow.verify_command ", err));
-	TRY(add_shell_quoted(&line, buf_str(&words), err));
+	TRY(shellword_add(&line, buf_str(&words), err));
 	return fact(t, "  adopt    ", buf_str(&line), err);
 }
 
