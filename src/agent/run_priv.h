@@ -86,6 +86,7 @@ struct turn {
 	int64_t iteration;
 	struct reply reply;
 	struct call_result *results;
+	size_t answered;  /* bytes of the results so far: one message of the record holds them all */
 	struct str *notices;
 	size_t nnotices;
 	bool changed;     /* an edit, or a command that may have changed files */

@@ -12,6 +12,7 @@
 #define SUMMARY_MAX   2000
 #define IN_FLIGHT_MAX 64 /* calls named in the marker */
 #define CUT_OFF_ARGS  20000
+#define ANSWERED_MAX  (8 * 1024 * 1024) /* of all results of a turn; escapes may double and triple it */
 
 void turn_notice(struct turn *t, struct str text)
 {
@@ -305,6 +306,8 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 		TRY(add_error(&out, &oc, STR("not run: the run is ending"), err));
 	else if (r->st.same_call_streak > loop_limits.same_call_stop)
 		TRY(add_error(&out, &oc, STR("not run: the same call again"), err));
+	else if (t->answered > ANSWERED_MAX)
+		TRY(add_error(&out, &oc, STR("not run: too many results in one turn; call it again in the next"), err));
 	else {
 		ran = true;
 		TRY(c->args_error ? refuse_args(c, &out, &oc, err) : run_tool(r, t, c, &out, &oc, err));
@@ -313,6 +316,7 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 		watch_result(r, c->name, buf_str(&out), &oc);
 	TRY(put_result(r, c, &oc, err));
 	TRY(shorten_repeat(r, &out, err));
+	t->answered += out.n;
 	t->results[i] = (struct call_result){
 		.call_id = c->id, .text = str_dup(t->mem, buf_str(&out)), .is_error = !oc.ok
 	};

@@ -158,6 +158,32 @@ TEST(a_run_ends_whatever_the_length_of_its_last_words)
 	CHECK(world_event(&w, "run.end", 0) != NULL);
 }
 
+TEST(a_turn_of_endless_calls_fits_the_record)
+{
+	auto_world struct world w;
+	auto_buf struct buf script = BUF_MAX(4 << 20), file = BUF_MAX(1 << 20);
+	size_t refused = 0;
+
+	for (int i = 0; i < 550000; i++)
+		CHECK(buf_addc(&file, i % 55000 == 54999 ? '\n' : '\\', ERR_DISCARD) == 0);
+	CHECK(buf_addz(&script, "{\"turns\":[{\"calls\":[", ERR_DISCARD) == 0);
+	for (int i = 0; i < 700; i++)
+		CHECK(buf_addf(&script, ERR_DISCARD, "%s[\"read_file\",{\"path\":\"f\",\"start_line\":%d,\"limit\":1}]",
+			      i > 0 ? "," : "", 1 + i % 10) == 0);
+	CHECK(buf_addz(&script, "]}," TURN(FIN) "]}", ERR_DISCARD) == 0);
+	world_init(&w);
+	test_write(&w.dir, "f", buf_str(&file));
+	world_play(&w, script.p);
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK(world_pairs(w.messages));
+	for (size_t i = 0; i < 700; i++) {
+		const json_t *e = world_event(&w, "tool.result", i);
+
+		refused += e && str_starts(json_get_str(e, "summary"), STR("not run: too many"));
+	}
+	CHECK(refused > 400 && refused < 690);
+}
+
 TEST(the_disk_works_while_the_model_does_and_nothing_is_acted_upon_before_it_is_done)
 {
 	auto_world struct world w;

@@ -217,7 +217,7 @@ static void act(struct world *w, struct str what)
 static void on_request(struct world *w, struct chan_msg *m)
 {
 	struct unpack u = unpack_from(m->body);
-	auto_buf struct buf body = BUF_MAX(1 << 24);
+	auto_buf struct buf body = BUF_MAX(1 << 26);
 	autoclose int fd = chan_take_fd(m, 0);
 	const json_t *turn;
 	json_t *j;
