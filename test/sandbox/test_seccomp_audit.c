@@ -24,8 +24,8 @@
 
 /* Our own programs, after they confined themselves: allow-lists. */
 #define OWN                                                                                                  \
-	(OF(SECCOMP_STUB) | OF(SECCOMP_AGENT) | OF(SECCOMP_WORKER) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |   \
-		OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_VIEW) | OF(SECCOMP_VIEW_WEB))
+	(OF(SECCOMP_AGENT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |                                        \
+		OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_VIEW))
 /* Programs that the repository or the model chose. */
 #define FOREIGN                                                                                              \
 	(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_GIT) | OF(SECCOMP_INDEX))
@@ -62,18 +62,18 @@ static const struct {
 	{ "kill", __NR_kill, OWN, { 1, SIGKILL } },
 	{ "tcp", __NR_socket, ALL & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
 		{ AF_INET, SOCK_STREAM } },
-	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_WORKER) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) |
+	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) |
 		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_COMMAND_HARDENED), { AF_UNIX, SOCK_STREAM } },
 	{ "vsock", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_VSOCK, SOCK_STREAM } },
 	{ "packet", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_PACKET, SOCK_RAW } },
-	{ "connect", __NR_connect, OF(SECCOMP_AGENT) | OF(SECCOMP_WORKER) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |
+	{ "connect", __NR_connect, OF(SECCOMP_AGENT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |
 		OF(SECCOMP_VIEW), { 0 } },
-	{ "executable memory", __NR_mmap, OWN & ~OF(SECCOMP_STUB), { 0, 4096, PROT_READ | PROT_EXEC } },
+	{ "executable memory", __NR_mmap, OWN, { 0, 4096, PROT_READ | PROT_EXEC } },
 	{ "memory made executable", __NR_mprotect, OWN, { 0, 4096, PROT_READ | PROT_EXEC } },
 	{ "a mode behind a pointer", __NR_openat2, OF(SECCOMP_AGENT) | OF(SECCOMP_COMMAND) | OF(SECCOMP_GIT), { 0 } },
 	{ "a set-uid file", __NR_fchmodat, ALL & ~OF(SECCOMP_ZYGOTE), { 0, 0, 04755 } },
 	{ "opening a file", __NR_openat, OF(SECCOMP_CLIENT), { 0 } },
-	{ "a file of the network's", __NR_unlinkat, OF(SECCOMP_CLIENT) | OF(SECCOMP_WORKER), { 0 } },
+	{ "a file of the network's", __NR_unlinkat, OF(SECCOMP_CLIENT), { 0 } },
 };
 
 TEST(no_role_may_ask_the_kernel_for_what_its_part_does_not_need)
