@@ -211,8 +211,8 @@ static bool from_agents_md(int fd, struct arena *mem, struct gate_found *out)
 {
 	auto_buf struct buf text = BUF_MAX(READ_MAX), cmd = BUF_MAX(COMMAND_MAX);
 
-	if (!gate_read(fd, "AGENTS.md", &text) || !utf8_valid(buf_str(&text)))
-		return false;
+	if (!gate_read(fd, "AGENTS.md", &text) || !utf8_valid(buf_str(&text)) || strlen(text.p ? text.p : "") != text.n)
+		return false; /* not text: no word of a command holds a NUL */
 	if (!block_after_heading(buf_str(&text), &cmd) && !inline_command(buf_str(&text), &cmd))
 		return false;
 	out->command = gate_words(buf_str(&cmd), mem);

@@ -118,6 +118,19 @@ TEST(the_gate_is_inferred_by_fixed_rules)
 	}
 }
 
+TEST(notes_that_hold_a_nul_are_no_notes)
+{
+	static const char text[] = "Verify: `./a\0b`\n";
+	static const struct str_list path = { 0 };
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct gate_found found;
+
+	test_write(&dir, "AGENTS.md", str_of(text, sizeof(text) - 1));
+	gate_infer(dir.fd, &path, mem, &found);
+	CHECK_INT(found.command.n, 0);
+}
+
 TEST(an_executable_verify_sh_is_called_by_itself)
 {
 	auto_dir struct test_dir dir = test_dir_new();
