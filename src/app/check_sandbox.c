@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "app/check.h"
+#include "app/profile.h"
 #include "fmt/json.h"
 #include "role/launch.h"
-#include "sandbox/probe.h"
 #include "sys/file.h"
 #include "sys/proc.h"
 
@@ -170,10 +170,6 @@ static void probe_keys(struct box *b)
 
 static int host_rows(struct box *b, struct err *err)
 {
-	static const enum probe_wish wishes[] = { [CONFIG_PROFILE_AUTO] = WISH_AUTO,
-		[CONFIG_PROFILE_STRICT] = WISH_STRICT,
-		[CONFIG_PROFILE_HARDENED] = WISH_HARDENED,
-		[CONFIG_PROFILE_NONE] = WISH_NONE };
 	const char *asked = config_word("sandbox.profile", b->config->sandbox.profile);
 	auto_buf struct buf notice = BUF_MAX(4096);
 	struct probe host;
@@ -187,7 +183,7 @@ static int host_rows(struct box *b, struct err *err)
 		str_printf(b->k->mem, "%d", host.landlock).p);
 	row(b, host.seccomp ? CHECK_PASS : CHECK_FAIL, "seccomp",
 		host.seccomp ? "filters can be installed" : "not there");
-	if (probe_resolve(&host, wishes[b->config->sandbox.profile], &b->profile, &notice, &refused) < 0) {
+	if (probe_resolve(&host, profile_wish(b->config), &b->profile, &notice, &refused) < 0) {
 		row(b, CHECK_FAIL, "profile",
 			str_printf(b->k->mem, "%s asked for: %s%s%s", asked, refused.msg,
 				refused.hint[0] ? "; " : "", refused.hint)

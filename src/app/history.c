@@ -3,10 +3,10 @@
 #include "app/history.h"
 
 #include "app/gitbox.h"
+#include "app/profile.h"
 #include "base/time.h"
 #include "git/ongoing.h"
 #include "role/spawner.h"
-#include "sandbox/probe.h"
 #include "sys/file.h"
 
 #include <fcntl.h>
@@ -34,15 +34,11 @@ static const struct history HISTORY_NONE = { .programs = { -1, -1, -1, "" }, .wo
 
 static int resolve_profile(const struct config *c, enum policy_profile *out, struct err *err)
 {
-	static const enum probe_wish wishes[] = {
-		[CONFIG_PROFILE_AUTO] = WISH_AUTO, [CONFIG_PROFILE_STRICT] = WISH_STRICT,
-		[CONFIG_PROFILE_HARDENED] = WISH_HARDENED, [CONFIG_PROFILE_NONE] = WISH_NONE,
-	};
 	auto_buf struct buf notice = BUF_MAX(1024);
 	struct probe probe;
 
 	TRY(probe_host(&probe, err));
-	return probe_resolve(&probe, wishes[c->sandbox.profile], out, &notice, err);
+	return probe_resolve(&probe, profile_wish(c), out, &notice, err);
 }
 
 /* The configured name and address, else the person's own. */

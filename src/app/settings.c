@@ -4,9 +4,9 @@
 
 #include "app/endpoint.h"
 #include "app/gitbox.h"
+#include "app/profile.h"
 #include "config/paths.h"
 #include "config/secrets.h"
-#include "sandbox/probe.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
 
@@ -41,13 +41,7 @@ int settings_load(struct start *s, struct err *err)
 
 int settings_profile(struct start *s, struct err *err)
 {
-	static const enum probe_wish wishes[] = {
-		[CONFIG_PROFILE_AUTO] = WISH_AUTO,
-		[CONFIG_PROFILE_STRICT] = WISH_STRICT,
-		[CONFIG_PROFILE_HARDENED] = WISH_HARDENED,
-		[CONFIG_PROFILE_NONE] = WISH_NONE,
-	};
-	enum probe_wish wish = s->rq->disable_sandbox ? WISH_NONE : wishes[s->config->sandbox.profile];
+	enum probe_wish wish = s->rq->disable_sandbox ? WISH_NONE : profile_wish(s->config);
 	auto_buf struct buf notice = BUF_MAX(1024);
 	struct probe probe;
 
