@@ -143,7 +143,9 @@ int main(int argc, char **argv)
 		report_err(&err);
 		r = status_of(r);
 	}
-	if (fflush(stdout) != 0)
-		return r == 0 ? 1 : r;
+	if ((fflush(stdout) != 0 || ferror(stdout)) && r == 0) {
+		r = status_of(err_set(&err, ERR_SYS, "the output could not be written to the end"));
+		report_err(&err);
+	}
 	return r;
 }

@@ -470,3 +470,11 @@ def test_a_killed_run_is_resumed(lab):
     assert os.path.exists(os.path.join(lab.ws, "after"))
     assert [e["reason"] for e in lab.events("run.end")] == ["finish_run"]
     assert lab.agent6("runs", "verify").returncode == 0
+
+
+def test_output_that_cannot_be_written_is_a_failure_and_says_so(lab):
+    with open("/dev/full", "wb") as full:
+        r = subprocess.run([AGENT6, "--help"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=full,
+                           stderr=subprocess.PIPE, timeout=60)
+    assert r.returncode == 1
+    assert r.stderr == b"ERROR: the output could not be written to the end\n"
