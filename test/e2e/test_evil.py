@@ -102,8 +102,8 @@ class Evil:
         for p in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{p}/stat", encoding="utf-8", errors="replace") as f:
-                    ppid = f.read().rsplit(")", 1)[1].split()[1]
-                if ppid == str(os.getpid()) and int(p) != self.mock.proc.pid:
+                    state, ppid = f.read().rsplit(")", 1)[1].split()[:2]
+                if ppid == str(os.getpid()) and int(p) != self.mock.proc.pid and state != "Z":
                     found.append(open(f"/proc/{p}/cmdline", encoding="utf-8", errors="replace").read())
             except OSError:
                 pass
