@@ -79,9 +79,9 @@ static int print_help(const struct command *c, struct err *err)
 	return 0;
 }
 
-static bool wants_help(struct args_words words)
+static bool wants_help(const struct command *c, struct args_words words)
 {
-	for (size_t i = 0; i < words.n && strcmp(words.p[i], "--") != 0; i++)
+	for (size_t i = 0; i < words.n && strcmp(words.p[i], "--") != 0 && (!c->words || words.p[i][0] == '-'); i++)
 		if (strcmp(words.p[i], "--help") == 0 || strcmp(words.p[i], "-h") == 0)
 			return true;
 	return false;
@@ -106,7 +106,7 @@ static int run_command_line(struct args_words words, struct command_ctx *ctx, st
 		return print_help(c, err);
 	}
 	TRY(args_command(&words, &c, err));
-	if (wants_help(words))
+	if (wants_help(c, words))
 		return print_help(c, err);
 
 	void *args = arena_alloc(ctx->mem, c->size);

@@ -205,6 +205,7 @@ static int put_manifest(struct run *r, struct err *err)
 	note_str(&workflow, "verify_origin", r->st.verify_origin);
 	note_str(&policy, "run_commands", r->p->run_commands);
 	note_str(&policy, "isolation", r->p->isolation);
+	note_str(&policy, "network", r->p->tool_network);
 	note_str(&n, "agent6_version", r->p->version);
 	note_str(&n, "run_id", r->p->run_id);
 	note_str(&n, "mode", r->p->mode);

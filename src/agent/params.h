@@ -21,6 +21,7 @@
 	X(STR, version)                                                                                      \
 	X(STR, isolation)         /* resolved profile: strict, hardened, none */                             \
 	X(STR, run_commands)      /* effective: yes, no, ask */                                              \
+	X(STR, tool_network)      /* of commands: block, only_explicit_states, allow */                      \
 	X(STR, host_note)         /* one line about the platform for the prompt */                           \
 	X(INT, resume)            /* 1: continue from the record */                                          \
 	X(STRS, untracked)        /* resume: what record/untracked-at-start lists */                         \

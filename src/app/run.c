@@ -20,48 +20,6 @@ struct run_request run_request_new(void)
 
 /* ---- where ---- */
 
-static int find_workspace(struct start *s, struct err *err)
-{
-	struct workspace w;
-
-	TRY(place_workspace(s->rq->workspace, s->mem, &w, err));
-	s->workspace = w.dir;
-	s->is_git = w.is_repo;
-	s->repo = w.repo;
-	return 0;
-}
-
-/* The path with the links followed in what there is of it yet. */
-static const char *resolve(const char *path, struct arena *mem)
-{
-	char *head = str_dupz(mem, str_from(path));
-	const char *tail = "";
-	char real[PATH_MAX];
-
-	while (!realpath(head, real)) {
-		char *slash = strrchr(head, '/');
-
-		if (!slash || slash == head)
-			return path;
-		*slash = '\0';
-		tail = path + (slash - head);
-	}
-	return str_printf(mem, "%s%s", strcmp(real, "/") == 0 ? "" : real, tail).p;
-}
-
-/* What the model may write must not hold what we trust, nor lie in it, whatever links lead there. */
-static int check_apart(const struct start *s, const char *dir, const char *what, const char *variable, struct err *err)
-{
-	const char *real = resolve(dir, s->mem);
-	int r;
-
-	if (!path_is_within(real, s->workspace) && !path_is_within(s->workspace, real))
-		return 0;
-	r = err_set(err, ERR_DENIED, "the workspace %s and the %s %s lie in one another", s->workspace, what, real);
-	err_hint(err, "run agent6 in a project's own repository, or move it with %s", variable);
-	return r;
-}
-
 static int find_session(struct start *s, struct err *err)
 {
 	struct str want = s->rq->run_id;
@@ -150,16 +108,12 @@ static void fini_start(struct start *s)
 int app_run(const struct run_request *rq, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
-	CLEANUP(fini_start) struct start s = { .mem = mem, .rq = rq, .run_lock = -1, .repo_lock = -1, .agent_chan = -1,
-		.secrets_fd = -1, .agent_ends = { -1, -1, -1, -1, -1 }, .programs = { -1, -1, -1, "" },
-		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE, .git = PEER_NONE,
-		.view = PEER_NONE };
+	CLEANUP(fini_start) struct start s = start_new(mem, rq);
 	int r;
 
-	TRY(find_workspace(&s, err));
+	TRY(settings_workspace(&s, err));
 	TRY(settings_load(&s, err));
-	TRY(check_apart(&s, s.config_dir, "configuration directory", "AGENT6_CONFIG_HOME", err));
-	TRY(check_apart(&s, s.state_dir, "state directory", "AGENT6_STATE_HOME", err));
+	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_model(&s, err));
 	TRY(start_early(&s, err));

@@ -10,11 +10,63 @@
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #define INDEX_TIMEOUT_MS 60000
+
+/* ---- where ---- */
+
+int settings_workspace(struct start *s, struct err *err)
+{
+	struct workspace w;
+
+	TRY(place_workspace(s->rq->workspace, s->mem, &w, err));
+	s->workspace = w.dir;
+	s->is_git = w.is_repo;
+	s->repo = w.repo;
+	return 0;
+}
+
+/* The path with the links followed in what there is of it yet. */
+static const char *resolve(const char *path, struct arena *mem)
+{
+	char *head = str_dupz(mem, str_from(path));
+	const char *tail = "";
+	char real[PATH_MAX];
+
+	while (!realpath(head, real)) {
+		char *slash = strrchr(head, '/');
+
+		if (!slash || slash == head)
+			return path;
+		*slash = '\0';
+		tail = path + (slash - head);
+	}
+	return str_printf(mem, "%s%s", strcmp(real, "/") == 0 ? "" : real, tail).p;
+}
+
+/* What the model may write must not hold what we trust, nor lie in it, whatever links lead there. */
+static int check_apart(const struct start *s, const char *dir, const char *what, const char *variable, struct err *err)
+{
+	const char *real = resolve(dir, s->mem);
+	int r;
+
+	if (!path_is_within(real, s->workspace) && !path_is_within(s->workspace, real))
+		return 0;
+	r = err_set(err, ERR_DENIED, "the workspace %s and the %s %s lie in one another", s->workspace, what, real);
+	err_hint(err, "run agent6 in a project's own repository, or move it with %s", variable);
+	return r;
+}
+
+int settings_apart(const struct start *s, struct err *err)
+{
+	TRY(check_apart(s, s->config_dir, "configuration directory", "AGENT6_CONFIG_HOME", err));
+	return check_apart(s, s->state_dir, "state directory", "AGENT6_STATE_HOME", err);
+}
 
 int settings_load(struct start *s, struct err *err)
 {
@@ -72,7 +124,7 @@ static int set_run_commands(struct start *s, struct err *err)
 	return r;
 }
 
-static int check_networks(struct start *s, struct err *err)
+int settings_networks(const struct start *s, struct err *err)
 {
 	int r;
 
@@ -87,7 +139,7 @@ static int check_networks(struct start *s, struct err *err)
 int settings_policy(struct start *s, struct err *err)
 {
 	TRY(set_run_commands(s, err));
-	return check_networks(s, err);
+	return settings_networks(s, err);
 }
 
 /* ---- which model ---- */
@@ -210,7 +262,7 @@ static struct str or_else(struct str wish, struct str other)
 	return wish.n > 0 ? wish : other;
 }
 
-static int set_tools(struct start *s, struct err *err)
+int settings_tools(struct start *s, struct err *err)
 {
 	struct toolpath_ask ask = { .home = s->paths.home, .data_home = getenv("XDG_DATA_HOME") };
 
@@ -238,6 +290,7 @@ int settings_params(struct start *s, struct err *err)
 	p->task = s->rq->task;
 	p->workspace = str_from(s->workspace);
 	p->version = STR(AGENT6_VERSION);
+	p->tool_network = str_from(config_word("sandbox.tool_network", c->sandbox.tool_network));
 	p->isolation = str_from(policy_profile_name(s->profile));
 	p->host_note = host_note(s->mem);
 	p->attended = s->attended;
@@ -258,7 +311,7 @@ int settings_params(struct start *s, struct err *err)
 	p->max_input_tokens = c->budget.max_input_tokens;
 	p->max_output_tokens = c->budget.max_output_tokens;
 	p->max_usd = s->rq->max_usd >= -1 ? s->rq->max_usd : c->budget.max_usd;
-	return set_tools(s, err);
+	return settings_tools(s, err);
 }
 
 int settings_identity(struct start *s, struct err *err)

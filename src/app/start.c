@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "app/start_priv.h"
+#include "app/zygotes.h"
 
 #include "base/time.h"
 #include "fmt/json.h"
@@ -16,26 +17,6 @@
 
 /* Of agent_ends, in the order of the agent's descriptors 3 to 7. */
 enum agent_end { END_MONITOR, END_ZYGOTE, END_GIT, END_CLIENT, END_RECORDER };
-
-/* One message from a process that is starting, of one of two types: it is ready, or it says why not. */
-static int wait_for(int chan, enum wire_link link, uint16_t want, struct chan_msg *m, const char *who,
-	struct err *err)
-{
-	int r = chan_recv(chan, m, err);
-
-	if (r == -ERR_CLOSED)
-		return err_set(err, ERR_CLOSED, "the %s died while it was starting", who);
-	if (r < 0)
-		return err_wrap(err, "start the %s", who);
-	r = wire_check(link, WIRE_UP, m->type, m->body.n, m->nfds, err);
-	if (r == 0 && m->type != want && m->type != WIRE_CELL_FAIL)
-		r = err_set(err, ERR_PROTOCOL, "%s instead of %s", wire_name(m->type), wire_name(want));
-	if (r < 0) {
-		chan_msg_fini(m);
-		return err_wrap(err, "start the %s", who);
-	}
-	return 0;
-}
 
 /* ---- recorder ---- */
 
@@ -66,7 +47,7 @@ static int wait_recorder(const struct start *s, struct err *err)
 {
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 
-	TRY(wait_for(s->recorder.chan, LINK_MONITOR_RECORDER, WIRE_OPENED, m, "recorder", err));
+	TRY(peer_await(s->recorder.chan, LINK_MONITOR_RECORDER, WIRE_OPENED, m, "recorder", err));
 	struct unpack u = unpack_from(m->body);
 	bool ok = unpack_u8(&u) == 1;
 	struct str why = unpack_str(&u);
@@ -75,50 +56,7 @@ static int wait_recorder(const struct start *s, struct err *err)
 	return ok ? 0 : err_set(err, ERR_SYS, "the record cannot be opened: " STR_FMT, STR_ARG(why));
 }
 
-/* ---- zygotes ---- */
-
-static int send_ceiling(const struct peer *z, const struct zygote_spec *spec, struct err *err)
-{
-	auto_buf struct buf b = BUF_MAX(ZYGOTE_BYTES_MAX);
-	autoclose int fd = -1;
-
-	TRY(zygote_spec_encode(spec, &b, err));
-	TRY(memfd_seal("ceiling", buf_str(&b), &fd, err));
-	return chan_send(z->chan, WIRE_CEILING, STR(""), &fd, 1, err);
-}
-
-static int launch_zygote(struct start *s, int agent_side, const struct zygote_spec *spec, struct peer *out,
-	struct err *err)
-{
-	static const char *const argv[] = { "agent6-jail", "--zygote", NULL };
-	const int fds[] = { agent_side, s->programs.agent6 };
-
-	if (launch(&(struct launch_spec){ .exe = s->programs.jail, .argv = argv, .fds = fds, .nfds = COUNT(fds),
-			.errors = true }, out, err) < 0)
-		return err_wrap(err, "start the jail");
-	return send_ceiling(out, spec, err);
-}
-
-static int wait_cell(const struct peer *z, struct arena *mem, struct str_list *notes, struct err *err)
-{
-	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
-	int r;
-
-	TRY(wait_for(z->chan, LINK_MONITOR_ZYGOTE, WIRE_CELL_READY, m, "jail", err));
-	struct unpack u = unpack_from(m->body);
-	if (m->type == WIRE_CELL_FAIL) {
-		struct str why = unpack_str(&u), hint = unpack_str(&u);
-
-		r = err_set(err, ERR_UNSUPPORTED, "the jail cannot be built: " STR_FMT, STR_ARG(why));
-		err_hint(err, STR_FMT, STR_ARG(hint));
-		return r;
-	}
-	unpack_u32(&u); /* the Landlock ABI, told by `check sandbox` */
-	notes->p = unpack_strs(&u, mem, 64, &notes->n);
-	for (size_t i = 0; i < notes->n; i++)
-		notes->p[i] = str_dup(mem, notes->p[i]);
-	return unpack_done(&u) ? 0 : err_set(err, ERR_PROTOCOL, "WIRE_CELL_READY does not decode");
-}
+/* ---- agent ---- */
 
 static int launch_agent(struct start *s, struct err *err)
 {
@@ -137,7 +75,7 @@ static int wait_agent(const struct start *s, struct err *err)
 {
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 
-	TRY(wait_for(s->zygote.chan, LINK_MONITOR_ZYGOTE, WIRE_AGENT_UP, m, "agent", err));
+	TRY(peer_await(s->zygote.chan, LINK_MONITOR_ZYGOTE, WIRE_AGENT_UP, m, "agent", err));
 	if (m->type == WIRE_CELL_FAIL) {
 		struct unpack u = unpack_from(m->body);
 		struct str why = unpack_str(&u);
@@ -211,6 +149,14 @@ static int note_all(struct str_list degraded, const struct start *s, struct err 
 	return 0;
 }
 
+struct start start_new(struct arena *mem, const struct run_request *rq)
+{
+	return (struct start){ .mem = mem, .rq = rq, .run_lock = -1, .repo_lock = -1, .agent_chan = -1,
+		.secrets_fd = -1, .agent_ends = { -1, -1, -1, -1, -1 }, .programs = { -1, -1, -1, "" },
+		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
+		.git = PEER_NONE, .view = PEER_NONE };
+}
+
 int start_early(struct start *s, struct err *err)
 {
 	TRY(programs_open(&s->programs, err));
@@ -227,7 +173,7 @@ int start_cell(struct start *s, struct err *err)
 
 	TRY(settings_command_cell(s, &cell, err));
 	TRY(pair_with_agent(s, END_ZYGOTE, &to_zygote, err));
-	return launch_zygote(s, to_zygote, &cell, &s->zygote, err);
+	return zygote_launch(s->programs.jail, to_zygote, s->programs.agent6, &cell, &s->zygote, err);
 }
 
 static int launch_all(struct start *s, struct err *err)
@@ -243,7 +189,7 @@ static int launch_all(struct start *s, struct err *err)
 	TRY(settings_identity(s, err));
 	if (s->is_git) {
 		TRY(settings_git_cell(s, &git_cell, err));
-		TRY(launch_zygote(s, to_git, &git_cell, &s->git, err));
+		TRY(zygote_launch(s->programs.jail, to_git, s->programs.agent6, &git_cell, &s->git, err));
 	}
 	TRY(launch_recorder(s, to_recorder, err));
 	return brief_egress(s, err);
@@ -257,13 +203,13 @@ int start_processes(struct start *s, struct err *err)
 	char since[TIME_ISO_MAX];
 
 	TRY(launch_all(s, err));
-	TRY(wait_cell(&s->zygote, s->mem, &notes, err));
+	TRY(zygote_await(&s->zygote, s->mem, &notes, err));
 	TRY(launch_agent(s, err));
 	TRY(wait_recorder(s, err));
 	TRY(note_all(notes, s, err));
 	TRY(start_view(s, time_iso(began_us, since), err));
 	if (s->is_git)
-		TRY(wait_cell(&s->git, s->mem, &notes, err));
+		TRY(zygote_await(&s->git, s->mem, &notes, err));
 	TRY(egress_await(&s->egress, err));
 	return wait_agent(s, err);
 }

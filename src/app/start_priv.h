@@ -49,13 +49,18 @@ struct start {
 
 /* start.c: the processes. The early ones are those that take long to load or to answer and need nothing of
  * the run; then all are started, then all are waited for. On failure everything started is ended by start_fini. */
+struct start start_new(struct arena *mem, const struct run_request *rq); /* nothing is started */
 int start_early(struct start *s, struct err *err) CHECKED;
 int start_cell(struct start *s, struct err *err) CHECKED; /* the command cell; it needs the policy only */
 int start_processes(struct start *s, struct err *err) CHECKED;
 void start_fini(struct start *s);
 
 /* settings.c: the configuration turned into what the others are told. */
+int settings_workspace(struct start *s, struct err *err) CHECKED; /* workspace, is_git, repo */
 int settings_load(struct start *s, struct err *err) CHECKED;     /* config, state_dir, config_dir, attended */
+int settings_apart(const struct start *s, struct err *err) CHECKED; /* what the model writes holds nothing we trust */
+int settings_networks(const struct start *s, struct err *err) CHECKED; /* refusals */
+int settings_tools(struct start *s, struct err *err) CHECKED;    /* tools */
 int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands, refusals */
 int settings_profile(struct start *s, struct err *err) CHECKED;  /* profile, found by trying */
 int settings_identity(struct start *s, struct err *err) CHECKED; /* who the commits are by; waits for the spawner */

@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [user|root] [run.py options]: the red-team corpus against agent6-jail, judged from outside.
+# run.sh [user|root] [run.py options]: the red-team corpus against one of our programs, judged from outside.
 #
+# AGENT6_REDTEAM names the description of what is tested: agent6_jail (default), agent6_jail_hardened, agent6_exec.
 # The corpus is not in this repository: AGENT6_SHARED names the directory that holds it (default ../shared).
-# AGENT6_JAIL_BIN is the launcher under test (default build/agent6-jail). Run it as root, on a machine of your own.
+# AGENT6_JAIL_BIN is the launcher under test (default build/agent6-jail), AGENT6_BUILD the programs of agent6_exec (default
+# build). Run it as root, on a machine of your own.
 # proc.launcher_killed cannot be judged here: the launcher answers in one line at its end, so a killed one takes the
 # probe's words with it. The unit test once_killed_takes_its_command_along makes that claim instead.
 set -eu
@@ -16,8 +18,14 @@ if ! [ -f "$corpus/run.py" ]; then
 	[ "${AGENT6_TEST_STRICT:-}" != 1 ]
 	exit
 fi
+launcher=${AGENT6_REDTEAM:-agent6_jail}
+case $launcher in
+agent6_jail*) set -- --skip proc.launcher_killed "$@" ;;
+# What a command writes is passed on without bound, so the flood only shows that it ends: a small one will do.
+*) set -- --flood-mb 64 "$@" ;;
+esac
 none=$(mktemp)
 trap 'rm -f "$none"' EXIT
 python3 "$corpus/run.py" --launcher "$corpus/launchers/none.json" --as root --out "$none" --jobs 2 >/dev/null || :
-python3 "$corpus/run.py" --launcher test/redteam/${AGENT6_REDTEAM:-agent6_jail}.json --as "$as" --baseline "$none" --jobs 2 \
-	--skip proc.launcher_killed --host-git "sh $corpus/hostgit/hardened.sh" "$@"
+python3 "$corpus/run.py" --launcher "test/redteam/$launcher.json" --as "$as" --baseline "$none" --jobs 2 \
+	--build-dir "${TMPDIR:-/tmp}/agent6-redteam-$launcher-$(id -u)" --host-git "sh $corpus/hostgit/hardened.sh" "$@"

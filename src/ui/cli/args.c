@@ -151,6 +151,13 @@ static int defaults(const struct command *c, struct arena *mem, void *into, stru
 	return 0;
 }
 
+static void take_rest(struct args_words words, struct command_ctx *ctx)
+{
+	ctx->rest.p = arena_array(ctx->mem, words.n + 1, sizeof(struct str));
+	for (ctx->rest.n = 0; ctx->rest.n < words.n; ctx->rest.n++)
+		ctx->rest.p[ctx->rest.n] = str_from(words.p[ctx->rest.n]);
+}
+
 int args_decode(const struct command *c, struct args_words words, struct command_ctx *ctx, void *into,
 	struct err *err)
 {
@@ -161,14 +168,16 @@ int args_decode(const struct command *c, struct args_words words, struct command
 	while (words.n > 0) {
 		struct str word = str_from(words.p[0]);
 
+		if (c->words && (word.n < 2 || word.p[0] != '-' || str_eqz(word, "--"))) {
+			take_rest(words, ctx);
+			break;
+		}
 		if (flags && str_eqz(word, "--")) {
 			flags = false;
 			words.p++;
 			words.n--;
 			if (c->takes_rest) {
-				ctx->rest.p = arena_array(ctx->mem, words.n, sizeof(struct str));
-				for (ctx->rest.n = 0; ctx->rest.n < words.n; ctx->rest.n++)
-					ctx->rest.p[ctx->rest.n] = str_from(words.p[ctx->rest.n]);
+				take_rest(words, ctx);
 				break;
 			}
 			continue;

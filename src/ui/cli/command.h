@@ -29,6 +29,7 @@ struct command {
 	const struct field *fields; /* flags by name ("max-usd" is --max-usd) and positional ones in order */
 	size_t nfields, size;
 	bool takes_rest;   /* words after "--" are its own */
+	const char *words; /* from its first word on that is no flag all words are its own, "--" too; how usage shows them */
 	bool hidden;       /* works, but help does not list it */
 	bool needs_no_root_check; /* may be run as root without --allow-root */
 	command_fn *run;
@@ -41,7 +42,7 @@ struct command_group {
 };
 
 extern const struct command_group commands_run, commands_config, commands_connect, commands_check,
-	commands_runs, commands_watch, commands_history, commands_demo;
+	commands_runs, commands_watch, commands_history, commands_demo, commands_exec;
 
 /* A variable that is set, and not to "0", "false" or "no". */
 bool cli_env_flag(const char *name);

@@ -6,6 +6,7 @@ const struct command_group *const command_groups[] = {
 	&commands_run,
 	&commands_runs,
 	&commands_watch,
+	&commands_exec,
 	&commands_history,
 	&commands_config,
 	&commands_connect,

@@ -45,6 +45,8 @@ int usage_line(const struct command *c, struct buf *out, struct err *err)
 	for (size_t i = 0; i < c->nfields; i++)
 		if (c->fields[i].flags & FIELD_POSITIONAL)
 			TRY(add_positional(&c->fields[i], out, err));
+	if (c->words)
+		return buf_addf(out, err, " %s", c->words);
 	return c->takes_rest ? buf_addz(out, " [-- WORDS...]", err) : 0;
 }
 
