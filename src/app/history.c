@@ -25,10 +25,12 @@ struct history {
 	struct repo *repo;
 	struct str from, tip; /* commits; tip is empty when the run made none */
 	bool has_branch;
-	int workspace, record, lock;
+	int workspace, record;
+	int run_lock, repo_lock; /* while merging */
 };
 
-static const struct history HISTORY_NONE = { .programs = { -1, -1, -1, "" }, .workspace = -1, .record = -1, .lock = -1 };
+static const struct history HISTORY_NONE = { .programs = { -1, -1, -1, "" }, .workspace = -1, .record = -1, .run_lock = -1,
+	.repo_lock = -1 };
 
 /* ---- opening ---- */
 
@@ -117,8 +119,10 @@ static int open_all(struct history *h, const struct place *place, enum history_u
 {
 	const char *record = session_path(place->repo_dir, &h->ref, "record", h->mem);
 
-	if (use == HISTORY_MERGE)
-		TRY(session_lock(place->repo_dir, &h->ref, &h->lock, err));
+	if (use == HISTORY_MERGE) { /* it may change the checkout, as a run does */
+		TRY(repo_lock(place->repo_dir, h->ref.id, &h->repo_lock, err));
+		TRY(session_lock(place->repo_dir, &h->ref, &h->run_lock, err));
+	}
 	TRY(dir_open(AT_FDCWD, record, &h->record, err));
 	TRY(manifest_load(h->record, h->mem, &h->manifest, err));
 	TRY(open_box(h, place, use, err));
@@ -148,7 +152,8 @@ void history_close(struct history *h)
 	programs_close(&h->programs);
 	base_close_fd(&h->workspace);
 	base_close_fd(&h->record);
-	base_close_fd(&h->lock);
+	base_close_fd(&h->run_lock);
+	base_close_fd(&h->repo_lock);
 	free(h);
 }
 

@@ -151,6 +151,20 @@ def test_a_live_run_is_not_merged(lab):
     p.communicate(timeout=30)
 
 
+def test_nothing_is_merged_into_a_checkout_that_another_run_works_in(lab):
+    ended = green(lab)
+    lab.git("stash", "-q")
+    p = waiting(lab)
+    head = lab.git("rev-parse", "main")
+    r = lab.agent6("runs", "merge", ended)
+    assert r.returncode == 2 and f"{os.path.basename(lab.run_dirs()[-1])} is running" in r.err, r.both
+    assert lab.git("rev-parse", "main") == head
+    lab.write("go", "")
+    p.communicate(timeout=30)
+    r = lab.agent6("runs", "merge", ended)
+    assert r.returncode == 0, r.both
+
+
 def child_of(pid, role):
     for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split():
         with open(f"/proc/{child}/cmdline", "rb") as f:
