@@ -178,6 +178,8 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
 	r->tools.mode = MODE_RUN;
+	r->tools.unconfined = str_eqz(r->p->isolation, "none");
+	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");
 	r->tools.commands_allowed = !str_eqz(r->p->run_commands, "no");
 	r->tools.verify_command = r->st.verify_command;
 	r->tools.verify_timeout_ms = r->p->verify_timeout_s * 1000;

@@ -13,7 +13,8 @@
 #include <sys/statfs.h>
 
 /* Read-only parts of the host that every cell has, where the host has them. */
-static const char *const system_paths[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };
+const char *const root_system_paths[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL };
+#define SYSTEM_PATHS (COUNT(root_system_paths) - 1)
 /* Nothing there may be granted for writing. */
 static const char *const never_written[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", "/etc",
 	"/boot", "/dev", "/proc", "/sys" };
@@ -43,6 +44,11 @@ static const char *beneath_any(const char *path, const char *const *dirs, size_t
 		if (path_beneath(path, dirs[i]))
 			return dirs[i];
 	return NULL;
+}
+
+bool root_is_system(const char *path)
+{
+	return beneath_any(path, never_written, COUNT(never_written)) != NULL;
 }
 
 /* The last component may be a link: the caller looks at what it got. */
@@ -125,7 +131,7 @@ static int pin_list(struct root *r, const struct policy_list *l, enum grant_kind
 	struct err *err)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		bool system = beneath_any(l->p[i], system_paths, COUNT(system_paths)) != NULL;
+		bool system = beneath_any(l->p[i], root_system_paths, SYSTEM_PATHS) != NULL;
 
 		if (system && (kind == GRANT_RO || kind == GRANT_TOOL))
 			continue; /* there already */
@@ -136,8 +142,8 @@ static int pin_list(struct root *r, const struct policy_list *l, enum grant_kind
 
 static int pin_system(struct root *r, struct err *err)
 {
-	for (size_t i = 0; i < COUNT(system_paths); i++) {
-		struct grant g = { .path = system_paths[i], .kind = GRANT_SYSTEM, .tree = -1, .userns = -1 };
+	for (size_t i = 0; i < SYSTEM_PATHS; i++) {
+		struct grant g = { .path = root_system_paths[i], .kind = GRANT_SYSTEM, .tree = -1, .userns = -1 };
 
 		if (lstat(g.path, &g.st) < 0) {
 			if (errno == ENOENT)

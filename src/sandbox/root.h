@@ -40,6 +40,10 @@ static inline void root_free_ptr(struct root **r)
 int root_build(struct root *r, struct err *err) CHECKED;
 /* After root_build: false when /proc could not be mounted and is empty. */
 bool root_has_proc(const struct root *r);
+/* Beneath a directory of the host that every cell shows or makes itself, and where nothing may be granted for writing. */
+bool root_is_system(const char *path);
+/* The parts of the host that every cell shows read-only, where they are there; NULL ended. */
+extern const char *const root_system_paths[];
 /* The read-only empty file and directory that masks are made of, inside the new root. */
 #define ROOT_MASK_FILE "/.mask/file"
 #define ROOT_MASK_DIR  "/.mask/dir"

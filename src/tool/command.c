@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* run_command and run_verify_command: one jailed program each, one shape of result. */
 #include "fmt/json.h"
+#include "tool/denial.h"
 #include "tool/result.h"
 #include "tool/table.h"
 
@@ -75,7 +76,7 @@ static struct str describe(struct arena *mem, const struct job_result *r, int64_
 	return str_printf(mem, "exit=%d in %.1fs", r->code, s);
 }
 
-static int put(const struct job_result *r, struct str command, int64_t timeout_ms, struct buf *out, struct err *err)
+static int put(const struct job_result *r, struct str command, struct str denied, int64_t timeout_ms, struct buf *out, struct err *err)
 {
 	bool unrunnable = r->why == JOB_UNRUNNABLE;
 
@@ -89,6 +90,8 @@ static int put(const struct job_result *r, struct str command, int64_t timeout_m
 		unrunnable ? "true" : "false"));
 	if (command.n > 0)
 		TRY(json_add_member(out, "command", command, err));
+	if (denied.n > 0)
+		TRY(json_add_member(out, "jail", denied, err));
 	if (r->why == JOB_TIMEOUT)
 		TRY(buf_addf(out, err, ",\"timed_out\":true,\"timeout_s\":%lld", (long long)(timeout_ms / 1000)));
 	if (r->why == JOB_STOPPED)
@@ -119,7 +122,7 @@ static int no_result(const char *name, const struct job_result *r, struct tool_o
 }
 
 static int start(struct tool_ctx *ctx, enum job_class class, const struct str_list *argv, int64_t timeout_ms,
-	struct tool_outcome *oc, struct err *err)
+	struct denial *denied, struct tool_outcome *oc, struct err *err)
 {
 	struct job_request req = { .class = class, .argv = argv->p, .argc = argv->n, .timeout_ms = timeout_ms,
 		.keep_head = KEEP_HEAD, .keep_tail = KEEP_TAIL };
@@ -131,6 +134,9 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 	oc->out_tail = clean_tail(ctx->mem, oc->job.out);
 	oc->errs_tail = clean_tail(ctx->mem, oc->job.errs);
 	oc->summary = describe(ctx->mem, &oc->job, timeout_ms);
+	denial_explain(ctx, &oc->job, ctx->mem, denied);
+	if (denied->note.n > 0)
+		oc->summary = str_printf(ctx->mem, STR_FMT ", jail: " STR_FMT, STR_ARG(oc->summary), STR_ARG(denied->note));
 	return 0;
 }
 
@@ -138,23 +144,25 @@ static int run_command(struct tool_ctx *ctx, const void *args, struct buf *out, 
 	struct err *err)
 {
 	const struct command_args *a = args;
+	struct denial denied;
 
 	if (a->argv.p[0].n == 0)
 		return err_set(err, ERR_INVALID, "invalid arguments: argv[0]: the program's name is empty");
-	TRY(start(ctx, JOB_COMMAND, &a->argv, ctx->command_timeout_ms, oc, err));
+	TRY(start(ctx, JOB_COMMAND, &a->argv, ctx->command_timeout_ms, &denied, oc, err));
 	TRY(no_result("run_command", &oc->job, oc, err));
 	oc->ran_command = oc->job.why != JOB_UNRUNNABLE;
-	return put(&oc->job, STR(""), ctx->command_timeout_ms, out, err);
+	return put(&oc->job, STR(""), denied.note, ctx->command_timeout_ms, out, err);
 }
 
 static int run_verify(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc,
 	struct err *err)
 {
 	auto_buf struct buf command = BUF_MAX(1024 * 1024);
+	struct denial denied;
 
 	(void)args;
 	TRY(add_shell_words(&command, &ctx->verify_command, err));
-	TRY(start(ctx, JOB_VERIFY, &ctx->verify_command, ctx->verify_timeout_ms, oc, err));
+	TRY(start(ctx, JOB_VERIFY, &ctx->verify_command, ctx->verify_timeout_ms, &denied, oc, err));
 	TRY(no_result("run_verify_command", &oc->job, oc, err));
 	if (oc->job.why == JOB_UNRUNNABLE) {
 		err_set(err, ERR_UNSUPPORTED, "the verify command %.200s cannot be executed: " STR_FMT, buf_str(&command).p,
@@ -165,8 +173,8 @@ static int run_verify(struct tool_ctx *ctx, const void *args, struct buf *out, s
 	oc->ran_command = true;
 	oc->verified = oc->job.why == JOB_EXITED || oc->job.why == JOB_SIGNALED || oc->job.why == JOB_TIMEOUT;
 	oc->verify_ok = oc->job.why == JOB_EXITED && oc->job.code == 0;
-	return put(&oc->job, str_head(buf_str(&command), utf8_head(buf_str(&command), 1000)), ctx->verify_timeout_ms, out,
-		err);
+	return put(&oc->job, str_head(buf_str(&command), utf8_head(buf_str(&command), 1000)), denied.note,
+		ctx->verify_timeout_ms, out, err);
 }
 
 const struct tool tool_run_command = {

@@ -52,7 +52,9 @@ static const struct {
 		"fits names, one with a slash paths from the workspace or from `path`; `{a,b}` are alternatives.\n" },
 	{ "Commands",
 		"`{\"returncode\",\"stdout\",\"stderr\",\"duration_s\",\"exec_failed\"}`. 124 with `timed_out` is the time limit, 127 with\n"
-		"`exec_failed` a program that cannot be executed, 128 + n death by signal n. A verify command that cannot be\n"
+		"`exec_failed` a program that cannot be executed, 128 + n death by signal n. When a command failed and the end of\n"
+		"its error output says that it was the jail, `jail` names the rule and the key by which the operator could allow it\n"
+		"(a table of patterns, `src/tool/denial.c`). A verify command that cannot be\n"
 		"executed ends the run.\n" },
 };
 

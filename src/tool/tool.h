@@ -77,6 +77,8 @@ struct tool_ctx {
 	bool commands_allowed;         /* sandbox.run_commands is not "no" */
 	struct str_list verify_command; /* empty: gateless */
 	int64_t verify_timeout_ms, command_timeout_ms;
+	bool unconfined;               /* the sandbox is off */
+	bool commands_online;          /* commands have the host's network */
 };
 
 /* What the loop wants to know besides the text for the model. */

@@ -130,7 +130,7 @@ static int on_result(struct term_view *t, const struct view_item *it, const stru
 
 	TRY(term_put(t, look, word, err));
 	room -= (int)word.n + 1;
-	if (!it->ok && term_width(it->text) > room) { /* why it failed is worth lines of its own */
+	if (look != LOOK_OK && term_width(it->text) > room) { /* why it failed is worth lines of its own */
 		TRY(term_fresh_line(t, err));
 		TRY(term_block(t, LOOK_DIM, it->text, "    ", 0, err));
 	} else if (it->text.n > 0 && room > 6 && !str_eq(it->text, word)) {

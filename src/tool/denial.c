@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "tool/denial.h"
+
+#include "sandbox/root.h"
+
+#include <string.h>
+
+#define TAIL_BYTES 4096
+#define LINES      12 /* the last ones that are not blank */
+#define NEAR_END   3  /* for words that mean something else as often */
+#define PATH_SHOWN 160
+
+/* ---- what a line says ---- */
+
+enum cause {
+	CAUSE_WRITE, /* refused, as only writing is: the path decides */
+	CAUSE_OPEN,  /* refused, reading or writing: the path decides */
+	CAUSE_GONE,  /* not there: outside the grants nothing is */
+	CAUSE_NET,
+	CAUSE_LOOP,  /* nobody listens there: maybe somebody does outside */
+	CAUSE_CALL,  /* a system call no jail has */
+};
+
+/* Every word of a row stands in the line, in any case. The first row that fits a line counts. */
+static const struct {
+	enum cause cause;
+	const char *words[2];
+	size_t within; /* of the last lines */
+} rows[] = {
+	{ CAUSE_NET, { "network is unreachable" }, LINES },
+	{ CAUSE_NET, { "temporary failure in name resolution" }, LINES },
+	{ CAUSE_NET, { "temporary failure resolving" }, LINES },
+	{ CAUSE_NET, { "could not resolve host" }, LINES },
+	{ CAUSE_NET, { "unable to resolve host address" }, LINES },
+	{ CAUSE_NET, { "getaddrinfo", "eai_again" }, LINES },
+	{ CAUSE_NET, { "dial tcp: lookup", ":53:" }, LINES },
+	{ CAUSE_NET, { "failed to lookup address information" }, LINES },
+	{ CAUSE_NET, { "name or service not known" }, NEAR_END },
+	{ CAUSE_LOOP, { "connection refused" }, NEAR_END },
+	{ CAUSE_LOOP, { "econnrefused" }, NEAR_END },
+	{ CAUSE_CALL, { "mount:", "must be superuser" }, NEAR_END },
+	{ CAUSE_CALL, { "mount", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "unshare", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "namespace", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "ptrace", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "mknod", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "raw socket", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "no new privileges" }, LINES },
+	{ CAUSE_WRITE, { "read-only file system" }, LINES },
+	{ CAUSE_WRITE, { "erofs" }, LINES },
+	{ CAUSE_OPEN, { "permission denied" }, LINES },
+	{ CAUSE_OPEN, { "permissionerror" }, LINES },
+	{ CAUSE_OPEN, { "eacces" }, LINES },
+	{ CAUSE_OPEN, { "operation not permitted" }, LINES },
+	{ CAUSE_GONE, { "no such file or directory" }, NEAR_END },
+	{ CAUSE_GONE, { "enoent" }, NEAR_END },
+};
+
+/* Where people and their programs keep things: a file that is missing there is likely to be there outside. */
+static const char *const kept_outside[] = { "/home", "/root", "/opt", "/srv", "/mnt", "/media", "/var", "/run", "/data" };
+/* A cell's own: they look the same and are others. */
+static const char *const of_the_cell[] = { "/tmp", "/dev", "/proc" };
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool holds(struct str line, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= line.n; i++) {
+		size_t k = 0;
+
+		while (k < n && lower(line.p[i + k]) == word[k])
+			k++;
+		if (k == n)
+			return true;
+	}
+	return false;
+}
+
+/* ---- the path a line names ---- */
+
+static bool beneath(struct str path, struct str dir)
+{
+	dir = str_trim_suffix(dir, STR("/"));
+	return str_starts(path, dir) && (path.n == dir.n || path.p[dir.n] == '/');
+}
+
+static bool beneath_any(struct str path, const char *const *dirs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (beneath(path, str_from(dirs[i])))
+			return true;
+	return false;
+}
+
+/* The next word of the line that begins with "/", "../" or ".git/"; quotes hold blanks together. */
+static bool next_path(struct str *rest, struct str *out)
+{
+	for (size_t i = 0; i < rest->n; i++) {
+		struct str at = str_skip(*rest, i);
+		char before = i > 0 ? rest->p[i - 1] : ' ';
+		bool quoted = before == '\'' || before == '"' || before == '`';
+		size_t n;
+
+		if (!strchr(" \t'\"`(=:[<", before) || !(str_starts(at, STR("/")) || str_starts(at, STR("../")) ||
+					    str_starts(at, STR(".git/"))))
+			continue;
+		n = str_find_any(at, quoted ? str_of("'\"`", 3) : STR(" \t\r\n'\"`:,;)]>"));
+		*out = str_head(at, n);
+		*rest = str_skip(at, n);
+		if (out->n > 1)
+			return true;
+		i = 0;
+	}
+	return false;
+}
+
+/* Without "." and ".."; relative ones begin at the workspace. */
+static struct str plain(struct arena *mem, struct str workspace, struct str path)
+{
+	struct str all = str_starts(path, STR("/")) ? path
+						    : str_printf(mem, STR_FMT "/" STR_FMT, STR_ARG(workspace), STR_ARG(path));
+	char *p = arena_alloc(mem, all.n + 2);
+	size_t n = 0;
+
+	while (all.n > 0) {
+		struct str part = str_cut(&all, '/');
+
+		if (part.n == 0 || str_eqz(part, "."))
+			continue;
+		if (str_eqz(part, "..")) {
+			while (n > 0 && p[--n] != '/')
+				;
+			continue;
+		}
+		p[n++] = '/';
+		memcpy(p + n, part.p, part.n);
+		n += part.n;
+	}
+	return n > 0 ? str_of(p, n) : STR("/");
+}
+
+static bool in_git(struct str path)
+{
+	while (path.n > 0)
+		if (str_eqz(str_cut(&path, '/'), ".git"))
+			return true;
+	return false;
+}
+
+static const struct tool_root *root_of(const struct tool_ctx *ctx, struct str path)
+{
+	for (size_t i = 0; i < ctx->nroots; i++)
+		if (beneath(path, ctx->roots[i].path))
+			return &ctx->roots[i];
+	return NULL;
+}
+
+static bool is_hidden(const struct tool_ctx *ctx, struct str path)
+{
+	for (size_t i = 0; ctx->hide_paths && i < ctx->hide_paths->n; i++)
+		if (beneath(path, ctx->hide_paths->p[i]))
+			return true;
+	return false;
+}
+
+/* ---- which rule ---- */
+
+static void say(struct denial *d, struct arena *mem, struct str path, const char *what, const char *key)
+{
+	bool cut = path.n > PATH_SHOWN;
+
+	path = str_head(path, utf8_head(path, PATH_SHOWN));
+	d->key = key;
+	d->note = key ? str_printf(mem, STR_FMT "%s %s; the operator's %s decides", STR_ARG(path), cut ? "..." : "", what, key)
+		      : str_printf(mem, STR_FMT "%s %s", STR_ARG(path), cut ? "..." : "", what);
+}
+
+static bool judge_path(const struct tool_ctx *ctx, enum cause cause, struct str path, struct arena *mem, struct denial *d)
+{
+	const struct tool_root *root = root_of(ctx, path);
+
+	if (is_hidden(ctx, path))
+		say(d, mem, path, "is hidden from commands", "sandbox.hide_paths");
+	else if (root && cause != CAUSE_GONE && in_git(path) && beneath(path, ctx->roots[0].path))
+		say(d, mem, path, "is read-only for commands", "sandbox.protect_git");
+	else if (root && (root->writable || cause != CAUSE_WRITE))
+		return false; /* what was granted: an ordinary failure */
+	else if (root)
+		say(d, mem, path, "may be read and not written", "sandbox.extra_write_paths");
+	else if (beneath_any(path, of_the_cell, COUNT(of_the_cell)) &&
+		!beneath_any(ctx->roots[0].path, of_the_cell, COUNT(of_the_cell)))
+		return false;
+	else if (root_is_system(str_dupz(mem, path))) {
+		if (cause == CAUSE_GONE)
+			return false;
+		say(d, mem, path, "is part of the system, which commands may read and never change", NULL);
+	} else if (cause == CAUSE_GONE && !beneath_any(path, kept_outside, COUNT(kept_outside)))
+		return false;
+	else if (cause == CAUSE_WRITE)
+		say(d, mem, path, "is outside what commands may write", "sandbox.extra_write_paths");
+	else
+		say(d, mem, path, "is outside what commands may see", "sandbox.extra_read_paths (or extra_write_paths)");
+	return true;
+}
+
+static bool judge_line(const struct tool_ctx *ctx, struct str line, size_t from_end, struct arena *mem, struct denial *d)
+{
+	size_t i = 0;
+
+	while (i < COUNT(rows) && !(from_end < rows[i].within && holds(line, rows[i].words[0]) &&
+				      (!rows[i].words[1] || holds(line, rows[i].words[1]))))
+		i++;
+	if (i == COUNT(rows))
+		return false;
+	switch (rows[i].cause) {
+	case CAUSE_NET:
+		if (ctx->commands_online)
+			return false;
+		*d = (struct denial){ STR("commands have no network but their own loopback; the operator's sandbox.tool_network "
+					  "decides"), "sandbox.tool_network" };
+		return true;
+	case CAUSE_LOOP:
+		if (ctx->commands_online)
+			return false;
+		*d = (struct denial){ STR("commands reach only servers that other commands of this run started; the operator's "
+					  "sandbox.tool_network decides"), "sandbox.tool_network" };
+		return true;
+	case CAUSE_CALL:
+		*d = (struct denial){ STR("the jail refuses privileged system calls, and nothing allows them"), NULL };
+		return true;
+	default:
+		break;
+	}
+	for (struct str rest = line, path; next_path(&rest, &path);)
+		if (judge_path(ctx, rows[i].cause, plain(mem, ctx->roots[0].path, path), mem, d))
+			return true;
+	return false;
+}
+
+static bool judge_text(const struct tool_ctx *ctx, struct str text, struct arena *mem, struct denial *d)
+{
+	text = str_trim(str_tail(text, TAIL_BYTES));
+	for (size_t from_end = 0; text.n > 0 && from_end < LINES; from_end++) {
+		size_t nl = str_rfind(text, '\n');
+		struct str line = nl < text.n ? str_skip(text, nl + 1) : text;
+
+		if (judge_line(ctx, line, from_end, mem, d))
+			return true;
+		text = str_trim(str_head(text, text.n - line.n));
+	}
+	return false;
+}
+
+void denial_explain(const struct tool_ctx *ctx, const struct job_result *job, struct arena *mem, struct denial *out)
+{
+	bool failed = (job->why == JOB_EXITED && job->code != 0) || job->why == JOB_UNRUNNABLE;
+
+	*out = (struct denial){ 0 };
+	if (ctx->unconfined || !failed || ctx->nroots == 0)
+		return;
+	if (!judge_text(ctx, job->errs, mem, out) && job->why == JOB_UNRUNNABLE)
+		(void)!judge_text(ctx, job->note, mem, out);
+}
