@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* check: what is right and what is wrong here, one row for each fact, without a run.
  *
- * Shape    check_config, check_keys, check_sandbox; each calls row for every fact it finds. Keys are looked
+ * Shape    check_config, check_keys, check_sandbox, check_boundaries; each calls row for every fact it finds. Keys are looked
  *          for but not looked at, and nothing is asked of a network.
  * Errors   A wrong fact is a row, not an error. Failures of the check itself are errors.
  */
@@ -24,5 +24,7 @@ int check_keys(const struct check *k, const struct place *place, struct err *err
 /* Runs agent6-jail in a scratch directory under the profile that a run here would get. An unloadable
  * configuration counts as the defaults: how this host confines is worth knowing then too. */
 int check_sandbox(const struct check *k, const struct place *place, struct err *err) CHECKED;
+/* For each process of a run: what it may read, write, reach and call, from what a run here would be started with. */
+int check_boundaries(const struct check *k, const struct place *place, struct err *err) CHECKED;
 
 #endif

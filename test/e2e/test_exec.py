@@ -147,3 +147,22 @@ def test_on_a_terminal_nothing_of_the_command_steers_it(box):
     screen = Screen(box, f"{AGENT6} exec sh -c 'printf \"A\\033]0;title\\007\\033[2JB\\tC\\n\"; test -t 1 || echo no terminal; tty'")
     text = screen.until("not a tty")
     assert "A\\x1b]0;title\\x07\\x1b[2JB" in text.replace("\n", "") and "no terminal" in text
+
+
+def test_check_boundaries_says_what_the_cells_are_built_from(box):
+    box.write("private/key", "x")
+    box.config(STRICT + f'hide_paths = ["{box.ws}/private"]\nextra_read_paths = ["{box.home}/docs"]\n'
+               f'extra_write_paths = ["{box.home}/out"]\nmemory_limit_mb = 512\nrun_commands = "no"\n')
+    r = box.agent6("check", "boundaries")
+    assert r.returncode == 0, r.both
+    rows = dict(l.split("] ", 1)[1].split(": ", 1) for l in r.out.splitlines() if l.startswith("[INFO]"))
+    assert box.ws + "/private" in rows["commands.hidden"] and f"{box.ws}/.git" in rows["commands.protected"]
+    assert f"{box.home}/docs" in rows["commands.read"] and "/usr" in rows["commands.read"]
+    assert f"{box.home}/out" in rows["commands.write"] and box.ws in rows["commands.write"]
+    assert f"{box.home}/docs" not in rows["commands.write"]
+    assert rows["commands.memory"] == "512 MiB" and '"no"' in rows["commands.approval"] and '"block"' in rows["commands.network"]
+    for actor in ("commands", "file_tools", "git", "client", "broker", "recorder", "monitor", "view"):
+        may, may_not = rows[f"{actor}.calls"].split("; may not ")
+        runs = "execute a program" in may
+        assert runs == (actor in ("commands", "git")), rows
+        assert "trace processes" in may_not and ("make network sockets" in may) == (actor in ("commands", "broker")), rows

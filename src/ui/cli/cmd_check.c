@@ -8,8 +8,8 @@ struct check_args {
 	int section;
 };
 
-enum { SECTION_ALL, SECTION_CONFIG, SECTION_KEYS, SECTION_SANDBOX };
-static const char *const section_words[] = { "all", "config", "keys", "sandbox", NULL };
+enum { SECTION_ALL, SECTION_CONFIG, SECTION_KEYS, SECTION_SANDBOX, SECTION_BOUNDARIES };
+static const char *const section_words[] = { "all", "config", "keys", "sandbox", "boundaries", NULL };
 
 static const struct field check_fields[] = {
 	{ "section", &field_enum, offsetof(struct check_args, section), .flags = FIELD_POSITIONAL,
@@ -23,6 +23,7 @@ static const struct {
 	{ SECTION_CONFIG, check_config },
 	{ SECTION_KEYS, check_keys },
 	{ SECTION_SANDBOX, check_sandbox },
+	{ SECTION_BOUNDARIES, check_boundaries },
 };
 
 struct tally {

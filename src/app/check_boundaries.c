@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* check boundaries: what each process of a run here could read, write, reach and call. Everything is taken from what a
+ * run would be started with: the cells' specs, the classes of jails, the endpoint table and the compiled filters. */
+#include "app/check.h"
+
+#include "app/start_priv.h"
+#include "sandbox/jail.h"
+#include "sandbox/landlock.h"
+#include "sandbox/root.h"
+#include "sandbox/seccomp.h"
+
+#include <linux/audit.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#ifdef __x86_64__
+#define ARCH AUDIT_ARCH_X86_64
+#else
+#define ARCH AUDIT_ARCH_AARCH64
+#endif
+
+struct bounds {
+	const struct check *k;
+	struct start *s;
+	struct zygote_spec commands, git;
+};
+
+static void row(const struct bounds *b, const char *name, struct str detail)
+{
+	b->k->row(b->k->self, CHECK_INFO, name, str_dupz(b->k->mem, detail));
+}
+
+/* ---- words ---- */
+
+static void add(struct buf *to, const char *word)
+{
+	if (to->n > 0)
+		(void)!buf_addz(to, ", ", ERR_DISCARD);
+	(void)!buf_addz(to, word, ERR_DISCARD);
+}
+
+static void add_list(struct buf *to, const struct policy_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		add(to, l->p[i]);
+}
+
+static struct str text(const struct bounds *b, const struct buf *words)
+{
+	return words->n > 0 ? str_dup(b->k->mem, buf_str(words)) : STR("nothing");
+}
+
+static const char *rights(uint64_t access)
+{
+	bool write = access & LL_WRITE_FILE, run = access & LL_EXECUTE, read = access & LL_READ_FILE;
+
+	return write ? (run ? "read, write, execute" : "read, write") : run ? "read, execute" : read ? "read" : "not seen";
+}
+
+/* What a filter answers to the calls that matter most, asked of the filter itself. */
+static struct str calls(const struct bounds *b, enum seccomp_profile profile)
+{
+	static const struct {
+		const char *what;
+		int nr;
+		uint64_t first;
+	} asked[] = {
+		{ "execute a program", __NR_execve, 0 },
+		{ "open files", __NR_openat, 0 },
+		{ "make network sockets", __NR_socket, AF_INET },
+		{ "make unix sockets", __NR_socket, AF_UNIX },
+		{ "mount", __NR_mount, 0 },
+		{ "trace processes", __NR_ptrace, 0 },
+	};
+	autofree struct seccomp_filter *f = mem_alloc(sizeof(*f));
+	auto_buf struct buf yes = BUF_MAX(1024), no = BUF_MAX(1024);
+
+	if (seccomp_build(profile, f, ERR_DISCARD) < 0)
+		return STR("this machine has no table of system calls");
+	for (size_t i = 0; i < COUNT(asked); i++) {
+		const uint64_t args[6] = { asked[i].first, SOCK_STREAM };
+
+		add(seccomp_judge(f, ARCH, asked[i].nr, args) == 0 ? &yes : &no, asked[i].what);
+	}
+	return str_printf(b->k->mem, "filter \"%s\": may " STR_FMT "; may not " STR_FMT, seccomp_name(profile),
+		STR_ARG(text(b, &yes)), STR_ARG(text(b, &no)));
+}
+
+/* ---- the jails ---- */
+
+static void class_row(const struct bounds *b, const char *name, enum job_class id)
+{
+	const struct jail_class *c = jail_class_find(id);
+
+	row(b, name, str_printf(b->k->mem, "workspace: %s; grants: %s; system: %s; tools: %s; /tmp of its own kind: %s",
+		rights(c->workspace_noexec ? c->workspace & ~LL_EXECUTE : c->workspace), rights(c->grants), rights(c->system),
+		rights(c->tools), rights(c->tmp)));
+}
+
+static void command_rows(const struct bounds *b)
+{
+	const struct sandbox_policy *p = &b->commands.policy;
+	const struct config_sandbox *c = &b->s->config->sandbox;
+	auto_buf struct buf read = BUF_MAX(1024 * 1024), write = BUF_MAX(1024 * 1024), hidden = BUF_MAX(1024 * 1024),
+			    protect = BUF_MAX(1024 * 1024);
+
+	for (size_t i = 0; root_system_paths[i]; i++)
+		if (access(root_system_paths[i], F_OK) == 0)
+			add(&read, root_system_paths[i]);
+	add(&read, "a part of /etc");
+	add_list(&read, &p->tool_paths);
+	add_list(&read, &p->extra_ro_paths);
+	add(&write, p->cwd);
+	add_list(&write, &p->extra_rw_paths);
+	add(&write, "/tmp and /dev/shm of the run");
+	add_list(&hidden, &p->hide_paths);
+	add(&hidden, "whatever is not listed here");
+	add_list(&protect, &p->extra_protect_paths);
+	row(b, "commands.approval", str_printf(b->k->mem, "sandbox.run_commands = \"%s\"",
+		config_word("sandbox.run_commands", c->run_commands)));
+	row(b, "commands.read", text(b, &read));
+	row(b, "commands.write", text(b, &write));
+	row(b, "commands.protected", text(b, &protect));
+	row(b, "commands.hidden", text(b, &hidden));
+	row(b, "commands.network", str_printf(b->k->mem, "sandbox.tool_network = \"%s\": %s",
+		config_word("sandbox.tool_network", c->tool_network),
+		p->network == NETWORK_HOST ? "the host's" : "a loopback that the run's commands share, and nothing else"));
+	row(b, "commands.memory", p->memory_limit_mb > 0 ? str_printf(b->k->mem, "%lld MiB", (long long)p->memory_limit_mb)
+							: STR("no limit of ours"));
+	for (size_t i = 0; i < b->commands.nlimits; i++)
+		row(b, str_printf(b->k->mem, "commands.time.%s", jail_class_find(b->commands.limits[i].class)->name).p,
+			str_printf(b->k->mem, "%lld s at most, %s", (long long)b->commands.limits[i].timeout_ms / 1000,
+				b->commands.limits[i].ask ? "the monitor is asked before each" : "nobody is asked"));
+	class_row(b, "commands.rights", JOB_COMMAND);
+	row(b, "commands.calls", calls(b, jail_class_find(JOB_COMMAND)->filter));
+}
+
+static void agent_rows(const struct bounds *b)
+{
+	class_row(b, "file_tools.rights", JOB_AGENT);
+	row(b, "file_tools.calls", calls(b, SECCOMP_AGENT));
+	class_row(b, "grep.rights", JOB_INDEX);
+	row(b, "grep.calls", calls(b, jail_class_find(JOB_INDEX)->filter));
+}
+
+static void git_rows(const struct bounds *b)
+{
+	auto_buf struct buf write = BUF_MAX(1024 * 1024);
+
+	if (!b->s->is_git) {
+		row(b, "git", STR("this is no repository: there is no git process"));
+		return;
+	}
+	add(&write, b->git.policy.cwd);
+	add_list(&write, &b->git.policy.extra_rw_paths);
+	row(b, "git.write", text(b, &write));
+	class_row(b, "git.rights", JOB_GIT);
+	row(b, "git.calls", calls(b, jail_class_find(JOB_GIT)->filter));
+}
+
+/* ---- the others ---- */
+
+static void network_rows(const struct bounds *b, struct err *err)
+{
+	const struct endpoint *e;
+
+	if (settings_model(b->s, err) < 0) {
+		row(b, "client.reach", str_printf(b->k->mem, "nothing yet: %s", err->msg));
+		*err = (struct err){ 0 };
+	}
+	for (size_t i = 0; i < b->s->endpoints.n; i++) {
+		e = &b->s->endpoints.p[i];
+		if (e->host.n > 0)
+			row(b, e->direct ? "client.reach" : "broker.reach", str_printf(b->k->mem, STR_FMT ":%u%s, %s", STR_ARG(e->host),
+				(unsigned)e->port, e->tls ? " by TLS" : "", e->direct ? "dialled by the client itself" : "for the client"));
+	}
+	row(b, "client.keys", str_printf(b->k->mem, "%s, read at its start", b->s->paths.secrets_file));
+	row(b, "client.calls", calls(b, b->s->config->sandbox.agent_network == AGENT_NETWORK_OPEN ? SECCOMP_CLIENT_OPEN
+													 : SECCOMP_CLIENT));
+	row(b, "broker.calls", calls(b, SECCOMP_BROKER));
+}
+
+static void record_rows(const struct bounds *b)
+{
+	const char *run = str_printf(b->k->mem, "%s/%s/ID", b->s->repo_dir, session_bucket(SESSION_RUN)).p;
+
+	row(b, "recorder.write", str_printf(b->k->mem, "%s/record", run));
+	row(b, "recorder.calls", calls(b, SECCOMP_RECORDER));
+	row(b, "monitor.write", str_printf(b->k->mem, "%s/answers", run));
+	row(b, "monitor.calls", calls(b, SECCOMP_MONITOR));
+	row(b, "view.read", str_printf(b->k->mem, "%s/record", run));
+	row(b, "view.write", str_printf(b->k->mem, "%s/answers, the terminal", run));
+	row(b, "view.calls", calls(b, SECCOMP_VIEW));
+}
+
+static int load(struct bounds *b, struct err *err)
+{
+	TRY(settings_workspace(b->s, err));
+	TRY(settings_load(b->s, err));
+	TRY(session_repo_dir(b->s->state_dir, str_from(b->s->workspace), b->s->mem, &b->s->repo_dir, err));
+	TRY(settings_profile(b->s, err));
+	TRY(settings_params(b->s, err));
+	TRY(settings_command_cell(b->s, &b->commands, err));
+	return b->s->is_git ? settings_git_cell(b->s, &b->git, err) : 0;
+}
+
+int check_boundaries(const struct check *k, const struct place *place, struct err *err)
+{
+	struct run_request rq = run_request_new();
+	CLEANUP(start_fini) struct start s = start_new(k->mem, &rq);
+	struct bounds b = { .k = k, .s = &s };
+
+	rq.config = str_from(place->files.file);
+	if (load(&b, err) < 0) {
+		k->row(k->self, CHECK_FAIL, "boundaries", str_printf(k->mem, "%s", err->msg).p);
+		return 0;
+	}
+	row(&b, "profile", str_printf(k->mem, "%s%s", policy_profile_name(s.profile),
+		s.profile == PROFILE_NONE ? ": nothing below is enforced" : ""));
+	command_rows(&b);
+	agent_rows(&b);
+	git_rows(&b);
+	network_rows(&b, err);
+	record_rows(&b);
+	return 0;
+}
