@@ -98,7 +98,7 @@ int settings_profile(struct start *s, struct err *err)
 	struct probe probe;
 
 	TRY(probe_host(&probe, err));
-	TRY(probe_resolve(&probe, wish, &s->profile, &notice, err));
+	TRY(profile_resolve(&probe, wish, &s->profile, &notice, err));
 	if (notice.n > 0)
 		s->notices[s->nnotices++] = str_dup(s->mem, buf_str(&notice));
 	if (s->profile == PROFILE_NONE)
