@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [user|root] [run.py options]: the red-team corpus against one of our programs, judged from outside.
 #
-# AGENT6_REDTEAM names the description of what is tested: agent6_jail (default), agent6_jail_hardened, agent6_exec.
+# AGENT6_REDTEAM names the description of what is tested: agent6_jail (default), agent6_jail_hardened, agent6_exec,
+# agent6_run (the commands of a live run with a scripted model; needs mockllm from the shared material).
 # The corpus is not in this repository: AGENT6_SHARED names the directory that holds it (default ../shared).
 # AGENT6_JAIL_BIN is the launcher under test (default build/agent6-jail), AGENT6_BUILD the programs of agent6_exec (default
 # build). Run it as root, on a machine of your own.
