@@ -34,7 +34,7 @@ static void row(const struct bounds *b, const char *name, struct str detail)
 
 /* ---- words ---- */
 
-static void add(struct buf *to, const char *word)
+static void add_word(struct buf *to, const char *word)
 {
 	if (to->n > 0)
 		(void)!buf_addz(to, ", ", ERR_DISCARD);
@@ -44,7 +44,7 @@ static void add(struct buf *to, const char *word)
 static void add_list(struct buf *to, const struct policy_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		add(to, l->p[i]);
+		add_word(to, l->p[i]);
 }
 
 static struct str text(const struct bounds *b, const struct buf *words)
@@ -82,7 +82,7 @@ static struct str calls(const struct bounds *b, enum seccomp_profile profile)
 	for (size_t i = 0; i < COUNT(asked); i++) {
 		const uint64_t args[6] = { asked[i].first, SOCK_STREAM };
 
-		add(seccomp_judge(f, ARCH, asked[i].nr, args) == 0 ? &yes : &no, asked[i].what);
+		add_word(seccomp_judge(f, ARCH, asked[i].nr, args) == 0 ? &yes : &no, asked[i].what);
 	}
 	return str_printf(b->k->mem, "filter \"%s\": may " STR_FMT "; may not " STR_FMT, seccomp_name(profile),
 		STR_ARG(text(b, &yes)), STR_ARG(text(b, &no)));
@@ -108,15 +108,15 @@ static void command_rows(const struct bounds *b)
 
 	for (size_t i = 0; root_system_paths[i]; i++)
 		if (access(root_system_paths[i], F_OK) == 0)
-			add(&read, root_system_paths[i]);
-	add(&read, "a part of /etc");
+			add_word(&read, root_system_paths[i]);
+	add_word(&read, "a part of /etc");
 	add_list(&read, &p->tool_paths);
 	add_list(&read, &p->extra_ro_paths);
-	add(&write, p->cwd);
+	add_word(&write, p->cwd);
 	add_list(&write, &p->extra_rw_paths);
-	add(&write, "/tmp and /dev/shm of the run");
+	add_word(&write, "/tmp and /dev/shm of the run");
 	add_list(&hidden, &p->hide_paths);
-	add(&hidden, "whatever is not listed here");
+	add_word(&hidden, "whatever is not listed here");
 	add_list(&protect, &p->extra_protect_paths);
 	row(b, "commands.approval", str_printf(b->k->mem, "sandbox.run_commands = \"%s\"",
 		config_word("sandbox.run_commands", c->run_commands)));
@@ -153,7 +153,7 @@ static void git_rows(const struct bounds *b)
 		row(b, "git", STR("this is no repository: there is no git process"));
 		return;
 	}
-	add(&write, b->git.policy.cwd);
+	add_word(&write, b->git.policy.cwd);
 	add_list(&write, &b->git.policy.extra_rw_paths);
 	row(b, "git.write", text(b, &write));
 	class_row(b, "git.rights", JOB_GIT);
