@@ -75,7 +75,7 @@ static int print_raw_value(struct buf *b, struct jval v, struct err *err)
 static int print_raw(void *self, struct str line, struct err *err)
 {
 	struct journal_line l = line_parse(line);
-	auto_buf struct buf b = BUF_MAX(1024 * 1024);
+	auto_buf struct buf b = BUF_MAX(1024 * 1024), head = BUF_MAX(2 * 1024 * 1024), clean = BUF_MAX(16 * 1024 * 1024);
 	struct jval obj = jval_from(line), key, value;
 
 	(void)self;
@@ -90,8 +90,11 @@ static int print_raw(void *self, struct str line, struct err *err)
 		TRY(buf_addf(&b, err, " " STR_FMT "=", STR_ARG(str_of(key.text.p + 1, key.text.n - 2))));
 		TRY(print_raw_value(&b, value, err));
 	}
-	cli_out(STR_FMT "  " STR_FMT "%*s" STR_FMT "\n", STR_ARG(str_head(str_skip(l.ts, 11), 12)), STR_ARG(l.type),
-		l.type.n < 26 ? 26 - (int)l.type.n : 0, "", STR_ARG(buf_str(&b)));
+	TRY(buf_addf(&head, err, STR_FMT "  " STR_FMT "%*s", STR_ARG(str_head(str_skip(l.ts, 11), 12)), STR_ARG(l.type),
+		l.type.n < 26 ? 26 - (int)l.type.n : 0, ""));
+	TRY(buf_add(&head, buf_str(&b), err));
+	TRY(term_clean(buf_str(&head), TERM_LINE, &clean, err)); /* keys and types are bytes of the file too */
+	cli_out(STR_FMT "\n", STR_ARG(buf_str(&clean)));
 	return 0;
 }
 

@@ -248,10 +248,12 @@ static int on_keys(void *self, uint32_t events, struct err *err)
 	(void)events;
 	if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EIO)) /* EIO: we are in the background */
 		return 0;
-	if (n <= 0) { /* end of input: an open approval is a no, and nothing more is asked here */
+	if (n <= 0) { /* end of input: an open approval is a no, a question has no answer; nothing more is asked here */
+		const struct view_prompt *p = l->asking[0] ? find_prompt(l, l->asking) : NULL;
+
 		loop_unwatch(l->loop, l->spec.in_fd);
-		if (l->asking[0])
-			TRY(write_answer(l, STR("no"), err));
+		if (p)
+			TRY(write_answer(l, p->question ? STR("") : STR("no"), err));
 		l->spec.in_fd = -1;
 		return 0;
 	}
