@@ -53,6 +53,8 @@ static int drop_asker(struct zygote *z, int64_t grace_ms, struct err *err)
 	if (z->asker < 0)
 		return 0;
 	loop_unwatch(z->loop, z->asker);
+	if (z->agent_up && grace_ms == 0) /* before it can see that it was hung up on */
+		worker_kill(&z->agent);
 	base_close_fd(&z->asker);
 	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
 		if (z->jobs[i].state == JOB_RUNNING) {
@@ -61,9 +63,7 @@ static int drop_asker(struct zygote *z, int64_t grace_ms, struct err *err)
 		}
 	if (z->agent_up && grace_ms > 0)
 		return loop_after(z->loop, grace_ms, on_agent_overdue, z, err);
-	if (z->agent_up)
-		worker_kill(&z->agent);
-	else
+	if (!z->agent_up)
 		loop_quit(z->loop);
 	return 0;
 }

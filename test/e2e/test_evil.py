@@ -202,7 +202,8 @@ def test_no_command_runs_without_the_approval_that_is_demanded(evil, policy):
         assert "harmless" in screen and screen.rindex(real) > screen.rindex("harmless")
         assert "\x1b[2J" not in screen
     assert not os.path.exists(ran)
-    assert "recorder dropped" in lines and "zygote KEPT" not in lines and "DONE" not in lines
+    # It is killed as it is hung up on; a word it still gets out in that instant changes nothing.
+    assert "recorder dropped" in lines and "zygote KEPT" not in lines
     assert [e for e in evil.lab.events("approval.answer") if e["approved"]] == []
     ok, said = evil.verified()
     assert ok, said
