@@ -79,9 +79,10 @@ static int check_range(const struct field *f, const char *at, double v, struct s
 {
 	if ((f->min == 0 && f->max == 0) || (v >= (double)f->min && v <= (double)f->max))
 		return 0;
-	if (f->max == INT64_MAX || f->max == INT32_MAX)
-		return err_set(err, ERR_INVALID, "%s: " STR_FMT " is less than %lld", at, STR_ARG(text),
-			(long long)f->min);
+	if (f->max == INT64_MAX || f->max == INT32_MAX) /* such an end is ours, of interest to who went past it only */
+		return v > (double)f->max
+			? err_set(err, ERR_INVALID, "%s: " STR_FMT " is more than %lld", at, STR_ARG(text), (long long)f->max)
+			: err_set(err, ERR_INVALID, "%s: " STR_FMT " is less than %lld", at, STR_ARG(text), (long long)f->min);
 	return err_set(err, ERR_INVALID, "%s: " STR_FMT " is not between %lld and %lld", at, STR_ARG(text),
 		(long long)f->min, (long long)f->max);
 }

@@ -160,6 +160,24 @@ TEST(fields_say_where_and_what_was_expected)
 	}
 }
 
+TEST(field_without_an_end_worth_naming_says_on_which_side_a_number_is)
+{
+	static const struct field line = { "line", &field_int, 0, .min = 1, .max = INT32_MAX };
+	static const struct { const char *text, *want; } rows[] = {
+		{ "0", "line: 0 is less than 1" },
+		{ "2147483648", "line: 2147483648 is more than 2147483647" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_arena struct arena *mem = arena_new();
+		int64_t v = 0;
+		struct err err = { 0 };
+
+		CHECK_INT(field_parse(&line, str_from(rows[i].text), mem, &v, &err), -ERR_INVALID);
+		CHECK_STR(str_from(err.msg), str_from(rows[i].want));
+	}
+}
+
 TEST(field_parse_reads_text_as_a_person_types_it)
 {
 	static const struct {
