@@ -13,6 +13,8 @@ int place_workspace(struct str dir, struct arena *mem, struct workspace *out, st
 	struct workspace w = { 0 };
 	int r;
 
+	if (!real && dir.n == 0 && errno == ENOENT)
+		return err_set(err, ERR_NOENT, "the current directory is not there any more; go to one that is");
 	if (!real)
 		return err_sys(err, errno, "%s", asked);
 	r = discover_repo(real, mem, &w.repo, err);

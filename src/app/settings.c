@@ -25,6 +25,12 @@ int settings_workspace(struct start *s, struct err *err)
 	struct workspace w;
 
 	TRY(place_workspace(s->rq->workspace, s->mem, &w, err));
+	if (!utf8_valid(str_from(w.dir))) { /* messages between the processes are UTF-8 and would name another one */
+		int r = err_set(err, ERR_UNSUPPORTED, "the workspace's path %s is not valid UTF-8", w.dir);
+
+		err_hint(err, "a run needs a path in UTF-8: rename the directory");
+		return r;
+	}
 	s->workspace = w.dir;
 	s->is_git = w.is_repo;
 	s->repo = w.repo;

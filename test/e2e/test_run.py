@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import call, finish, script, turn
+from conftest import AGENT6, call, finish, script, turn
 from story import become_reaper, nobody_left
 
 BUGGY = "def add(a, b):\n    return a - b\n"
@@ -231,3 +231,33 @@ def test_without_any_identity_a_run_says_what_to_set(lab):
     lab.config(text[text.index("[providers.mock]"):])
     r = lab.run()
     assert r.returncode == 2 and "git.commit.name" in r.both, r.both
+
+
+@pytest.mark.parametrize("words", [["resume", "--auto-approve"], ["watch"], ["runs", "show"], ["runs", "diff"],
+                                   ["runs", "merge"], ["runs", "verify"]], ids=" ".join)
+def test_an_empty_id_is_a_mistake_and_not_the_newest_run(lab, words):
+    """An unset variable in a script must not pick a run."""
+    project(lab)
+    lab.mock(fix_bug())
+    assert lab.run().returncode == 0
+    head = lab.git("rev-parse", "HEAD")
+    r = lab.agent6(*words, "")
+    assert r.returncode == 2 and "id must not be empty" in r.err, r.both
+    assert lab.git("rev-parse", "HEAD") == head and len(lab.run_dirs()) == 1
+
+
+def test_a_task_of_blanks_and_a_place_that_cannot_be_worked_in_are_refused_with_the_reason(lab):
+    project(lab)
+    lab.mock(fix_bug())
+    r = lab.run(" \n\t ")
+    assert r.returncode == 2 and "nothing but blanks" in r.err, r.both
+    odd = os.fsencode(lab.folder) + b"/b\xff"
+    os.mkdir(odd)
+    r = lab.run(cwd=odd)
+    assert r.returncode == 2 and "is not valid UTF-8" in r.err and "rename" in r.err, r.both
+    gone = os.path.join(lab.folder, "gone")
+    os.mkdir(gone)
+    r = subprocess.run(["sh", "-c", 'rmdir "$PWD" && exec "$0" runs list', AGENT6], cwd=gone, env=lab.env,
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert r.returncode == 2 and "the current directory is not there any more" in r.stderr, r.stderr
+    assert not lab.run_dirs()

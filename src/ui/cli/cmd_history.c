@@ -26,7 +26,7 @@ static const char *const strategies[] = { "squash", "merge", "ff", NULL };
 static const enum repo_how hows[] = { REPO_SQUASH, REPO_MERGE, REPO_FF };
 
 #define ID_FIELD(type)                                                                                       \
-	{ "id", &field_str, offsetof(struct type, id), .flags = FIELD_POSITIONAL,                            \
+	{ "id", &field_str, offsetof(struct type, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,           \
 		.help = "A run's id or the beginning of it; the newest when left out." }
 
 static const struct field diff_fields[] = {

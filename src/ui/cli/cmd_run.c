@@ -34,7 +34,7 @@ static const struct field run_fields[] = {
 };
 
 static const struct field resume_fields[] = {
-	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL, .max = 96,
+	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
 		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
 	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
 		.help = "The first thing the model is told." },
@@ -46,6 +46,8 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 {
 	struct run_request rq = run_request_new();
 
+	if (args->task.n > 0 && str_trim(args->task).n == 0)
+		return err_set(err, ERR_INVALID, "task: nothing but blanks");
 	if (args->auto_approve && args->no_commands)
 		return err_set(err, ERR_INVALID, "--auto-approve and --no-commands exclude each other");
 	rq.task = args->task;

@@ -28,11 +28,11 @@ struct list_args {
 };
 
 static const struct field id_fields[] = {
-	{ "id", &field_str, offsetof(struct id_args, id), .flags = FIELD_POSITIONAL,
+	{ "id", &field_str, offsetof(struct id_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 };
 static const struct field show_fields[] = {
-	{ "id", &field_str, offsetof(struct show_args, id), .flags = FIELD_POSITIONAL,
+	{ "id", &field_str, offsetof(struct show_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print one JSON object." },
 };
