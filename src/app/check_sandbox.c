@@ -49,7 +49,8 @@ static int decode_result(struct str text, struct arena *mem, struct result *out,
 	struct str line = str_trim(text);
 
 	line = str_skip(line, str_rfind(line, '\n') < line.n ? str_rfind(line, '\n') + 1 : 0);
-	TRY(json_decode(line, JSON_REPAIR, &j, err));
+	if (json_decode(line, JSON_REPAIR, &j, err) < 0)
+		return err_wrap(err, "agent6-jail gave no result");
 	out->code = json_get_int(j, "returncode", -1);
 	out->out = str_dup(mem, json_get_str(j, "stdout"));
 	out->errs = str_dup(mem, json_get_str(j, "stderr"));

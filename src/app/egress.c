@@ -116,6 +116,12 @@ int egress_launch_client(const struct programs *progs, struct egress *e, struct 
 	return 0;
 }
 
+/* A closed channel says nothing to a person; which program went away does. */
+static int name_dead_client(int r, struct err *err)
+{
+	return r == -ERR_CLOSED ? err_set(err, ERR_CLOSED, "agent6-net died while it was starting") : r;
+}
+
 static int brief_client(const struct egress_spec *spec, int dir_fd, const struct egress *e, struct err *err)
 {
 	autoclose int table = -1;
@@ -135,7 +141,7 @@ static int brief_client(const struct egress_spec *spec, int dir_fd, const struct
 			which |= more[i].bit;
 			fds[n++] = more[i].fd;
 		}
-	return chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err);
+	return name_dead_client(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err), err);
 }
 
 int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err)
@@ -162,7 +168,8 @@ int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *e
 
 int egress_await(struct egress *e, struct err *err)
 {
-	return await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, e->deadline_ms, err);
+	return name_dead_client(
+		await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, e->deadline_ms, err), err);
 }
 
 int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err)

@@ -186,7 +186,8 @@ int session_create(const char *repo_dir, const struct session_ref *ref, struct e
 			ref->id);
 	TRY(dir_make(str_printf(mem, "%s/%s", repo_dir, session_bucket(ref->kind)).p, 0700, err));
 	if (mkdir(dir, 0700) < 0)
-		return err_sys(err, errno, "make directory %s", dir);
+		return errno == EEXIST ? err_set(err, ERR_EXIST, "there is a session called \"%s\" already", ref->id)
+				       : err_sys(err, errno, "make directory %s", dir);
 	for (size_t i = 0; i < COUNT(parts); i++)
 		TRY(dir_make(session_path(repo_dir, ref, parts[i], mem), 0700, err));
 	return 0;

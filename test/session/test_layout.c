@@ -119,6 +119,7 @@ TEST(session_create_makes_private_directories_once)
 	CHECK_OK(session_create(d.path, &ref, &err));
 	CHECK_INT(session_create(d.path, &ref, &err), -ERR_EXIST);
 	auto_arena struct arena *mem = arena_new();
+	CHECK_STR(str_from(err.msg), str_printf(mem, "there is a session called \"%s\" already", ref.id));
 	CHECK(stat(session_path(d.path, &ref, "answers", mem), &st) == 0);
 	CHECK_INT(st.st_mode & 07777, 0700);
 }
