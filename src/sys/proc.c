@@ -235,12 +235,16 @@ static bool drain(int *fd, struct buf *into)
 	return buf_add(into, str_head(str_of(step, (size_t)n), room), ERR_DISCARD) == 0;
 }
 
+/* A program that ends without reading its input has a result; the signal would end us before we saw it. */
 static int feed(int *fd, struct str *in)
 {
+	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 	ssize_t n = write(*fd, in->p, in->n);
+	int sys = errno;
 
+	signal(SIGPIPE, before);
 	if (n < 0)
-		return errno == EINTR || errno == EAGAIN ? 0 : -1;
+		return sys == EINTR || sys == EAGAIN ? 0 : -1;
 	*in = str_skip(*in, (size_t)n);
 	return in->n > 0 ? 0 : -1;
 }

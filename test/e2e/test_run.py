@@ -3,7 +3,6 @@
 """Whole runs against the real programs: what a person would see, and what is left behind."""
 import json
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -262,21 +261,3 @@ def test_a_task_of_blanks_and_a_place_that_cannot_be_worked_in_are_refused_with_
                        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     assert r.returncode == 2 and "the current directory is not there any more" in r.stderr, r.stderr
     assert not lab.run_dirs()
-
-
-def test_a_program_of_another_build_or_half_of_one_is_named(lab):
-    """What an interrupted installation leaves."""
-    project(lab)
-    lab.mock(fix_bug())
-    inst = os.path.join(lab.folder, "inst")
-    os.mkdir(inst)
-    for name in ("agent6", "agent6-jail"):
-        shutil.copy(os.path.join(os.path.dirname(AGENT6), name), inst)
-    shutil.copy("/bin/false", os.path.join(inst, "agent6-net"))
-    r = subprocess.run([os.path.join(inst, "agent6"), "run", "--auto-approve", "hi"], cwd=lab.ws, env=lab.env,
-                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    assert r.returncode == 1 and "agent6-net died while it was starting" in r.stderr, r.stderr
-    shutil.copy("/bin/false", os.path.join(inst, "agent6-jail"))
-    r = subprocess.run([os.path.join(inst, "agent6"), "check", "sandbox"], cwd=lab.ws, env=lab.env,
-                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    assert r.returncode == 1 and "agent6-jail gave no result" in r.stdout, r.stdout

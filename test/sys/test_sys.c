@@ -246,6 +246,22 @@ TEST(proc_run_captures_both_streams_and_the_status)
 	CHECK_INT(st.code, 3);
 }
 
+TEST(proc_run_survives_a_program_that_does_not_read_its_input)
+{
+	const char *argv[] = { "/bin/false", NULL };
+	struct proc_spec spec = { .argv = argv };
+	auto_buf struct buf input = BUF_MAX(1024 * 1024), out = BUF_MAX(64), errs = BUF_MAX(64);
+	struct proc_status st = { 0 };
+	struct err err = { 0 };
+
+	while (input.n < input.max)
+		CHECK_OK(buf_add(&input, STR("0123456789abcdef"), &err));
+	void (*before)(int) = signal(SIGPIPE, SIG_DFL);
+	CHECK_OK(proc_run(&spec, buf_str(&input), 10000, &out, &errs, &st, &err));
+	CHECK(signal(SIGPIPE, before) == SIG_DFL);
+	CHECK_INT(st.code, 1);
+}
+
 TEST(proc_run_says_which_step_failed)
 {
 	static const char *const argv[] = { "/no/such/program", NULL };
