@@ -49,9 +49,9 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		/* network */
 		{ "curl: (6) Could not resolve host: example.com\n", "sandbox.tool_network" },
 		{ "socket.gaierror: [Errno -3] Temporary failure in name resolution\n", "sandbox.tool_network" },
-		{ "npm ERR! network request failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org\n", "sandbox.tool_network" },
+		{ "npm ERR! network request failed, reason: getaddrinfo EAI_AGAIN packages.example.org\n", "sandbox.tool_network" },
 		{ "OSError: [Errno 101] Network is unreachable", "sandbox.tool_network" },
-		{ "go: dial tcp: lookup proxy.golang.org on [::1]:53: read: connection refused\n", "sandbox.tool_network" },
+		{ "go: dial tcp: lookup modules.example.org on [::1]:53: read: connection refused\n", "sandbox.tool_network" },
 		{ "psql: error: connection to server at \"127.0.0.1\", port 5432 failed: Connection refused\n", "sandbox.tool_network" },
 		/* system calls */
 		{ "mount: /mnt: must be superuser to use mount.\n", NO_KEY },
