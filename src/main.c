@@ -146,6 +146,7 @@ int main(int argc, char **argv)
 
 	if (open_standard() < 0)
 		return status_of(-ERR_SYS);
+	signal(SIGXFSZ, SIG_IGN); /* past a file size limit a write says EFBIG, which is reported; children get it back */
 	if (argc == 3 && strcmp(argv[1], "--role") == 0)
 		return run_role(argv[2]);
 	r = run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);

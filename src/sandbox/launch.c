@@ -249,6 +249,7 @@ static void reset_signals(void)
 	/* Everything else was reset when the program started. */
 	raw(SYS_rt_sigaction, SIGPIPE, &dflt, NULL, sizeof(none));
 	raw(SYS_rt_sigaction, SIGCHLD, &dflt, NULL, sizeof(none));
+	raw(SYS_rt_sigaction, SIGXFSZ, &dflt, NULL, sizeof(none));
 	raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 }
 

@@ -340,6 +340,7 @@ int proc_sanitize(unsigned keep_fds, struct err *err)
 	for (unsigned i = 0; i < keep_fds; i++)
 		fcntl(FIRST_FD + (int)i, F_SETFD, FD_CLOEXEC);
 	reset_signals();
+	signal(SIGXFSZ, SIG_IGN); /* past a file size limit a write says EFBIG, which somebody can report */
 	umask(077);
 	if (setrlimit(RLIMIT_CORE, &none) < 0)
 		return err_sys(err, errno, "forbid core dumps");

@@ -478,3 +478,12 @@ def test_output_that_cannot_be_written_is_a_failure_and_says_so(lab):
                            stderr=subprocess.PIPE, timeout=60)
     assert r.returncode == 1
     assert r.stderr == b"ERROR: the output could not be written to the end\n"
+
+
+def test_a_file_size_limit_is_an_error_that_is_told_and_no_death(lab):
+    lab.repo(a_DOT_txt="one\n")
+    lab.mock(script(finish()))
+    r = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", AGENT6, "run", "--auto-approve", "do it"], cwd=lab.ws,
+                       env=lab.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert r.returncode in (1, 2), r
+    assert "File too large" in r.stderr, r.stderr
