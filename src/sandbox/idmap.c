@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -56,13 +57,17 @@ static int open_mapped(pid_t pid, uid_t owner, gid_t group, uid_t uid, gid_t gid
 int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, struct err *err)
 {
 	/* A namespace exists only with a process in it, until its descriptor is held. */
+	pid_t parent = getpid();
 	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
 
 	if (pid < 0)
 		return err_sys(err, errno, "make a user namespace for the id map");
-	if (pid == 0)
+	if (pid == 0) { /* it must not outlive a parent that is killed meanwhile, holding that one's stderr for ever */
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+			_exit(1);
 		for (;;)
 			pause();
+	}
 	int r = open_mapped(pid, owner, group, uid, gid, out, err);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
