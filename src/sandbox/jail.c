@@ -126,13 +126,21 @@ static int make_ruleset(const struct jails *j, const struct jail_class *class, i
 	return landlock_ruleset(r->rule, r->n, out, err);
 }
 
+/* A namespace of its own keeps the host's abstract unix sockets away; in the host's network Landlock does, where it can. */
+static enum seccomp_profile filter_of(const struct jails *j, const struct jail_class *class)
+{
+	bool exposed = j->cell.spec->root.host_network && !class->own_network && j->cell.landlock_abi < LL_SCOPES_ABI;
+
+	return exposed && class->filter == SECCOMP_COMMAND ? SECCOMP_COMMAND_INET : class->filter;
+}
+
 /* Everything that needs no more than the class is made once; a program given by descriptor has its own rule. */
 static int take_rules(struct jails *j, const struct jail_spec *spec, int *own, struct launch *l, struct err *err)
 {
 	size_t at = (size_t)(spec->class - classes);
 
 	if (!j->have_filter[at])
-		TRY(seccomp_build(spec->class->filter, &j->filter[at], err));
+		TRY(seccomp_build(filter_of(j, spec->class), &j->filter[at], err));
 	j->have_filter[at] = true;
 	l->filter = &j->filter[at];
 	if (j->cell.landlock_abi == 0) /* the cell's notes say so; its mounts still hold */

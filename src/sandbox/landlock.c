@@ -42,7 +42,7 @@ static const struct {
 	{ 3, { .handled_fs = LL_TRUNCATE }, 8 },
 	{ 4, { .handled_net = NET_BIND | NET_CONNECT }, 16 },
 	{ 5, { .handled_fs = LL_IOCTL_DEV }, 16 },
-	{ 6, { .scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL }, 24 },
+	{ LL_SCOPES_ABI, { .scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL }, 24 },
 	{ 9, { .handled_fs = LL_RESOLVE_UNIX }, 24 },
 };
 

@@ -164,10 +164,11 @@ static void check_inet_kind(struct build *b)
 	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-static void check_socket(struct build *b)
+static void check_socket(struct build *b, bool with_unix)
 {
 	load_arg(b, 0);
-	ret_if_is(b, AF_UNIX, action(V_ALLOW));
+	if (with_unix)
+		ret_if_is(b, AF_UNIX, action(V_ALLOW));
 	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3);
 	load_arg(b, 2);
 	ret_if_is(b, 0 /* NETLINK_ROUTE */, action(V_ALLOW));
@@ -183,6 +184,18 @@ static void check_only(struct build *b, unsigned arg, uint32_t value, uint32_t o
 	load_arg(b, arg);
 	ret_if_is(b, value, action(V_ALLOW));
 	ret(b, otherwise);
+}
+
+static void check_pair(struct build *b)
+{
+	load_arg(b, 0);
+	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	load_arg(b, 1);
+	emit(b, BPF_ALU | BPF_AND | BPF_K, SOCK_KIND_MASK, 0, 0);
+	ret_if_is(b, SOCK_STREAM, action(V_ALLOW));
+	ret_if_is(b, SOCK_SEQPACKET, action(V_ALLOW));
+	ret(b, action(V_EACCES));
 }
 
 static void emit_check(struct build *b, enum verdict v)
@@ -215,7 +228,11 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_PERSONALITY:
 		return check_list(b, 0, personalities, COUNT(personalities), V_ALLOW, V_EPERM);
 	case V_SOCKET:
-		return check_socket(b);
+		return check_socket(b, true);
+	case V_SOCKET_INET:
+		return check_socket(b, false);
+	case V_PAIR_STREAM:
+		return check_pair(b);
 	case V_SOCKET_UNIX:
 		return check_only(b, 0, AF_UNIX, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 	case V_SOCKET_INET_DGRAM:

@@ -20,8 +20,9 @@
 enum seccomp_profile {
 	/* closed world, deny-list: runs programs we did not write */
 	SECCOMP_COMMAND,
+	SECCOMP_COMMAND_INET,     /* in the host's network, and nothing else keeps its abstract unix sockets away */
 	SECCOMP_COMMAND_HARDENED, /* no namespaces around it: no socket, metadata through the guardian */
-	SECCOMP_COMMAND_HOSTNET,  /* the same with the host's network */
+	SECCOMP_COMMAND_HOSTNET,  /* the same with the host's network, less its unix sockets */
 	SECCOMP_GIT,              /* command without sockets */
 	SECCOMP_INDEX,            /* index worker, and the agent until it narrows itself: no sockets, but openat2 */
 	SECCOMP_ZYGOTE,           /* deny-list less what making jails needs */

@@ -27,7 +27,9 @@ enum verdict {
 	V_FCNTL,
 	V_SOCKET,                 /* unix; TCP and UDP; route netlink */
 	V_SOCKET_UNIX,
+	V_SOCKET_INET,            /* TCP and UDP; route netlink */
 	V_SOCKET_INET_DGRAM,      /* to raise lo */
+	V_PAIR_STREAM,            /* a pair of unix sockets that stays a pair: a datagram socket may be connected anew */
 	V_PERSONALITY,
 	V_NOEXEC,                 /* memory protection, argument 2, without execute */
 	V_SELF0,                  /* argument 0 is this process: zero */

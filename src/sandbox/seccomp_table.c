@@ -53,7 +53,8 @@ static const struct seccomp_row deny_args_rows[] = {
 	{ NR(open), V_OPEN }, { NR(openat), V_OPENAT }, { NR(ioctl), V_IOCTL }, { NR(fcntl), V_FCNTL },
 	{ NR(chmod), V_MODE1 }, { NR(fchmod), V_MODE1 }, { NR(creat), V_MODE1 }, { NR(mkdir), V_MODE1 },
 	{ NR(fchmodat), V_MODE2 }, { NR(fchmodat2), V_MODE2 }, { NR(mkdirat), V_MODE2 }, { NR(mknod), V_MKNOD1 },
-	{ NR(mknodat), V_MKNOD2 }, { NR(socket), V_SOCKET }, { NR(personality), V_PERSONALITY },
+	{ NR(mknodat), V_MKNOD2 }, { NR(socket), V_SOCKET }, { NR(socketpair), V_SOCKET_UNIX },
+	{ NR(personality), V_PERSONALITY },
 };
 static const struct seccomp_set deny_args = { deny_args_rows, COUNT(deny_args_rows) };
 
@@ -62,6 +63,12 @@ static const struct seccomp_row no_sockets_rows[] = {
 	{ NR(socket), V_EACCES },
 };
 static const struct seccomp_set no_sockets = { no_sockets_rows, COUNT(no_sockets_rows) };
+
+/* The unix sockets outside are within reach: nothing that could be connected to one of them. */
+static const struct seccomp_row no_unix_rows[] = {
+	{ NR(socket), V_SOCKET_INET }, { NR(socketpair), V_PAIR_STREAM },
+};
+static const struct seccomp_set no_unix = { no_unix_rows, COUNT(no_unix_rows) };
 
 /* One datagram socket, to raise lo. */
 static const struct seccomp_row lo_socket_rows[] = {
@@ -203,8 +210,9 @@ static const struct seccomp_set sanitizer = { sanitizer_rows, COUNT(sanitizer_ro
 
 const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_COMMAND] = { "command", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args } },
-	[SECCOMP_COMMAND_HARDENED] = { "command_hardened", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &deny_shared, &no_sockets } },
-	[SECCOMP_COMMAND_HOSTNET] = { "command_hostnet", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &deny_shared } },
+	[SECCOMP_COMMAND_INET] = { "command_inet", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &no_unix } },
+	[SECCOMP_COMMAND_HARDENED] = { "command_hardened", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &deny_shared, &no_unix, &no_sockets } },
+	[SECCOMP_COMMAND_HOSTNET] = { "command_hostnet", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &deny_shared, &no_unix } },
 	[SECCOMP_GIT] = { "git", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &no_sockets } },
 	[SECCOMP_INDEX] = { "index", V_ALLOW, { &deny_kernel, &deny_world, &deny_args, &no_sockets } },
 	[SECCOMP_ZYGOTE] = { "zygote", V_ALLOW, { &deny_kernel, &lo_socket } },

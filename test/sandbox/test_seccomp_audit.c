@@ -28,7 +28,8 @@
 		OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_VIEW))
 /* Programs that the repository or the model chose. */
 #define FOREIGN                                                                                              \
-	(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_GIT) | OF(SECCOMP_INDEX))
+	(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | \
+		OF(SECCOMP_GIT) | OF(SECCOMP_INDEX))
 #define ALL (OWN | FOREIGN)
 
 static const struct {
@@ -60,10 +61,14 @@ static const struct {
 	{ "keyctl", __NR_keyctl, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
 	{ "open_by_handle_at", __NR_open_by_handle_at, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
 	{ "kill", __NR_kill, OWN, { 1, SIGKILL } },
-	{ "tcp", __NR_socket, ALL & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
+	{ "tcp", __NR_socket, ALL & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
 		{ AF_INET, SOCK_STREAM } },
 	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) |
-		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_COMMAND_HARDENED), { AF_UNIX, SOCK_STREAM } },
+		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) |
+		OF(SECCOMP_COMMAND_INET), { AF_UNIX, SOCK_STREAM } },
+	{ "a pair that can be connected elsewhere", __NR_socketpair, OF(SECCOMP_COMMAND_HARDENED) |
+		OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_AGENT), { AF_UNIX, SOCK_DGRAM } },
+	{ "a pair of another family", __NR_socketpair, FOREIGN | OF(SECCOMP_AGENT), { 30 /* AF_TIPC */, SOCK_STREAM } },
 	{ "vsock", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_VSOCK, SOCK_STREAM } },
 	{ "packet", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_PACKET, SOCK_RAW } },
 	{ "connect", __NR_connect, OF(SECCOMP_AGENT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |
