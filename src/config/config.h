@@ -38,7 +38,7 @@ struct config_origin {
 	int line, col;
 };
 
-#define CONFIG_KEYS_MAX 48 /* of one table; a static assertion holds it */
+#define CONFIG_KEYS_MAX 96 /* of one table; a static assertion holds it */
 
 struct config_sandbox {
 	int profile, agent_network, tool_network, run_commands;
@@ -59,7 +59,13 @@ struct config_workflow_keys {
 	int dflt;
 	struct str_list verify_command;
 	bool verify_infer, require_verify_to_finish;
-	int64_t verify_timeout_s, command_timeout_s, max_iterations;
+	int64_t verify_timeout_s, command_timeout_s, max_iterations, standing_patience;
+};
+
+struct config_context {
+	int64_t drop_at_chars, summarise_at_chars; /* 0: by the model's window */
+	int64_t keep_recent_chars, summary_max_tokens;
+	bool elision_gists;
 };
 
 struct config_budget {
@@ -91,6 +97,7 @@ struct config {
 	struct config_sandbox sandbox;
 	struct config_git git;
 	struct config_workflow_keys workflow;
+	struct config_context context;
 	struct config_budget budget;
 	struct config_origin origin[CONFIG_KEYS_MAX];
 	struct config_provider **providers; /* in order of first mention */

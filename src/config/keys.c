@@ -97,6 +97,21 @@ static const struct field fixed[] = {
 	{ "workflow.max_iterations", &field_int, AT(workflow.max_iterations), 0, "200", -1, 1000000,
 		.help = "Turns a run may take; -1 is no limit." },
 
+	{ "workflow.standing_patience", &field_int, AT(workflow.standing_patience), 0, "-1", -1, 1000000,
+		.help = "Rounds without any work after which a standing goal (run --standing) is given up; -1 is never." },
+
+	{ "context.drop_at_chars", &field_int, AT(context.drop_at_chars), 0, "0", 0, INT64_C(1) << 40,
+		.help = "Characters of tool results above which the oldest are set aside; 0 is 45% of the model's window." },
+	{ "context.summarise_at_chars", &field_int, AT(context.summarise_at_chars), 0, "0", 0, INT64_C(1) << 40,
+		.help = "Characters of the whole conversation above which it is summarised and begun anew; 0 is the "
+			"model's window less one answer." },
+	{ "context.keep_recent_chars", &field_int, AT(context.keep_recent_chars), 0, "80000", 1000, INT64_C(1) << 30,
+		.help = "Characters of the newest turns that stay word for word behind a summary." },
+	{ "context.summary_max_tokens", &field_int, AT(context.summary_max_tokens), 0, "4096", 256, 65536,
+		.help = "How long a summary may be, thoughts included." },
+	{ "context.elision_gists", &field_bool, AT(context.elision_gists), 0, "true",
+		.help = "Leave the head and tail of a long result where it is set aside, not only its size." },
+
 	{ "budget.max_input_tokens", &field_int, AT(budget.max_input_tokens), 0, "2000000", -1, INT64_C(1) << 40,
 		.help = "Tokens a leg of a run may send; -1 is no limit." },
 	{ "budget.max_output_tokens", &field_int, AT(budget.max_output_tokens), 0, "200000", -1, INT64_C(1) << 40,
@@ -160,6 +175,7 @@ const struct key_section key_sections[] = {
 	{ "sandbox", "What the model's commands and agent6's own processes may touch." },
 	{ "git", "What a run does to the repository's history." },
 	{ "workflow", "How a run is driven and what counts as success." },
+	{ "context", "How a conversation is kept within the model's window." },
 	{ "budget", "Where a run stops because of its cost. Each leg (a start or a resume) has its own account." },
 	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "
 		       "elsewhere." },

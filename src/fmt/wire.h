@@ -58,6 +58,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_ANSWER, 31, LINK_MONITOR_AGENT, WIRE_DOWN, 0, 0, 32768)  /* u32 id, u8 answered, strs answers */ \
 	X(WIRE_STEER, 32, LINK_MONITOR_AGENT, WIRE_DOWN, 0, 0, 32768)   /* str text */                          \
 	X(WIRE_STOP, 33, LINK_MONITOR_AGENT, WIRE_DOWN, 0, 0, 1)        /* u8 how: 1 after the step, 2 now */    \
+	X(WIRE_TELL, 36, LINK_MONITOR_AGENT, WIRE_DOWN, 0, 0, 32768)    /* u8 enum wire_tell, str text */       \
 	/* agent -> monitor */                                                                               \
 	X(WIRE_ASK, 34, LINK_MONITOR_AGENT, WIRE_UP, 0, 0, 32768)       /* u32 id, u32 n, n x (str question, strs options) */ \
 	X(WIRE_DONE, 35, LINK_MONITOR_AGENT, WIRE_UP, 0, 0, 8192)       /* u8 exit code, u8 discard, str reason, str message */ \
@@ -149,6 +150,15 @@ enum net_outcome {
 	NET_CANCELLED = 7,
 	NET_REFUSED = 8, /* the client itself refused: unknown endpoint, ceiling reached */
 	NET_OTHER = 9,
+};
+
+/* What the operator wants of a run beside words for the model. */
+enum wire_tell {
+	TELL_PAUSE = 1,     /* wait at the next boundary between two turns */
+	TELL_PAUSE_NOW = 2, /* give up the call or the command in flight and wait */
+	TELL_CONTINUE = 3,
+	TELL_COMPACT = 4,   /* text: what the summary shall keep in mind */
+	TELL_BTW = 5,       /* text: a question beside the work */
 };
 
 enum wire_stop { STOP_AFTER_STEP = 1, STOP_NOW = 2 };

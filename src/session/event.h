@@ -53,7 +53,9 @@ enum event_flags {
 	X(RUN_RESUME, "loop.resume.start", EVENT_AM, S("run_id"), S("mode"), I("iteration"), I("messages"), SO("user_task")) \
 	X(RUN_END, "run.end", EVENT_AM, S("reason"), I("iterations"), BO("all_passed"), SO("message"), SO("tool"), IO("streak"), IO("exit_code"), SO("verified"), IO("uncommitted"), LO("uncommitted_files"), SO("summary"), OO("result"), SO("stale_gate"), LO("verify_command"), SO("baseline"), IO("commits"), SO("branch"), SO("base_branch"), SO("base_sha"), SO("head_sha"), AO("usage"), SO("usage_text"), NO("usd"), BO("usd_partial")) \
 	X(RUN_STOP, "run.stop_requested", EVENT_MO, S("source"), S("how"))                                    \
-	X(RUN_STEER, "run.steer_requested", EVENT_MO, S("source"))                                            \
+	X(RUN_STEER, "run.steer_requested", EVENT_MO, S("source"), SO("text"))                                \
+	X(RUN_PAUSE, "run.pause_requested", EVENT_MO, S("source"), S("how"))                                  \
+	X(RUN_DETACHED, "run.detached", EVENT_MO, S("source"), S("away"))                                     \
 	X(RUN_NOTICE, "run.notice", EVENT_AM, S("level"), S("text"))                                          \
 	X(PROCESS_DIED, "process.died", EVENT_MO, S("name"), IO("code"), IO("signal"), SO("detail"))          \
 	X(JAIL_DEGRADED, "jail.degraded", EVENT_MO, S("detail"))                                              \
@@ -72,7 +74,7 @@ enum event_flags {
 	X(ROLE_THINKING, "role.thinking_delta", EVENT_AG | EVENT_VOLATILE, S("role"), S("text"))              \
 	X(ROLE_RESULT, "role.result", EVENT_AG, S("role"), B("ok"), SO("text"), IO("tokens_in"), IO("tokens_out"), IO("cache_read"), IO("cache_creation"), SO("stop_reason"), SO("error"), SO("model"), NO("usd"), NO("duration_s"), IO("reasoning_chars")) \
 	X(BUDGET_UPDATE, "budget.update", EVENT_AG, I("input_total"), I("output_total"), IO("input_cap"), IO("output_cap"), NO("usd_total"), BO("usd_partial"), NO("usd_cap"), IO("tokens_unmetered"), IO("tokens_fallback_cap"), NO("plan_used_percent"), NO("plan_consumed"), NO("plan_cap"), SO("plan_resets_at"), IO("cache_read_total"), IO("cache_creation_total"), IO("calls")) \
-	X(LOOP_BUDGET, "loop.budget", EVENT_AG | EVENT_QUIET, I("iteration"), I("input_tokens"), I("output_tokens"), IO("cache_read_tokens"), NO("cost_usd")) \
+	X(LOOP_BUDGET, "loop.budget", EVENT_AG | EVENT_QUIET, I("iteration"), I("input_tokens"), I("output_tokens"), IO("cache_read_tokens"), NO("cost_usd"), IO("context_tokens"), IO("window_tokens"), IO("elided"), IO("pins")) \
 	X(PROVIDER_RETRY, "loop.provider.retry", EVENT_AG, I("attempt"), S("error"), IO("wait_ms"), IO("status_code")) \
 	X(PROVIDER_FATAL, "loop.provider.fatal", EVENT_AG, IO("status_code"), S("error"))                     \
 	X(PROVIDER_EMPTY, "loop.provider.empty_tool_call_retry", EVENT_AG, I("attempt"), SO("stop_reason"))   \
@@ -138,6 +140,7 @@ enum event_flags {
 	X(COMPACT_REFUSED, "loop.compact.refused", EVENT_AG, S("reason"))                                     \
 	X(COMPACT_DEDUPED, "loop.compact.deduped", EVENT_AG, I("n"), LO("calls"))                             \
 	X(COMPACT_DROPPED, "loop.compact.dropped", EVENT_AG, I("n"), LO("calls"))                             \
+	X(COMPACT_GISTS, "loop.compact.gists", EVENT_AG, I("gisted"), I("demoted"))                           \
 	X(COMPACT_SUMMARISE, "loop.compact.summarise.call", EVENT_AG, I("messages"))                          \
 	X(COMPACT_SUMMARISED, "loop.compact.summarise.done", EVENT_AG, I("summary_chars"), S("summary"), IO("kept_turns")) \
 	X(COMPACT_FAILED, "loop.compact.summarise.failed", EVENT_AG, S("error"))                              \
@@ -147,7 +150,9 @@ enum event_flags {
 	X(PIN_RESTORED, "loop.pin.restored", EVENT_AG, L("pins"), I("count"))                                 \
 	X(STEER_REQUESTED, "loop.steer.requested", EVENT_AG, I("iteration"))                                  \
 	X(STEER_INJECTED, "loop.steer.injected", EVENT_AG, I("chars"), S("text"))                             \
-	X(STEER_ABORTED, "loop.steer.aborted", EVENT_AG, IO("iteration"))
+	X(STEER_ABORTED, "loop.steer.aborted", EVENT_AG, IO("iteration"))                                     \
+	X(BTW_ANSWER, "loop.btw.answer", EVENT_AG, S("question"), S("text"))                                  \
+	X(STANDING_RESUMED, "loop.standing.resumed", EVENT_AG, S("reason"), I("iteration"))
 /* clang-format on */
 
 enum event_id {
