@@ -131,7 +131,8 @@ static void command_rows(const struct bounds *b)
 							: STR("no limit of ours"));
 	for (size_t i = 0; i < b->commands.nlimits; i++)
 		row(b, str_printf(b->k->mem, "commands.time.%s", jail_class_find(b->commands.limits[i].class)->name).p,
-			str_printf(b->k->mem, "%lld s at most, %s", (long long)b->commands.limits[i].timeout_ms / 1000,
+			str_printf(b->k->mem, "%s, %s", b->commands.limits[i].timeout_ms == 0 ? "no time limit"
+				: str_printf(b->k->mem, "%lld s at most", (long long)b->commands.limits[i].timeout_ms / 1000).p,
 				b->commands.limits[i].ask ? "the monitor is asked before each" : "nobody is asked"));
 	class_row(b, "commands.rights", JOB_COMMAND);
 	row(b, "commands.calls", calls(b, jail_class_find(JOB_COMMAND)->filter));

@@ -382,6 +382,7 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	cell_env(&s->tools, (const char *const *)environ, s->workspace, s->mem, &z.policy.env);
 	const struct zygote_limit limits[] = {
 		{ JOB_COMMAND, s->params.command_timeout_s * 1000, true },
+		{ JOB_BACKGROUND, 0, true },
 		{ JOB_VERIFY, s->params.verify_timeout_s * 1000, true },
 		{ JOB_INDEX, INDEX_TIMEOUT_MS, false },
 	};

@@ -108,6 +108,7 @@ enum job_class {
 	JOB_INDEX = 4,   /* our own index worker: workspace read-only, no approval */
 	JOB_GIT = 5,     /* only in the git cell */
 	JOB_AGENT = 6,   /* started once by the monitor's word, never by WIRE_RUN */
+	JOB_BACKGROUND = 7, /* a run_command that outlives its call, until the leg ends: shown as such */
 };
 
 enum job_end {

@@ -19,9 +19,12 @@
 
 /* The words as a shell would take them, and where. 1; 0: too long. What is not seen whole is not allowed: the end
  * of a long line is where something could hide. */
-static int show_command(struct buf *b, const struct str *argv, size_t argc, struct str cwd)
+static int show_command(struct buf *b, uint8_t class, const struct str *argv, size_t argc, struct str cwd)
 {
-	if (buf_addz(b, "Allow run_command: ", ERR_DISCARD) < 0)
+	const char *head = class == JOB_BACKGROUND ? "Allow run_command in the background, until the run ends: "
+						   : "Allow run_command: ";
+
+	if (buf_addz(b, head, ERR_DISCARD) < 0)
 		return 0;
 	for (size_t i = 0; i < argc; i++)
 		if ((i > 0 && buf_addc(b, ' ', ERR_DISCARD) < 0) || shellword_add(b, argv[i], ERR_DISCARD) < 0)
@@ -92,7 +95,7 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 	uint32_t job = unpack_u32(&u);
 	size_t argc;
 
-	unpack_u8(&u); /* the class: one decision covers every command of the run */
+	uint8_t class = unpack_u8(&u); /* only to show it: one decision covers every command of the run */
 	struct str cwd = unpack_str(&u);
 	struct str *argv = unpack_strs(&u, mem, PACK_STRS_MAX, &argc);
 	if (!unpack_done(&u) || argc == 0)
@@ -109,7 +112,7 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 	if (!m->spec->attended)
 		return verdict(m, from->id, job, false, "sandbox.run_commands is \"ask\" and nobody can answer", err);
 
-	if (!show_command(&text, argv, argc, cwd))
+	if (!show_command(&text, class, argv, argc, cwd))
 		return verdict(m, from->id, job, false, "the command is too long to be shown to the operator: "
 			"put it into a file and run that", err);
 

@@ -32,6 +32,8 @@ static const struct jail_class classes[] = {
 		.tools = LL_RX, .workspace = LL_RWX, .grants = LL_RWX, .tmp = LL_RWX },
 	{ .id = JOB_METRIC, .name = "metric", .filter = SECCOMP_COMMAND, .root = LL_RO, .system = LL_RX,
 		.tools = LL_RX, .workspace = LL_RWX, .grants = LL_RWX, .tmp = LL_RWX },
+	{ .id = JOB_BACKGROUND, .name = "background", .filter = SECCOMP_COMMAND, .root = LL_RO, .system = LL_RX,
+		.tools = LL_RX, .workspace = LL_RWX, .grants = LL_RWX, .tmp = LL_RWX },
 	{ .id = JOB_INDEX, .name = "index", .filter = SECCOMP_INDEX, .workspace_ro = true, .workspace_noexec = true,
 		.own_network = true, .system = LL_RX, .etc = LL_RO, .tools = LL_RX, .workspace = LL_RO,
 		.grants = LL_RO },

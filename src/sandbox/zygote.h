@@ -21,6 +21,7 @@
 #include "sandbox/policy.h"
 
 #define ZYGOTE_JOBS_MAX  16
+#define ZYGOTE_BACKGROUND_MAX 8 /* of these, jobs of class JOB_BACKGROUND */
 #define ZYGOTE_BYTES_MAX (1024 * 1024)
 #define ZYGOTE_HOME      "/tmp/agent6-home" /* HOME of commands, made in the cell; without a
 					      * sandbox a private directory takes its place */

@@ -147,7 +147,7 @@ int request_read_run(const struct zygote_spec *spec, struct chan_msg *m, struct 
 
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_RUN does not decode");
-	if (spec->kind != ZYGOTE_COMMAND || rq->class < JOB_COMMAND || rq->class > JOB_INDEX)
+	if (spec->kind != ZYGOTE_COMMAND || rq->class < JOB_COMMAND || (rq->class > JOB_INDEX && rq->class != JOB_BACKGROUND))
 		return err_set(err, ERR_INVALID, "class %d cannot be asked for here", (int)rq->class);
 	if ((argc == 0) != (rq->class == JOB_INDEX))
 		return err_set(err, ERR_INVALID, argc == 0 ? "a command needs at least one word"

@@ -283,6 +283,15 @@ static int refuse(struct zygote *z, struct request *rq, const char *why, struct 
 	return r;
 }
 
+static size_t count_class(const struct zygote *z, enum job_class class)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		n += z->jobs[i].state != JOB_FREE && z->jobs[i].rq.class == class;
+	return n;
+}
+
 /* Takes rq. Numbers that do not grow end the asker: a verdict must never meet another command. */
 static int accept_request(struct zygote *z, struct request *rq, struct err *err)
 {
@@ -291,6 +300,8 @@ static int accept_request(struct zygote *z, struct request *rq, struct err *err)
 
 	if (!j)
 		return refuse(z, rq, "16 jobs are running already", err);
+	if (rq->class == JOB_BACKGROUND && count_class(z, rq->class) >= ZYGOTE_BACKGROUND_MAX)
+		return refuse(z, rq, "8 background commands are running already: stop one first", err);
 	if (rq->own_program && z->exe < 0)
 		return refuse(z, rq, "this zygote has no agent6 program to run", err);
 	*j = (struct job){ .state = JOB_ASKED, .z = z, .rq = *rq };

@@ -55,8 +55,8 @@ static int decode_limit(struct jsonr *r, struct zygote_limit *l)
 			return jsonr_fail(r, ERR_INVALID, "\"" STR_FMT "\" is not a field of a limit", STR_ARG(key));
 	if (r->failed)
 		return r->failed;
-	if (class < JOB_COMMAND || class > JOB_GIT)
-		return jsonr_fail(r, ERR_INVALID, "class must be %d to %d", JOB_COMMAND, JOB_GIT);
+	if ((class < JOB_COMMAND || class > JOB_GIT) && class != JOB_BACKGROUND)
+		return jsonr_fail(r, ERR_INVALID, "class must be %d to %d, or %d", JOB_COMMAND, JOB_GIT, JOB_BACKGROUND);
 	if (l->timeout_ms < 0 || l->timeout_ms > TIMEOUT_MS_MAX)
 		return jsonr_fail(r, ERR_INVALID, "timeout_ms must be 0 to %lld", TIMEOUT_MS_MAX);
 	l->class = (enum job_class)class;

@@ -87,7 +87,9 @@ enum event_flags {
 	X(VERIFY_END, "verify.end", EVENT_AG, L("cmd"), I("exit_code"), N("duration_s"), NO("timeout_s"), SO("stdout_tail"), SO("stderr_tail")) \
 	X(METRIC_START, "metric.start", EVENT_AG, L("cmd"))                                                   \
 	X(METRIC_END, "metric.end", EVENT_AG, L("cmd"), I("exit_code"), N("duration_s"), SO("stdout_tail"), SO("stderr_tail"), NO("score")) \
-	X(COMMAND_BACKGROUND, "command.backgrounded", EVENT_AG, S("id"), IO("pid"), N("seconds"))             \
+	X(COMMAND_BACKGROUND, "command.backgrounded", EVENT_AG, S("id"), IO("pid"), N("seconds"), SO("command"), BO("handed_back")) \
+	X(COMMAND_ENDED, "command.ended", EVENT_AG, S("id"), S("state"), I("exit_code"), N("duration_s"), SO("command"), IO("bytes")) \
+	X(BACKGROUND_NUDGE, "loop.background.nudge", EVENT_AG, I("iteration"), I("running"))                  \
 	X(APPROVAL_PROMPT, "approval.prompt", EVENT_MO, S("id"), S("prompt"), B("standing"), SO("scope"), LO("argv"), SO("cwd"), SO("class")) \
 	X(APPROVAL_ANSWER, "approval.answer", EVENT_MO, S("id"), B("approved"), S("source"), SO("answer"), SO("scope")) \
 	X(QUESTION_PROMPT, "question.prompt", EVENT_MO, S("id"), A("questions"))                              \

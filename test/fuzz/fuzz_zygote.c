@@ -18,7 +18,7 @@ static void check_run(const struct request *rq)
 	BUG_IF(rq->cwd[sizeof(WORKSPACE) - 1] != '\0' && rq->cwd[sizeof(WORKSPACE) - 1] != '/');
 	BUG_IF(strstr(rq->cwd, "/../") || str_ends(str_from(rq->cwd), STR("/..")));
 	BUG_IF(rq->timeout_ms == 0 || rq->timeout_ms > 5000);
-	BUG_IF(rq->class != JOB_COMMAND && rq->class != JOB_INDEX);
+	BUG_IF(rq->class != JOB_COMMAND && rq->class != JOB_BACKGROUND && rq->class != JOB_INDEX);
 	for (size_t i = 0; rq->env[i]; i++)
 		paths += strncmp(rq->env[i], "PATH=", 5) == 0;
 	BUG_IF(paths != 1 || strcmp(rq->env[0], PATH_WORD) != 0);
@@ -45,8 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *env[] = { PATH_WORD, "TERM=x", NULL };
 	struct zygote_spec spec = { .policy = { .cwd = WORKSPACE, .env = { env, 2 } }, .git_dir = WORKSPACE "/.git",
-		.common_dir = WORKSPACE "/.git", .run_id = "calm-fox-1", .nlimits = 3,
-		.limits = { { JOB_COMMAND, 5000, true }, { JOB_INDEX, 5000, false }, { JOB_GIT, 5000, false } } };
+		.common_dir = WORKSPACE "/.git", .run_id = "calm-fox-1", .nlimits = 4,
+		.limits = { { JOB_COMMAND, 5000, true }, { JOB_INDEX, 5000, false }, { JOB_GIT, 5000, false },
+			{ JOB_BACKGROUND, 5000, true } } };
 	const struct git_place git = { .words = gitop_words, .index = "/tmp/i" };
 	static struct chan_msg m; /* large; nothing but the body is read */
 	struct request rq;

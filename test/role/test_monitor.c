@@ -146,22 +146,27 @@ static void say(struct bench *b, enum side who, uint16_t type, const struct buf 
 	CHECK_OK(chan_send(b->ends[who], type, buf_str(body), NULL, 0, &err));
 }
 
-static void put_approve(struct buf *body, uint32_t job, struct str word)
+static void put_approve(struct buf *body, uint32_t job, enum job_class class, struct str word)
 {
 	const struct str argv[] = { STR("make"), word };
 
 	pack_u32(body, job);
-	pack_u8(body, JOB_COMMAND);
+	pack_u8(body, (uint8_t)class);
 	pack_str(body, STR(""));
 	pack_strs(body, argv, COUNT(argv));
 }
 
-static void ask_to_run(struct bench *b, uint32_t job, struct str word)
+static void ask_for_class(struct bench *b, uint32_t job, enum job_class class, struct str word)
 {
 	auto_buf struct buf body = BUF_MAX(CHAN_BODY);
 
-	put_approve(&body, job, word);
+	put_approve(&body, job, class, word);
 	say(b, ZYGOTE, WIRE_APPROVE, &body);
+}
+
+static void ask_to_run(struct bench *b, uint32_t job, struct str word)
+{
+	ask_for_class(b, job, JOB_COMMAND, word);
 }
 
 static void put_ask(struct buf *body, uint32_t id, uint32_t n)
@@ -311,6 +316,21 @@ TEST(monitor_takes_the_operators_word_and_nothing_else_for_a_yes)
 		say_done(&b, 0, 0, "finished");
 		CHECK_INT(finish(&b).exit_code, 0);
 	}
+}
+
+TEST(monitor_shows_that_a_command_will_run_in_the_background)
+{
+	struct bench b;
+
+	start(&b, APPROVE_ASK, true);
+	ask_for_class(&b, 7, JOB_BACKGROUND, STR("serve"));
+	struct str prompt = hear_note(&b, "approval.prompt");
+	CHECK(str_find(prompt, STR("Allow run_command in the background, until the run ends: make serve")) < prompt.n);
+	answer(&b, "approval-1", STR("no"));
+	hear_note(&b, "approval.answer");
+	hear_verdict(&b, 7, false);
+	say_done(&b, 0, 0, "finished");
+	finish(&b);
 }
 
 TEST(monitor_takes_no_yes_from_what_is_not_a_plain_short_file)
@@ -651,7 +671,7 @@ TEST(monitor_is_not_held_up_by_a_recorder_that_does_not_read)
 	for (uint32_t job = 1; job < 64 && r == 0; job++) { /* as many as may be open, until it is over */
 		auto_buf struct buf body = BUF_MAX(CHAN_BODY);
 
-		put_approve(&body, job, buf_str(&word));
+		put_approve(&body, job, JOB_COMMAND, buf_str(&word));
 		r = chan_send(b.ends[ZYGOTE], WIRE_APPROVE, buf_str(&body), NULL, 0, ERR_DISCARD);
 	}
 	CHECK_STR(hear_verdict(&b, 1, false), STR("the run is stopping"));

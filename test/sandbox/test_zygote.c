@@ -201,6 +201,34 @@ static void ends(struct zy *z)
 	zy_stop(z);
 }
 
+/* What stays behind is bounded apart from the rest, and sees the network of the commands after it. */
+static void backgrounds(struct zy *z)
+{
+	uint32_t first;
+
+	z->spec.limits[0].timeout_ms = 300; /* a command's limit is not a background command's */
+	z->spec.limits[z->spec.nlimits++] = (struct zygote_limit){ JOB_BACKGROUND, 0, false };
+	zy_start(z);
+	first = z->client.last_job + 1;
+	for (uint32_t i = 0; i < ZYGOTE_BACKGROUND_MAX; i++)
+		zy_send_run(z, first + i, JOB_BACKGROUND, "setsid sleep 1000 & exec sleep 1000");
+	zy_send_run(z, first + ZYGOTE_BACKGROUND_MAX, JOB_BACKGROUND, "true");
+	CHECK_INT(zy_exit_of(z, first + ZYGOTE_BACKGROUND_MAX).why, JOB_REFUSED);
+	z->client.last_job = first + ZYGOTE_BACKGROUND_MAX;
+	CHECK_INT(zy_run(z, JOB_COMMAND, "while :; do :; done"), 124);
+	zy_order(z, WIRE_KILL, first);
+	CHECK_INT(zy_exit_of(z, first).why, JOB_STOPPED);
+	z->client.last_job++;
+	zy_send_run(z, z->client.last_job, JOB_BACKGROUND, "exit 3"); /* its place is free again */
+	CHECK_INT(zy_exit_of(z, z->client.last_job).code, 3);
+	zy_stop(z);
+}
+
+TEST(zygote_keeps_background_jobs_apart_and_bounded)
+{
+	as_each_user(backgrounds);
+}
+
 TEST(zygote_ends_a_job_with_everything_it_started)
 {
 	as_each_user(ends);
