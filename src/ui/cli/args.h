@@ -30,6 +30,7 @@ const struct command *command_find(struct str name);
 
 int help_all(struct buf *out, struct err *err) CHECKED;
 int help_command(const struct command *c, struct buf *out, struct err *err) CHECKED;
+int usage_field(const struct field *f, struct buf *out, struct err *err) CHECKED; /* "--max-usd NUMBER", "ID" */
 int usage_line(const struct command *c, struct buf *out, struct err *err) CHECKED;
 
 #endif

@@ -12,5 +12,6 @@ const struct command_group *const command_groups[] = {
 	&commands_connect,
 	&commands_demo,
 	&commands_check,
+	&commands_shell,
 	NULL,
 };

@@ -50,15 +50,23 @@ int usage_line(const struct command *c, struct buf *out, struct err *err)
 	return c->takes_rest ? buf_addz(out, " [-- WORDS...]", err) : 0;
 }
 
+int usage_field(const struct field *f, struct buf *out, struct err *err)
+{
+	if (f->flags & FIELD_POSITIONAL)
+		return add_value(f, out, err);
+	TRY(buf_addf(out, err, "%s%s", f->name[1] == '\0' ? "-" : "--", f->name));
+	if (f->type == &field_bool)
+		return 0;
+	TRY(buf_addz(out, " ", err));
+	return add_value(f, out, err);
+}
+
 static int add_flag(const struct field *f, struct buf *out, struct err *err)
 {
 	size_t start = out->n;
 
-	TRY(buf_addf(out, err, "  %s%s", f->name[1] == '\0' ? "-" : "--", f->name));
-	if (f->type != &field_bool) {
-		TRY(buf_addz(out, " ", err));
-		TRY(add_value(f, out, err));
-	}
+	TRY(buf_addz(out, "  ", err));
+	TRY(usage_field(f, out, err));
 	if (out->n - start >= 32)
 		return buf_addf(out, err, "\n%*s%s\n", 34, "", f->help);
 	return buf_addf(out, err, "%*s%s\n", (int)(34 - (out->n - start)), "", f->help);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/manual.h"
+
+/* Text as roff shows it: a backslash and a minus are spelled, a line cannot begin a request. */
+static int add_text(struct str text, struct buf *out, struct err *err)
+{
+	bool start = out->n == 0 || out->p[out->n - 1] == '\n';
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+
+		if (start && (c == '.' || c == '\''))
+			TRY(buf_addz(out, "\\&", err));
+		if (c == '\\')
+			TRY(buf_addz(out, "\\e", err));
+		else if (c == '-')
+			TRY(buf_addz(out, "\\-", err));
+		else
+			TRY(buf_addc(out, c, err));
+		start = c == '\n';
+	}
+	return 0;
+}
+
+/* A help text as a sentence of its own lines. */
+static int add_line(const char *text, struct buf *out, struct err *err)
+{
+	TRY(add_text(str_from(text), out, err));
+	return buf_addc(out, '\n', err);
+}
+
+static int add_field(const struct field *f, struct buf *out, struct err *err)
+{
+	auto_buf struct buf usage = BUF_MAX(400);
+
+	TRY(usage_field(f, &usage, err));
+	TRY(buf_addz(out, f->flags & FIELD_POSITIONAL ? ".TP\n\\fI" : ".TP\n\\fB", err));
+	TRY(add_text(buf_str(&usage), out, err));
+	TRY(buf_addz(out, "\\fR\n", err));
+	return add_line(f->help, out, err);
+}
+
+static int add_command(const struct command *c, struct buf *out, struct err *err)
+{
+	auto_buf struct buf usage = BUF_MAX(4096);
+
+	TRY(usage_line(c, &usage, err));
+	TRY(buf_addz(out, ".SS \"", err));
+	TRY(add_text(buf_str(&usage), out, err));
+	TRY(buf_addz(out, "\"\n", err));
+	TRY(add_line(c->help, out, err));
+	if (c->about) {
+		TRY(buf_addz(out, ".PP\n", err));
+		TRY(add_line(c->about, out, err));
+	}
+	for (size_t i = 0; i < c->nfields; i++)
+		if (!(c->fields[i].flags & FIELD_HIDDEN))
+			TRY(add_field(&c->fields[i], out, err));
+	return 0;
+}
+
+static const char head[] =
+	".TH AGENT6 1 \"\" \"agent6 " AGENT6_VERSION "\" \"User Commands\"\n"
+	".SH NAME\n"
+	"agent6 \\- a coding agent that treats the language model as an adversary\n"
+	".SH SYNOPSIS\n"
+	".B agent6\n"
+	"[\\fB\\-\\-config\\fR \\fIFILE\\fR] [\\fB\\-\\-allow\\-root\\fR] \\fICOMMAND\\fR ...\n"
+	".SH DESCRIPTION\n"
+	"agent6 lets a language model work in a git repository. The model reads, edits and runs commands through a\n"
+	"small fixed set of tools; every command runs in its own jail; a verify command decides what counts as\n"
+	"success; every green step is a commit on a side chain that never touches your branch.\n"
+	".PP\n"
+	"\\fBagent6 demo\\fR needs no key, no network and no configuration. \\fBagent6 connect\\fR sets up a model.\n"
+	".SH COMMANDS\n";
+
+static const char tail[] =
+	".SH EXIT STATUS\n"
+	".TP\n.B 0\nit did what was asked\n"
+	".TP\n.B 1\nit failed\n"
+	".TP\n.B 2\nwhat was asked, the configuration or the host has to be changed first\n"
+	".TP\n.B 3\na bound of the budget was reached\n"
+	".TP\n.B 4\nthe run ended with its gate red, or never run on the final files\n"
+	".TP\n.B 5\nedits of the run are on no branch although one was promised\n"
+	".TP\n.B 130\nthe operator stopped it\n"
+	".SH ENVIRONMENT\n"
+	".TP\n.B AGENT6_ALLOW_ROOT\nset to 1: the same as \\-\\-allow\\-root\n"
+	".TP\n.B AGENT6_JAIL_BIN\nthe jail program to use\n"
+	".TP\n.B AGENT6_CONFIG_HOME\nthe directory of the configuration\n"
+	".SH FILES\n"
+	"\\fBagent6 config path\\fR prints where everything is kept; \\fBagent6 config show \\-\\-descriptions\\fR prints every key.\n"
+	".SH SEE ALSO\n"
+	".BR git (1)\n";
+
+int manual_print(struct buf *out, struct err *err)
+{
+	TRY(buf_addz(out, head, err));
+	for (size_t i = 0; command_groups[i]; i++)
+		for (size_t k = 0; k < command_groups[i]->n; k++)
+			if (!command_groups[i]->p[k].hidden)
+				TRY(add_command(&command_groups[i]->p[k], out, err));
+	return buf_addz(out, tail, err);
+}

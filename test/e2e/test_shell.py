@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""What agent6 gives the shell, tried in real shells."""
+import os
+import shutil
+import subprocess
+import uuid
+
+import pytest
+
+from conftest import AGENT6, BUILD, finish, missing, script
+
+
+def run(lab, *args, **env):
+    return subprocess.run([AGENT6, *args], cwd=lab.ws, env={**lab.env, **env}, capture_output=True, text=True)
+
+
+START = {
+    "bash": ["bash", "-i"],
+    "zsh": ["zsh", "-i"],
+    "fish": ["fish", "-i"],
+}
+
+
+@pytest.fixture
+def shell(lab):
+    """Starts a shell as a person does, in a tmux of its own, with agent6 in its PATH."""
+    names = []
+
+    def start(kind):
+        if not shutil.which(kind):
+            missing(f"{kind} is not installed")
+        name = "agent6-" + uuid.uuid4().hex[:8]
+        env = dict(lab.env, PATH=BUILD + ":" + os.environ["PATH"], SHELL=shutil.which(kind), PS1="ready> ")
+        subprocess.run(["env", "-i", *[f"{k}={v}" for k, v in env.items()], "tmux", "-L", name, "-f", "/dev/null", "new-session",
+                        "-d", "-x", "120", "-y", "40", *START[kind]], cwd=lab.ws, check=True)
+        names.append(name)
+
+        def tmux(*args):
+            return subprocess.run(["tmux", "-L", name, *args], capture_output=True, text=True).stdout
+        return tmux
+    yield start
+    for name in names:
+        subprocess.run(["tmux", "-L", name, "kill-server"], capture_output=True)
+
+
+@pytest.mark.parametrize("kind", START)
+def test_a_shell_completes_verbs_flags_and_the_ids_of_this_repository(lab, shell, kind):
+    lab.repo(a="1\n")
+    lab.mock(script(finish()))
+    lab.run("nothing", "--run-id", "calm-fox-1234")
+    r = run(lab, "completions", kind)
+    assert r.returncode == 0, r.stderr
+    if kind == "zsh":  # what a person's own start file does
+        with open(os.path.join(lab.home, ".zshrc"), "r+", encoding="utf-8") as f:
+            old = f.read()
+            f.seek(0)
+            f.write("autoload -Uz compinit && compinit -u -D\nPROMPT='ready> '\n" + old)
+    tmux = shell(kind)
+
+    def screen():
+        return tmux("capture-pane", "-p").replace("\n", " ")
+
+    lab.wait_for(lambda: screen().strip())  # a prompt
+    for keys, wanted in (("agent6 runs mer", "runs merge"), ("--strat", "--strategy"), ("squ", "squash"), ("cal", "calm-fox-1234")):
+        tmux("send-keys", "-l", "--", keys)
+        lab.wait_for(lambda k=keys: k in screen())
+        tmux("send-keys", "Tab")
+        lab.wait_for(lambda w=wanted: w in screen())
+
+
+@pytest.mark.parametrize("kind,rc", [("bash", ".bashrc"), ("zsh", ".zshrc")])
+def test_completions_adds_one_block_and_leaves_the_rest_of_a_start_file(lab, kind, rc):
+    real = os.path.join(lab.folder, "dotfiles")
+    with open(real, "w", encoding="utf-8") as f:
+        f.write("mine=1")  # without a newline at the end
+    os.chmod(real, 0o640)
+    os.symlink(real, os.path.join(lab.home, rc))
+    for _ in range(2):
+        assert run(lab, "completions", kind).returncode == 0
+    with open(real, encoding="utf-8") as f:
+        text = f.read()
+    assert text.startswith("mine=1\n# >>> agent6 completions >>>\n. '") and text.count(">>>") == 2
+    assert os.path.islink(os.path.join(lab.home, rc)) and os.stat(real).st_mode & 0o777 == 0o640
+    with open(real, "a", encoding="utf-8") as f:
+        f.write("after=1\n")
+    assert run(lab, "completions", kind).returncode == 0
+    with open(real, encoding="utf-8") as f:
+        assert f.read() == text + "after=1\n"
+    with open(real, "w", encoding="utf-8") as f:
+        f.write("# >>> agent6 completions >>>\n")
+    r = run(lab, "completions", kind)
+    assert r.returncode == 2 and "remove what is left" in r.stderr
+    with open(real, encoding="utf-8") as f:
+        assert f.read() == "# >>> agent6 completions >>>\n"
+
+
+def test_print_writes_nothing_and_an_unknown_shell_is_named(lab):
+    r = run(lab, "completions", "bash", "--print")
+    assert r.returncode == 0 and "complete -o default -F _agent6 agent6" in r.stdout
+    assert os.listdir(lab.home) == []
+    r = run(lab, "completions", "tcsh")
+    assert r.returncode == 2 and '"tcsh" is not one of bash, zsh, fish' in r.stderr
+    r = run(lab, "completions", "--print", SHELL="/usr/bin/fish")  # started by python: SHELL decides
+    assert r.returncode == 0 and "fish" in r.stdout
+
+
+def test_the_manual_reads_as_a_manual(lab):
+    r = run(lab, "man")
+    assert r.returncode == 0
+    if not shutil.which("mandoc"):
+        missing("mandoc is not installed")
+    lint = subprocess.run(["mandoc", "-T", "lint", "-W", "error"], input=r.stdout, capture_output=True, text=True)
+    assert lint.returncode == 0, lint.stdout
+    shown = subprocess.run(["mandoc", "-T", "html"], input=r.stdout, capture_output=True, text=True).stdout
+    assert "runs merge [flags] [ID]" in shown
