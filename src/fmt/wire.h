@@ -69,7 +69,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_SYNCED, 43, LINK_RECORDER_AGENT, WIRE_DOWN, 0, 0, 4)     /* u32 token */                         \
 	X(WIRE_LOADED, 44, LINK_RECORDER_AGENT, WIRE_DOWN, 0, 1, 4096)  /* u8 found, str error; memfd: state and messages */ \
 	X(WIRE_LOST, 45, LINK_RECORDER_AGENT, WIRE_DOWN, 0, 0, 4096)    /* str error: nothing is saved from here on */ \
-	X(WIRE_OPEN, 46, LINK_MONITOR_RECORDER, WIRE_DOWN, 1, 2, 8192)  /* str run id, str dir name, u8 resume; fds: run directory, bucket directory */ \
+	X(WIRE_OPEN, 46, LINK_MONITOR_RECORDER, WIRE_DOWN, 1, 3, 8192)  /* str run id, str dir name, u8 resume; fds: run directory, bucket directory, and memories/ where the agent may write notes */ \
 	X(WIRE_OPENED, 47, LINK_MONITOR_RECORDER, WIRE_UP, 0, 0, 4096)  /* u8 ok, str error */                   \
 	X(WIRE_NOTE, 48, LINK_MONITOR_RECORDER, WIRE_DOWN, 0, 1, CHAN_BODY) /* as WIRE_RECORD, from the monitor */ \
 	X(WIRE_CLOSE, 49, LINK_MONITOR_RECORDER, WIRE_DOWN, 0, 0, 1)    /* u8 discard: sync (or remove) and exit */ \
@@ -132,6 +132,8 @@ enum record_what {
 	RECORD_FILE = 6,       /* name: from the recorder's closed list; json: the bytes, any */
 	RECORD_IN_FLIGHT = 7,  /* json: {iteration, tools}; empty json removes the marker */
 	RECORD_RESTART = 8,    /* arg: messages kept: the conversation is cut back (compaction, repair) */
+	RECORD_GRAPH = 9,      /* arg: the version it makes; json: one operation on the task graph, graph/graph.h */
+	RECORD_NOTE = 10,      /* name: the note's id; arg 0: {"scope","text"} to keep; 1: {"reason"} it is no longer so */
 };
 
 /* WIRE_ENDPOINTS: which descriptors follow the memfd. */

@@ -4,7 +4,10 @@
 
 #include "base/time.h"
 #include "fmt/pack.h"
+#include "fmt/field.h"
 #include "fmt/wire.h"
+#include "graph/disk.h"
+#include "memory/notes.h"
 #include "sandbox/confine.h"
 #include "session/record.h"
 #include "session/store.h"
@@ -32,10 +35,12 @@ struct peer_link {
 struct recorder {
 	struct loop *loop;
 	struct store *store;
+	struct graph_disk *graph;
 	struct peer_link monitor, agent;
 	struct chan_msg *msg;
-	int run_fd, bucket_fd, record_fd;
-	char dir_name[256];
+	int run_fd, bucket_fd, record_fd, notes_fd; /* notes_fd -1: this agent writes none */
+	size_t notes;                               /* written so far */
+	char dir_name[256], origin[300];
 	int64_t tokens, refilled_ms; /* of the agent's rate */
 	bool lost_told, closing, discard;
 };
@@ -87,6 +92,50 @@ static int drop_bad_peer(struct recorder *rec, struct peer_link *p, const char *
 
 /* ---- what a peer may ask ---- */
 
+static bool senders_fault(int r)
+{
+	return r == -ERR_INVALID || r == -ERR_LIMIT || r == -ERR_SYNTAX || r == -ERR_EXIST;
+}
+
+static int write_graph(struct recorder *rec, uint32_t version, struct str json, struct err *err)
+{
+	int r = graph_disk_apply(rec->graph, version, json, err);
+
+	return senders_fault(r) ? err_wrap(err, "task graph") : store_lose(rec->store, r, err);
+}
+
+struct note_args {
+	struct str scope, text, reason;
+};
+static const struct field note_fields[] = {
+	{ "scope", &field_str, offsetof(struct note_args, scope), .max = NOTE_SCOPE_MAX },
+	{ "text", &field_str, offsetof(struct note_args, text), .max = NOTE_TEXT_MAX },
+	{ "reason", &field_str, offsetof(struct note_args, reason), .max = NOTE_REASON_MAX },
+};
+
+/* Whose note it is we say ourselves: the sender cannot sign for somebody else. */
+static int write_note(struct recorder *rec, uint32_t how, struct str id, struct str json, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_json json_t *obj = NULL;
+	struct note_args a;
+	int r;
+
+	if (rec->notes_fd < 0 || how > 1)
+		return err_set(err, ERR_INVALID, "a note is not this sender's to write");
+	if (++rec->notes > NOTES_PER_RUN)
+		return err_set(err, ERR_LIMIT, "more than %d notes of one run", NOTES_PER_RUN);
+	TRY(json_decode(json, JSON_EXACT, &obj, err));
+	if (!json_is_object(obj))
+		return err_set(err, ERR_INVALID, "a note is a JSON object");
+	TRY(fields_from_json(note_fields, COUNT(note_fields), obj, mem, &a, sizeof(a), err));
+	r = how == 0 ? note_add(rec->notes_fd, id, a.scope, a.text, str_from(rec->origin), err)
+		     : note_invalidate(rec->notes_fd, id, a.reason, str_from(rec->origin), err);
+	if (r == -ERR_NOENT && how == 1) /* a person removed it meanwhile */
+		return 0;
+	return senders_fault(r) ? err_wrap(err, "note") : store_lose(rec->store, r, err);
+}
+
 static int write_record(struct recorder *rec, const struct peer_link *p, enum record_what what, uint32_t arg,
 	struct str name, struct str json, struct err *err)
 {
@@ -112,6 +161,10 @@ static int write_record(struct recorder *rec, const struct peer_link *p, enum re
 		return store_in_flight(s, json, err);
 	case RECORD_RESTART:
 		return store_restart(s, arg, err);
+	case RECORD_GRAPH:
+		return write_graph(rec, arg, json, err);
+	case RECORD_NOTE:
+		return write_note(rec, arg, name, json, err);
 	}
 	return err_set(err, ERR_PROTOCOL, "a record of kind %d is unknown", (int)what);
 }
@@ -145,6 +198,7 @@ static int on_sync(struct recorder *rec, struct peer_link *p, struct err *err)
 		(void)!send_str(p, WIRE_LOST, "the record was lost earlier");
 		return 0;
 	}
+	TRY(store_lose(rec->store, graph_disk_sync(rec->graph, err), err));
 	TRY(store_sync(rec->store, err));
 	return chan_send(p->fd, WIRE_SYNCED, rec->msg->body, NULL, 0, err);
 }
@@ -153,13 +207,17 @@ static int on_load(struct recorder *rec, struct peer_link *p, struct err *err)
 {
 	struct unpack u = unpack_from(rec->msg->body);
 	uint32_t turn = unpack_u32(&u);
-	auto_buf struct buf bytes = BUF_MAX(LOADED_MAX), body = BUF_MAX(4096);
+	auto_buf struct buf bytes = BUF_MAX(LOADED_MAX), body = BUF_MAX(4096), graph = BUF_MAX(GRAPH_FILE_MAX + 1);
 	autoclose int fd = -1;
 	struct err why = { 0 };
 
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_LOAD does not decode");
 	int found = store_load(rec->store, turn, &bytes, &why);
+	if (found > 0 && graph_disk_text(rec->graph, &graph, &why) < 0)
+		found = -1;
+	if (found > 0 && graph.n > 0)
+		pack_str(&bytes, buf_str(&graph));
 	if (found > 0 && memfd_seal("loaded", buf_str(&bytes), &fd, &why) < 0)
 		found = -1;
 	pack_u8(&body, found > 0);
@@ -287,29 +345,52 @@ static int wait_open(struct recorder *rec, struct err *err)
 	TRY(wire_check(LINK_MONITOR_RECORDER, WIRE_DOWN, rec->msg->type, rec->msg->body.n, rec->msg->nfds, err));
 	if (rec->msg->type != WIRE_OPEN)
 		return err_set(err, ERR_PROTOCOL, "%s came before WIRE_OPEN", wire_name(rec->msg->type));
-	unpack_str(&u); /* the run's id: the events carry it */
-	struct str name = unpack_str(&u);
+	struct str id = unpack_str(&u), name = unpack_str(&u);
 	unpack_u8(&u); /* resume: an old record is continued whenever there is one */
 	if (!unpack_done(&u) || name.n == 0 || name.n >= sizeof(rec->dir_name) || memchr(name.p, '/', name.n) ||
 		memchr(name.p, '\0', name.n))
 		return err_set(err, ERR_PROTOCOL, "WIRE_OPEN does not decode");
 	memcpy(rec->dir_name, name.p, name.n);
+	snprintf(rec->origin, sizeof(rec->origin), "run " STR_FMT, STR_ARG(str_head(id, 200)));
 	rec->run_fd = chan_take_fd(rec->msg, 0);
 	rec->bucket_fd = chan_take_fd(rec->msg, 1);
+	rec->notes_fd = chan_take_fd(rec->msg, 2);
 	return dir_open(rec->run_fd, "record", &rec->record_fd, err);
 }
 
 static int confine(const struct recorder *rec, struct err *err)
 {
-	const struct ll_rule rules[] = {
+	struct ll_rule rules[4] = {
 		{ .kind = LL_FD, .fd = rec->record_fd, .access = LL_RO | LL_WRITE_FILE | LL_REMOVE_FILE | LL_REMOVE_DIR |
 				LL_MAKE_REG | LL_MAKE_DIR | LL_TRUNCATE },
 		/* A discarded run: what stands in its directory goes, and then the directory. */
 		{ .kind = LL_FD, .fd = rec->run_fd, .access = LL_READ_DIR | LL_REMOVE_FILE | LL_REMOVE_DIR },
-		{ .kind = LL_FD, .fd = rec->bucket_fd, .access = LL_REMOVE_DIR },
 	};
+	size_t n = 2;
 
-	return confine_self(SECCOMP_RECORDER, rules, rec->bucket_fd >= 0 ? 3 : 2, err);
+	if (rec->bucket_fd >= 0)
+		rules[n++] = (struct ll_rule){ .kind = LL_FD, .fd = rec->bucket_fd, .access = LL_REMOVE_DIR };
+	if (rec->notes_fd >= 0)
+		rules[n++] = (struct ll_rule){ .kind = LL_FD, .fd = rec->notes_fd,
+			.access = LL_RO | LL_WRITE_FILE | LL_REMOVE_FILE | LL_MAKE_REG | LL_TRUNCATE };
+	return confine_self(SECCOMP_RECORDER, rules, n, err);
+}
+
+static int open_graph(struct recorder *rec, struct err *err)
+{
+	auto_buf struct buf json = BUF_MAX(256);
+	int64_t torn, bad;
+
+	TRY(graph_disk_open(rec->record_fd, &rec->graph, &torn, &bad, err));
+	if (torn > 0) {
+		TRY(buf_addf(&json, err, "{\"bytes\":%lld,\"file\":\"" GRAPH_FILE "\"}", (long long)torn));
+		TRY(store_event(rec->store, EVENT_RECORDER, STR("record.torn"), buf_str(&json), err));
+	}
+	buf_clear(&json);
+	if (bad == 0)
+		return 0;
+	TRY(buf_addf(&json, err, "{\"lines\":%lld,\"detail\":\"" GRAPH_FILE " has lines that cannot be used\"}", (long long)bad));
+	return store_event(rec->store, EVENT_RECORDER, STR("record.damaged"), buf_str(&json), err);
 }
 
 static int set_up(struct recorder *rec, struct err *err)
@@ -320,6 +401,7 @@ static int set_up(struct recorder *rec, struct err *err)
 	TRY(loop_open(&rec->loop, err));
 	TRY(confine(rec, err));
 	TRY(store_open(rec->record_fd, &rec->store, err));
+	TRY(open_graph(rec, err));
 	rec->monitor.fd = MONITOR_FD;
 	rec->agent.fd = AGENT_FD;
 	TRY(loop_watch(rec->loop, MONITOR_FD, EPOLLIN, on_monitor, rec, err));
@@ -359,7 +441,7 @@ static void finish(struct recorder *rec)
 		remove_all(rec);
 		return;
 	}
-	if (store_sync(rec->store, &err) < 0)
+	if (graph_disk_sync(rec->graph, &err) < 0 || store_sync(rec->store, &err) < 0)
 		tell_lost(rec, err.msg);
 }
 
@@ -376,7 +458,7 @@ static int run(struct recorder *rec, struct err *err)
 
 int role_recorder_main(void)
 {
-	struct recorder rec = { .run_fd = -1, .bucket_fd = -1, .record_fd = -1, .tokens = RECORDER_BURST };
+	struct recorder rec = { .run_fd = -1, .bucket_fd = -1, .record_fd = -1, .notes_fd = -1, .tokens = RECORDER_BURST };
 	struct err err = { 0 };
 
 	rec.monitor = (struct peer_link){ &rec, "monitor", -1, LINK_MONITOR_RECORDER, WIRE_DOWN, EVENT_MONITOR };
@@ -385,11 +467,13 @@ int role_recorder_main(void)
 	rec.refilled_ms = time_mono_ms();
 	int r = run(&rec, &err);
 
+	graph_disk_close(rec.graph);
 	store_close(rec.store);
 	loop_close(rec.loop);
 	free(rec.msg);
 	base_close_fd(&rec.record_fd);
 	base_close_fd(&rec.run_fd);
 	base_close_fd(&rec.bucket_fd);
+	base_close_fd(&rec.notes_fd);
 	return r < 0 ? 1 : 0;
 }

@@ -4,8 +4,8 @@
  * can reach nothing but the run's directory.
  *
  * Shape    `agent6 --role recorder`: descriptor 3 is the channel to the monitor, 4 the one to the agent.
- *          WIRE_OPEN in (the run's directory, and the bucket it stands in when a discarded run shall
- *          vanish whole), WIRE_OPENED out; then records from both until WIRE_CLOSE or until the monitor
+ *          WIRE_OPEN in (the run's directory, the bucket it stands in when a discarded run shall vanish
+ *          whole, and the repository's memories/ in a run that may write notes), WIRE_OPENED out; then records from both until WIRE_CLOSE or until the monitor
  *          is gone. What the agent sent before WIRE_CLOSE arrived is still written.
  * Memory   One message at a time; the store's bounded buffers.
  * Errors   A peer that breaks a rule is dropped, and the record says so. A write that fails ends the

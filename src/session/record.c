@@ -18,6 +18,8 @@ static size_t max_of(enum record_what what)
 		return RECORD_TRANSCRIPT_MAX;
 	case RECORD_MANIFEST:
 	case RECORD_IN_FLIGHT:
+	case RECORD_GRAPH:
+	case RECORD_NOTE:
 		return RECORD_SMALL_MAX;
 	case RECORD_FILE:
 		return RECORD_FILE_MAX;
@@ -83,6 +85,8 @@ int record_loaded_unpack(struct str bytes, struct arena *mem, struct record_load
 	l.nmessages = n;
 	for (uint32_t i = 0; i < n; i++)
 		l.messages[i] = unpack_str(&u);
+	if (u.rest.n > 0)
+		l.graph = unpack_str(&u);
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "the loaded record is cut");
 	*out = l;

@@ -22,7 +22,7 @@
 #define RECORD_STATE_MAX      (1024 * 1024)
 #define RECORD_TRANSCRIPT_MAX (64 * 1024 * 1024)
 #define RECORD_FILE_MAX       (8 * 1024 * 1024)
-#define RECORD_SMALL_MAX      (256 * 1024) /* manifest members, the in-flight marker */
+#define RECORD_SMALL_MAX      (256 * 1024) /* manifest members, the in-flight marker, an operation, a note */
 
 struct record_to {
 	int fd;
@@ -37,13 +37,15 @@ int record_put(const struct record_to *to, enum record_what what, uint32_t arg, 
 size_t record_max(enum record_what what); /* bytes of json; 0 where none is allowed */
 int record_sync(const struct record_to *to, uint32_t token, struct err *err) CHECKED;
 
-/* WIRE_LOADED's memfd: u32 turn, str state, str in_flight, u32 n, n x str message. */
+/* WIRE_LOADED's memfd: u32 turn, str state, str in_flight, u32 n, n x str message, and where there is one
+ * str graph. */
 struct record_loaded {
 	uint32_t turn;
 	struct str state;
 	struct str in_flight; /* the marker that was never removed: tools ran when the end came; or empty */
 	struct str *messages; /* JSON texts, into bytes */
 	size_t nmessages;
+	struct str graph; /* graph.jsonl, or empty */
 };
 int record_loaded_unpack(struct str bytes, struct arena *mem, struct record_loaded *out, struct err *err) CHECKED;
 

@@ -510,6 +510,11 @@ bool store_is_lost(const struct store *s)
 	return s->lost;
 }
 
+int store_lose(struct store *s, int r, const struct err *err)
+{
+	return lose(s, r, err);
+}
+
 bool store_tells_of_work(const struct store *s)
 {
 	return s->work;

@@ -34,6 +34,9 @@ static inline void store_close_ptr(struct store **s)
 }
 #define auto_store CLEANUP(store_close_ptr)
 bool store_is_lost(const struct store *s);
+/* A part of the record that the store does not write itself could not be written: r < 0 ends the record as a failed
+ * write of its own does. Returns r. */
+int store_lose(struct store *s, int r, const struct err *err);
 /* An earlier leg stands here, or this one asked a model, ran something or kept a checkpoint: not to be removed. */
 bool store_tells_of_work(const struct store *s);
 
