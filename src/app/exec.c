@@ -261,9 +261,13 @@ static int outcome(struct exec *x, struct err *err)
 	switch (x->why) {
 	case JOB_EXITED:
 	case JOB_SIGNALED:
+		if (x->note[0] != '\0') /* a .git that appeared */
+			say(x->rq, str_from(x->note));
 		return (int)x->code;
 	case JOB_TIMEOUT:
 	case JOB_UNRUNNABLE:
+		if (x->why == JOB_TIMEOUT && x->note[0] != '\0')
+			say(x->rq, str_from(x->note));
 		say(x->rq, x->why == JOB_TIMEOUT ? STR("its time was up") : str_from(x->note));
 		return (int)x->code;
 	case JOB_REFUSED:

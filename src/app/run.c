@@ -68,7 +68,8 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.agent_chan = s->agent_chan, .answers_fd = answers,
 		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
 			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,
-		.steer = s->rq->steer, .attended = s->attended, .confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
+		.steer = s->rq->steer, .attended = s->attended, .no_git = !s->is_git,
+		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
 	/* The monitor owns them all from here on, and what is recorded stays. */
 	s->kept = true;

@@ -362,6 +362,21 @@ static void protect_git(struct start *s, struct sandbox_policy *p)
 	}
 }
 
+/* No repository at the top: what looks like one there is left as it is, and otherwise none may appear. Nothing is made
+ * to keep the name, since that would be seen. */
+static void guard_no_git(struct start *s, struct zygote_spec *z)
+{
+	const char *dot_git = str_printf(s->mem, "%s/.git", strcmp(s->workspace, "/") == 0 ? "" : s->workspace).p;
+	struct stat st;
+
+	if (s->is_git)
+		return;
+	if (lstat(dot_git, &st) == 0)
+		policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
+	else
+		policy_list_add(&z->no_git, s->mem, s->workspace);
+}
+
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
@@ -377,8 +392,10 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	add_all(&z.policy.extra_ro_paths, s->mem, c->extra_read_paths);
 	add_all(&z.policy.extra_rw_paths, s->mem, c->extra_write_paths);
 	add_all(&z.policy.hide_paths, s->mem, c->hide_paths);
-	if (c->protect_git)
+	if (c->protect_git) {
 		protect_git(s, &z.policy);
+		guard_no_git(s, &z);
+	}
 	cell_env(&s->tools, (const char *const *)environ, s->workspace, s->mem, &z.policy.env);
 	const struct zygote_limit limits[] = {
 		{ JOB_COMMAND, s->params.command_timeout_s * 1000, true },

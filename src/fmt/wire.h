@@ -39,6 +39,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_VERDICT, 3, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 0, 0, 4096)  /* u32 job, u8 allowed, str reason */   \
 	X(WIRE_KILL_JOB, 4, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 0, 0, 4)    /* u32 job */                           \
 	X(WIRE_STOP_ALL, 5, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 0, 0, 0)    /* kill every job but the agent */      \
+	X(WIRE_FINISH, 13, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 0, 0, 0)     /* kill all, look, answer WIRE_AGENT_EXIT, end */ \
 	/* zygote -> monitor */                                                                              \
 	X(WIRE_CELL_READY, 6, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 16384) /* u32 landlock abi, strs notes */     \
 	X(WIRE_CELL_FAIL, 7, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 4096)  /* str message, str hint */             \
@@ -46,6 +47,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_JOB_END, 9, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 64)      /* u32 job, u8 class, u32 code, u8 why */ \
 	X(WIRE_AGENT_EXIT, 10, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8)   /* u32 code, u32 signal */              \
 	X(WIRE_AGENT_UP, 11, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 0)     /* the agent was started */             \
+	X(WIRE_GIT_FOUND, 12, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8192) /* str directory, str name, str moved to or "", str why not */ \
 	/* agent -> zygote */                                                                                \
 	X(WIRE_RUN, 20, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 1, CHAN_BODY)    /* u32 job (larger than any before), u8 class, u32 timeout_ms, str cwd ("" or below the workspace), strs argv, strs env "K=V"; memfd stdin */ \
 	X(WIRE_GIT, 21, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 1, CHAN_BODY)    /* u32 job (larger than any before), u8 op (git/gitop.h), strs args; memfd stdin */ \

@@ -97,20 +97,30 @@ static int close_all(struct monitor *m, struct err *err)
 	return loop_after(m->loop, CLOSE_GRACE_MS, kill_rest, m, err);
 }
 
-static int end_run(struct monitor *m, struct err *err)
+static int close_record(struct monitor *m, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(16);
 
-	if (m->state != MON_RUNNING)
-		return 0;
-	ask_give_up(m);
 	m->state = MON_ENDING;
-	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_STOP_ALL, NULL, err));
-	TRY(monitor_send(m, PEER_GIT, WIRE_STOP_ALL, NULL, err));
 	if (m->lost || m->members[PEER_RECORDER].peer.proc.pid <= 0)
 		return close_all(m, err);
 	pack_u8(&b, m->end->discard);
 	TRY(monitor_send(m, PEER_RECORDER, WIRE_CLOSE, &b, err));
+	return loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err);
+}
+
+static int end_run(struct monitor *m, struct err *err)
+{
+	if (m->state != MON_RUNNING)
+		return 0;
+	ask_give_up(m);
+	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_STOP_ALL, NULL, err));
+	TRY(monitor_send(m, PEER_GIT, WIRE_STOP_ALL, NULL, err));
+	if (!m->spec->no_git || m->agent_over || m->members[PEER_ZYGOTE].peer.chan < 0)
+		return close_record(m, err);
+	/* What a new .git is called now belongs on record, and to the person before they use git there. */
+	m->state = MON_LEAVING;
+	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_FINISH, NULL, err));
 	return loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err);
 }
 
@@ -169,6 +179,9 @@ static int on_agent_exit(struct monitor *m, struct member *from, struct err *err
 	(void)from;
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_AGENT_EXIT does not decode");
+	m->agent_over = true;
+	if (m->state == MON_LEAVING)
+		return close_record(m, err);
 	if (m->done)
 		return 0;
 	if (m->interrupts > 1)
@@ -216,6 +229,40 @@ static int on_job_end(struct monitor *m, struct member *from, struct err *err)
 	return 0;
 }
 
+static int note_git(struct monitor *m, struct str path, struct str to, struct str why, struct str detail, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(64 * 1024);
+
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "path", path, err));
+	TRY(json_add_member(&b, to.n > 0 ? "moved_to" : "error", to.n > 0 ? to : why, err));
+	TRY(json_add_member(&b, "detail", detail, err));
+	TRY(buf_addz(&b, "}", err));
+	return monitor_note(m, EVENT_JAIL_NEWGIT, buf_str(&b), err);
+}
+
+/* A repository appeared where there was none. One that could not be set aside ends the run: what it says would be run by
+ * the next git that looks. */
+static int on_git_found(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	struct str dir = unpack_str(&u), name = unpack_str(&u), to = unpack_str(&u), why = unpack_str(&u);
+	auto_buf struct buf path = BUF_MAX(CHAN_BODY), detail = BUF_MAX(CHAN_BODY);
+
+	(void)from;
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_GIT_FOUND does not decode");
+	TRY(buf_addf(&path, err, STR_FMT "/" STR_FMT, STR_ARG(dir), STR_ARG(name)));
+	if (to.n > 0)
+		TRY(buf_addf(&detail, err, STR_FMT " appeared, where no git repository was: it is " STR_FMT " now, and no git has "
+				"looked at it; what is in it may run programs of its own", STR_ARG(buf_str(&path)), STR_ARG(to)));
+	else
+		TRY(buf_addf(&detail, err, STR_FMT " appeared, where no git repository was, and cannot be renamed (" STR_FMT
+				"): use no git there before you removed it", STR_ARG(buf_str(&path)), STR_ARG(why)));
+	TRY(note_git(m, buf_str(&path), to, why, buf_str(&detail), err));
+	return to.n > 0 ? 0 : end_badly(m, "unsafe_repository", detail.p, 1, err);
+}
+
 static int ignore(struct monitor *m, struct member *from, struct err *err)
 {
 	(void)m;
@@ -235,6 +282,7 @@ static const struct {
 	{ WIRE_JOB_END, on_job_end },
 	{ WIRE_AGENT_EXIT, on_agent_exit },
 	{ WIRE_AGENT_UP, ignore },
+	{ WIRE_GIT_FOUND, on_git_found },
 	{ WIRE_LOST_UP, on_lost },
 };
 
@@ -258,6 +306,8 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 		return close_all(m, err);
 	if (p->id == PEER_RECORDER)
 		m->lost = true;
+	if (p->id == PEER_ZYGOTE && m->state == MON_LEAVING)
+		return close_record(m, err);
 	if (m->state != MON_RUNNING)
 		return 0;
 	/* The git zygote ends when its asker is gone. How the agent ended, the other zygote says next. */

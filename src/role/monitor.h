@@ -23,6 +23,7 @@ struct monitor_spec {
 	int answers_fd;       /* the run's answers/ directory; -1: nobody ever answers */
 	enum approval_policy commands;
 	bool attended;        /* somebody can answer */
+	bool no_git;          /* the workspace is no repository: at the end the jail looks whether it still is none */
 	bool confine;         /* false only when the sandbox was disabled by hand */
 	struct str go;        /* packed struct run_params, sent once everybody stands */
 	struct str steer;     /* what the operator says at once, or empty */

@@ -19,6 +19,7 @@ enum peer_id { PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_BROKER, PEER_RECORDER, P
 
 enum monitor_state {
 	MON_RUNNING,
+	MON_LEAVING, /* the run is over: the zygote ends what is left in the cell and looks for a new repository */
 	MON_ENDING,  /* the run is over: the recorder is told to close */
 	MON_CLOSING, /* the record is closed: everybody else goes */
 };
@@ -49,6 +50,7 @@ struct monitor {
 	struct monitor_spec *spec;
 	struct monitor_end *end;
 	enum monitor_state state;
+	bool agent_over;        /* the zygote said how the agent's process ended, its last word */
 	bool done;              /* the agent said how the run ended */
 	bool lost;              /* nothing is recorded any more */
 	bool worked;            /* a command was asked for: the run cannot be called off as never begun */

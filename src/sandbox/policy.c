@@ -180,7 +180,7 @@ static int read_seconds(struct jsonr *r, int64_t *out_ms)
 	TRY(jsonr_num(r, &s));
 	if (s < 0 || s > TIMEOUT_S_MAX)
 		return jsonr_fail(r, ERR_INVALID, "timeout_s: expected 0 (no limit) to %.0f seconds", TIMEOUT_S_MAX);
-	*out_ms = (int64_t)(s * 1000);
+	*out_ms = (int64_t)(s * 1000 + 0.5); /* 1.019 is a little less in binary, and is 1019 */
 	if (s > 0 && *out_ms == 0)
 		*out_ms = 1; /* a tiny limit is not "no limit" */
 	return 0;

@@ -118,6 +118,7 @@ static int confine(struct err *err)
 static int serve_in(struct zygote *z, const struct cell *cell, struct err *err)
 {
 	TRY(prepare(z, err));
+	TRY(newgit_open(&z->spec.no_git, &z->newgit, err));
 	if (z->spec.policy.profile != PROFILE_NONE) {
 		TRY(jails_open(cell, &z->jails, err));
 		TRY(confine(err));
@@ -131,6 +132,7 @@ static int run_in(struct zygote *z, const struct cell *cell)
 	struct err err = { 0 };
 	int r = serve_in(z, cell, &err);
 
+	newgit_close(&z->newgit);
 	jails_close(z->jails);
 	if (r < 0 && r != -ERR_CLOSED && send_fail(z->monitor, &err) < 0)
 		return 3;

@@ -44,6 +44,8 @@ struct zygote_spec {
 	struct sandbox_policy policy;
 	struct zygote_limit limits[8];
 	size_t nlimits;
+	/* Directories of the workspace that are no repository: one that appears there is set aside (sandbox/newgit.h). */
+	struct policy_list no_git;
 	/* git cell */
 	const char *git_dir, *common_dir; /* absolute; equal unless this is a linked worktree */
 	const char *run_id;               /* whose refs may be moved; "" for none */

@@ -5,6 +5,7 @@
 #define SANDBOX_ZYGOTE_PRIV_H
 
 #include "sandbox/jail.h"
+#include "sandbox/newgit.h"
 #include "sandbox/zygote.h"
 #include "sys/chan.h"
 #include "sys/loop.h"
@@ -94,6 +95,7 @@ struct zygote {
 	uint32_t last_job;     /* numbers only grow */
 	bool agent_up;
 	struct worker agent;
+	struct newgit newgit;  /* where no repository may appear */
 };
 
 const struct zygote_limit *zygote_limit_of(const struct zygote_spec *s, enum job_class class);

@@ -99,6 +99,38 @@ static int tell_end(struct zygote *z, const struct request *rq, uint32_t code, e
 	return tell_monitor(z, WIRE_JOB_END, &up, err);
 }
 
+/* ---- a repository where there was none ---- */
+
+struct looking {
+	struct zygote *z;
+	struct buf *note; /* for who asked for the job that ended */
+};
+
+static int on_found(void *self, const char *dir, const char *name, const char *moved_to, const char *why, struct err *err)
+{
+	struct looking *l = self;
+	auto_buf struct buf up = BUF_MAX(8192);
+
+	pack_str(&up, str_from(dir));
+	pack_str(&up, str_from(name));
+	pack_str(&up, str_from(moved_to ? moved_to : ""));
+	pack_str(&up, str_from(why ? why : ""));
+	TRY(tell_monitor(l->z, WIRE_GIT_FOUND, &up, err));
+	if (!moved_to)
+		return buf_addf(l->note, err, "%s appeared in the workspace, which is no git repository, and cannot be renamed: "
+					      "%s; ", name, why);
+	return buf_addf(l->note, err, "%s appeared in the workspace, which is no git repository, and was renamed to %s: only the "
+				      "operator may make it one; ", name, moved_to);
+}
+
+/* Whatever could have made one has ended: nobody's git has been told to look since. */
+static int look_for_git(struct zygote *z, struct buf *note, struct err *err)
+{
+	struct looking l = { z, note };
+
+	return newgit_look(&z->newgit, on_found, &l, err);
+}
+
 /* ---- jobs ---- */
 
 static void free_job(struct job *j)
@@ -129,6 +161,7 @@ static int on_job(void *self, uint32_t events, struct err *err)
 	struct job *j = self;
 	struct worker_end end;
 	enum job_end killed = j->killed;
+	auto_buf struct buf note = BUF_MAX(4096);
 
 	(void)events;
 	loop_unwatch(j->z->loop, j->worker.pidfd);
@@ -137,11 +170,13 @@ static int on_job(void *self, uint32_t events, struct err *err)
 	/* A kill that came too late for a job that had ended changes nothing. */
 	if (killed != 0 && end.signal != SIGKILL)
 		killed = 0;
+	TRY(look_for_git(j->z, &note, err));
+	struct str what = str_trim_suffix(buf_str(&note), STR("; "));
 	if (killed == JOB_TIMEOUT)
-		return finish(j, CODE_TIMEOUT, JOB_TIMEOUT, STR(""), err);
+		return finish(j, CODE_TIMEOUT, JOB_TIMEOUT, what, err);
 	if (killed == JOB_STOPPED)
-		return finish(j, CODE_STOPPED, JOB_STOPPED, STR(""), err);
-	return finish(j, (uint32_t)end.code, was_signal(&end) ? JOB_SIGNALED : JOB_EXITED, STR(""), err);
+		return finish(j, CODE_STOPPED, JOB_STOPPED, what, err);
+	return finish(j, (uint32_t)end.code, was_signal(&end) ? JOB_SIGNALED : JOB_EXITED, what, err);
 }
 
 static int on_timeout(void *self, uint32_t events, struct err *err)
@@ -387,21 +422,57 @@ static int on_stop_all(struct zygote *z, struct err *err)
 	return 0;
 }
 
-static int on_agent(void *self, uint32_t events, struct err *err)
+static int end_jobs(struct zygote *z, struct err *err)
 {
-	struct zygote *z = self;
-	auto_buf struct buf b = BUF_MAX(16);
 	struct worker_end end;
 
-	(void)events;
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++) {
+		struct job *j = &z->jobs[i];
+
+		if (j->state == JOB_RUNNING) {
+			loop_unwatch(z->loop, j->worker.pidfd);
+			worker_kill(&j->worker);
+			TRY(worker_reap(&j->worker, &end, err));
+		}
+		if (j->state != JOB_FREE) {
+			loop_cancel(z->loop, on_timeout, j);
+			free_job(j);
+		}
+	}
+	return 0;
+}
+
+/* The agent is dead. When everything that could write is, what it left behind is looked at, and the monitor hears
+ * of both before anybody else may look. */
+static int leave(struct zygote *z, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(16), nobody = BUF_MAX(4096);
+	struct worker_end end;
+
 	loop_unwatch(z->loop, z->agent.pidfd);
 	TRY(worker_reap(&z->agent, &end, err));
 	z->agent_up = false;
+	TRY(end_jobs(z, err));
+	TRY(look_for_git(z, &nobody, err));
 	pack_u32(&b, (uint32_t)end.code);
 	pack_u32(&b, (uint32_t)end.signal);
 	TRY(tell_monitor(z, WIRE_AGENT_EXIT, &b, err));
 	loop_quit(z->loop);
 	return 0;
+}
+
+static int on_agent(void *self, uint32_t events, struct err *err)
+{
+	(void)events;
+	return leave(self, err);
+}
+
+static int on_finish(struct zygote *z, struct err *err)
+{
+	if (!z->agent_up)
+		return 0; /* its end was told, and ours follows */
+	worker_kill(&z->agent);
+	return leave(z, err);
 }
 
 static int agent_words(struct zygote *z, struct arena *mem, const char *const **out, struct err *err)
@@ -448,6 +519,7 @@ static const struct {
 	{ WIRE_VERDICT, on_verdict },
 	{ WIRE_KILL_JOB, on_kill_job },
 	{ WIRE_STOP_ALL, on_stop_all },
+	{ WIRE_FINISH, on_finish },
 };
 
 static int obey(struct zygote *z, struct err *err)
@@ -473,25 +545,22 @@ static int on_monitor(void *self, uint32_t events, struct err *err)
 
 /* ---- */
 
+static int in_silence(void *self, const char *dir, const char *name, const char *moved_to, const char *why, struct err *err)
+{
+	(void)self, (void)dir, (void)name, (void)moved_to, (void)why, (void)err;
+	return 0;
+}
+
 static void kill_all(struct zygote *z)
 {
 	struct worker_end end;
-	int r = 0;
+	int r = end_jobs(z, ERR_DISCARD);
 
-	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++) {
-		struct job *j = &z->jobs[i];
-
-		if (j->state == JOB_RUNNING) {
-			worker_kill(&j->worker);
-			r |= worker_reap(&j->worker, &end, ERR_DISCARD);
-		}
-		if (j->state != JOB_FREE)
-			free_job(j);
-	}
 	if (z->agent_up) {
 		worker_kill(&z->agent);
 		r |= worker_reap(&z->agent, &end, ERR_DISCARD);
 	}
+	r |= newgit_look(&z->newgit, in_silence, NULL, ERR_DISCARD); /* the monitor may be gone */
 	(void)r; /* we end, and as process 1 of a cell take with us what is left */
 }
 

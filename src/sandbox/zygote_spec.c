@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "fmt/jsonr.h"
+#include "sandbox/newgit.h"
 #include "sandbox/zygote.h"
+#include "sys/file.h"
 
 #include <string.h>
 
@@ -16,6 +18,16 @@ static int encode_limits(const struct zygote_spec *s, struct buf *out, struct er
 		TRY(buf_addf(out, err, "%s{\"class\":%d,\"timeout_ms\":%lld,\"ask\":%s}", i > 0 ? "," : "",
 			(int)s->limits[i].class, (long long)s->limits[i].timeout_ms,
 			s->limits[i].ask ? "true" : "false"));
+	return buf_addz(out, "]", err);
+}
+
+static int encode_no_git(const struct zygote_spec *s, struct buf *out, struct err *err)
+{
+	TRY(buf_addz(out, ",\"no_git\":[", err));
+	for (size_t i = 0; i < s->no_git.n; i++) {
+		TRY(buf_addz(out, i > 0 ? "," : "", err));
+		TRY(jsonw_quoted(out, str_from(s->no_git.p[i]), err));
+	}
 	return buf_addz(out, "]", err);
 }
 
@@ -34,6 +46,7 @@ int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err 
 		TRY(buf_addz(out, ",", err));
 	}
 	TRY(encode_limits(s, out, err));
+	TRY(encode_no_git(s, out, err));
 	TRY(buf_addz(out, "}\n", err));
 	return policy_encode(&s->policy, out, err);
 }
@@ -70,6 +83,21 @@ static int decode_limits(struct jsonr *r, struct zygote_spec *s)
 		if (s->nlimits >= COUNT(s->limits))
 			return jsonr_fail(r, ERR_LIMIT, "at most %zu limits", COUNT(s->limits));
 		TRY(decode_limit(r, &s->limits[s->nlimits++]));
+	}
+	return r->failed;
+}
+
+static int decode_no_git(struct jsonr *r, struct zygote_spec *s)
+{
+	struct str dir;
+
+	TRY(jsonr_array(r));
+	while (jsonr_item(r) > 0) {
+		TRY(jsonr_string(r, &dir));
+		if (!path_is_clean(dir) || s->no_git.n >= NEWGIT_DIRS_MAX)
+			return jsonr_fail(r, ERR_INVALID, "no_git must be at most %d absolute paths without \"..\"",
+				NEWGIT_DIRS_MAX);
+		policy_list_add(&s->no_git, r->mem, dir.p);
 	}
 	return r->failed;
 }
@@ -112,6 +140,8 @@ static int decode_head(struct jsonr *r, struct zygote_spec *s)
 			TRY(decode_text(r, &s->run_id));
 		else if (str_eqz(key, "limits"))
 			TRY(decode_limits(r, s));
+		else if (str_eqz(key, "no_git"))
+			TRY(decode_no_git(r, s));
 		else
 			return jsonr_fail(r, ERR_INVALID, "\"" STR_FMT "\" is not a field of a cell", STR_ARG(key));
 	return jsonr_end(r);
@@ -140,6 +170,9 @@ int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *o
 		return err_set(err, ERR_INVALID, "cell: run_id must be letters, digits, '-' and '_'");
 	if ((s.kind == ZYGOTE_GIT) != s.policy.git_cell)
 		return err_set(err, ERR_INVALID, "cell: kind and git_cell disagree");
+	for (size_t i = 0; i < s.no_git.n; i++)
+		if (!path_is_within(s.no_git.p[i], s.policy.cwd))
+			return err_set(err, ERR_INVALID, "cell: no_git: %s is not in the workspace", s.no_git.p[i]);
 	*out = s;
 	return 0;
 }

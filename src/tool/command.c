@@ -135,6 +135,10 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 	oc->errs_tail = clean_tail(ctx->mem, oc->job.errs);
 	oc->summary = describe(ctx->mem, &oc->job, timeout_ms);
 	denial_explain(ctx, &oc->job, ctx->mem, denied);
+	/* Of a program that ran, a note is what its jail saw it do. */
+	if (oc->job.note.n > 0 && (oc->job.why == JOB_EXITED || oc->job.why == JOB_SIGNALED || oc->job.why == JOB_TIMEOUT))
+		denied->note = denied->note.n == 0 ? oc->job.note
+						   : str_printf(ctx->mem, STR_FMT "; " STR_FMT, STR_ARG(oc->job.note), STR_ARG(denied->note));
 	if (denied->note.n > 0)
 		oc->summary = str_printf(ctx->mem, STR_FMT ", jail: " STR_FMT, STR_ARG(oc->summary), STR_ARG(denied->note));
 	return 0;

@@ -439,6 +439,7 @@ static const struct {
 	{ EVENT_RECORD_PEER, VIEW_WARNING, "record: the {peer} sent what may not be recorded and was cut off: {reason}" },
 	{ EVENT_PROCESS_DIED, VIEW_WARNING, "{name} died: {detail}" },
 	{ EVENT_JAIL_DEGRADED, VIEW_WARNING, "jail: {detail}" },
+	{ EVENT_JAIL_NEWGIT, VIEW_WARNING, "{detail}" },
 	{ EVENT_RUN_NOTICE, VIEW_MARKER, "{text}" },
 	{ EVENT_RUN_STOP, VIEW_MARKER, "stop requested ({source}): {how}" },
 	{ EVENT_LOOP_NOTE, VIEW_MARKER, "{text}" },

@@ -262,3 +262,24 @@ def test_thousands_of_made_up_messages_on_every_channel_open_nothing(evil):
         assert ok, (seed, said)
         assert evil.mock.requests() == []
     assert min(sent) >= 10 * FUZZ_RUNS, sent
+
+
+def test_a_repository_that_a_taken_over_agent_makes_is_set_aside_when_nobody_can_make_another(lab):
+    """It says that the run is over and goes on making it: the last look is the jail's, when the agent is dead."""
+    if not os.path.exists(EVIL):
+        missing(f"{EVIL} is not built (meson option tests)")
+    mock = lab.mock(script(finish()))
+    r = subprocess.run([EVIL, "run", "--auto-approve", "evil raw repository"], cwd=lab.ws, env=lab.env, timeout=120,
+                       capture_output=True, stdin=subprocess.DEVNULL)
+    assert "repository made" in lab.read("evil.report"), r
+    assert mock.requests() == []
+    found = lab.events("jail.git_quarantined")
+    assert [e["moved_to"] for e in found] == [".git.quarantined-1"], (found, r)
+    assert found[0]["path"] == os.path.join(lab.ws, ".git")
+    assert b".git.quarantined-1 now" in r.stdout + r.stderr
+    assert not os.path.lexists(os.path.join(lab.ws, ".git"))
+    for where in (lab.ws, os.path.join(lab.ws, ".git.quarantined-1")):
+        git = subprocess.run(["git", "status"], cwd=where, env=lab.env, capture_output=True, check=False)
+        assert git.returncode == 128 and b"not a git repository" in git.stderr, (where, git)
+        assert not os.path.exists(os.path.join(where, "owned"))
+    assert lab.agent6("runs", "verify").returncode == 0

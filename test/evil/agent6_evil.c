@@ -88,7 +88,7 @@ static void confine(const struct evil *e)
 	}
 }
 
-static void done(struct evil *e)
+void evil_done(struct evil *e)
 {
 	auto_buf struct buf b = BUF_MAX(256);
 
@@ -112,13 +112,15 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_client(e);
 	else if (str_eqz(what, "approval"))
 		evil_approval(e);
+	else if (str_eqz(what, "repository"))
+		evil_repository(e);
 	else if (str_eqz(what, "break"))
 		evil_break(e, number);
 	else if (str_eqz(what, "fuzz"))
 		evil_fuzz(e, number);
 	else
 		evil_say(e, "FAIL there is no case " STR_FMT, STR_ARG(what));
-	done(e);
+	evil_done(e);
 }
 
 /* "evil CASE [NUMBER]", or "evil raw CASE [NUMBER]" to stay as the zygote made it. */

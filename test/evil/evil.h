@@ -28,6 +28,7 @@ void evil_say_bytes(const struct evil *e, const char *what, struct str bytes);
 int evil_memfd(struct str bytes, bool sealed);
 /* Sends; false when the peer has hung up. A full channel is waited for. */
 bool evil_send(struct evil *e, enum peer to, uint16_t type, struct str body, const int *fds, size_t nfds);
+void evil_done(struct evil *e); /* says that the run is over, and well */
 bool evil_dropped(enum peer p, int wait_ms); /* the peer hung up */
 
 void evil_probe(struct evil *e);             /* system calls */
@@ -35,6 +36,7 @@ void evil_commands(struct evil *e);          /* the command zygote, with well-fo
 void evil_git(struct evil *e);               /* the git zygote */
 void evil_client(struct evil *e);            /* the model client */
 void evil_approval(struct evil *e);          /* a command that somebody would have to allow */
+void evil_repository(struct evil *e);        /* a .git where none is, again and again; does not return */
 void evil_break(struct evil *e, uint32_t nth); /* one message that breaks a rule */
 void evil_fuzz(struct evil *e, uint32_t seed);
 

@@ -215,3 +215,34 @@ void evil_probe(struct evil *e)
 	if (e->confined)
 		execute(e);
 }
+
+/* What git would believe in, and run. */
+static bool make_repository(void)
+{
+	static const char *const dirs[] = { ".git", ".git/objects", ".git/refs", ".git/hooks" };
+	static const struct {
+		const char *name, *text;
+	} files[] = { { ".git/HEAD", "ref: refs/heads/main\n" },
+		{ ".git/config", "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = touch owned; false\n" } };
+	bool made = true;
+
+	for (size_t i = 0; i < COUNT(dirs); i++)
+		made = (mkdir(dirs[i], 0755) == 0 || errno == EEXIST) && made;
+	for (size_t i = 0; i < COUNT(files); i++) {
+		int fd = open(files[i].name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+		size_t n = strlen(files[i].text);
+
+		made = fd >= 0 && write(fd, files[i].text, n) == (ssize_t)n && made;
+		close(fd);
+	}
+	return made;
+}
+
+/* The run is said to be over while it is made anew, until somebody ends us. */
+void evil_repository(struct evil *e)
+{
+	evil_say(e, "repository %s", make_repository() ? "made" : "NOT MADE");
+	evil_done(e);
+	for (;;)
+		(void)make_repository();
+}

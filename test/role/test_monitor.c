@@ -45,6 +45,8 @@ static struct proc stand_in(const int pipe_ends[2])
 	return p;
 }
 
+static bool without_git; /* of the next bench: its workspace is no repository */
+
 static void be_monitor(const int theirs[SIDES], int answers, enum approval_policy policy, bool attended,
 	const int lifeline[2], int result)
 {
@@ -60,7 +62,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
 		.agent_chan = theirs[AGENT], .answers_fd = answers, .commands = policy, .attended = attended,
-		.go = STR("go") };
+		.no_git = without_git, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
 		_exit(1);
@@ -278,6 +280,17 @@ static void hear_close(struct bench *b, bool discard)
 {
 	hear_type(b, RECORDER, WIRE_CLOSE);
 	CHECK_INT(b->msg.body.p[0], discard);
+}
+
+static void say_git_found(struct bench *b, const char *moved_to, const char *why)
+{
+	auto_buf struct buf body = BUF_MAX(1024);
+
+	pack_str(&body, STR("/ws"));
+	pack_str(&body, STR(".git"));
+	pack_str(&body, str_from(moved_to));
+	pack_str(&body, str_from(why));
+	say(b, ZYGOTE, WIRE_GIT_FOUND, &body);
 }
 
 /* ---- approvals ---- */
@@ -679,4 +692,61 @@ TEST(monitor_is_not_held_up_by_a_recorder_that_does_not_read)
 	struct monitor_end end = finish(&b);
 	CHECK_STR(str_from(end.reason), STR("record_lost"));
 	CHECK_INT(end.exit_code, 1);
+}
+
+/* ---- a repository where none was ---- */
+
+TEST(monitor_records_what_was_set_aside_and_goes_on)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, false);
+	say_git_found(&b, ".git.quarantined-1", "");
+	struct str said = hear_note(&b, "jail.git_quarantined");
+
+	CHECK(str_find(said, STR("\"path\":\"/ws/.git\",\"moved_to\":\".git.quarantined-1\"")) < said.n);
+	say_done(&b, 0, 0, "finish_run");
+	hear_close(&b, false);
+	CHECK_INT(finish(&b).exit_code, 0);
+}
+
+TEST(monitor_ends_the_run_when_a_repository_cannot_be_set_aside)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, false);
+	say_git_found(&b, "", "Read-only file system");
+	struct str said = hear_note(&b, "jail.git_quarantined");
+
+	CHECK(str_find(said, STR("\"error\":\"Read-only file system\"")) < said.n);
+	said = hear_note(&b, "run.end");
+	CHECK(str_find(said, STR("\"reason\":\"unsafe_repository\"")) < said.n);
+	hear_close(&b, false);
+	struct monitor_end end = finish(&b);
+
+	CHECK_INT(end.exit_code, 1);
+	CHECK_STR(str_from(end.reason), STR("unsafe_repository"));
+}
+
+/* What is found when the agent is dead is on record too: it is closed after the zygote's last word, however it comes. */
+TEST(monitor_hears_the_jail_out_before_the_record_is_closed)
+{
+	for (int dies = 0; dies < 2; dies++) {
+		struct bench b;
+
+		without_git = true;
+		start(&b, APPROVE_YES, false);
+		without_git = false;
+		say_done(&b, 0, 0, "finish_run");
+		hear_type(&b, ZYGOTE, WIRE_STOP_ALL);
+		hear_type(&b, ZYGOTE, WIRE_FINISH);
+		say_git_found(&b, ".git.quarantined-1", "");
+		hear_note(&b, "jail.git_quarantined");
+		if (dies)
+			let_go(&b.ends[ZYGOTE]);
+		else
+			say_exit(&b, 0, SIGKILL);
+		hear_close(&b, false);
+		CHECK_INT(finish(&b).exit_code, 0);
+	}
 }

@@ -98,6 +98,65 @@ TEST(policy_refuses_and_names_the_field)
 	}
 }
 
+/* "{", then n times text, then "}" with what makes it a policy but for that. */
+static struct str repeated(struct arena *mem, const char *before, const char *text, size_t n, const char *after)
+{
+	size_t each = strlen(text), at = strlen(before);
+	char *p = arena_alloc(mem, at + each * n + strlen(after) + 1);
+
+	memcpy(p, before, at);
+	for (size_t i = 0; i < n; i++, at += each)
+		memcpy(p + at, text, each);
+	memcpy(p + at, after, strlen(after) + 1);
+	return str_from(p);
+}
+
+TEST(policy_refuses_what_is_too_long_too_deep_or_no_text)
+{
+	static const struct {
+		const char *why, *before, *text;
+		size_t n;
+		const char *after, *says;
+	} cases[] = {
+		{ "no UTF-8 in a path", "{\"cwd\":\"/w", "\xff", 1, "\",\"argv\":[\"x\"]}", "UTF-8" },
+		{ "no UTF-8 in a word", "{\"cwd\":\"/ws\",\"argv\":[\"", "\xc3\x28", 1, "\"]}", "UTF-8" },
+		{ "half a character", "{\"cwd\":\"/ws\",\"argv\":[\"x\"],\"env\":[[\"A\",\"", "\xe2\x82", 1, "\"]]}", "UTF-8" },
+		{ "a surrogate alone", "{\"cwd\":\"/ws\",\"argv\":[\"", "\\ud800", 1, "\"]}", "surrogate" },
+		{ "lists in a list", "{\"cwd\":\"/ws\",\"argv\":", "[", 100000, "", "expected a string, got a list" },
+		{ "objects in an object", "{\"cwd\":", "{\"cwd\":", 100000, "", "expected a string, got an object" },
+		{ "a path no kernel takes", "{\"argv\":[\"x\"],\"cwd\":\"/", "a", 4096, "\"}", "longer than" },
+		{ "a name of a field", "{\"", "a", 300, "\":1}", "longer than" },
+		{ "one word", "{\"cwd\":\"/ws\",\"argv\":[\"", "a", POLICY_BYTES_MAX + 1, "\"]}", "longer than" },
+		{ "something after all of it", "{\"cwd\":\"/ws\",\"argv\":[\"x\"]}", "{", 1, "", "follows the document" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		struct str text = repeated(mem, cases[i].before, cases[i].text, cases[i].n, cases[i].after);
+		struct sandbox_policy p = { .timeout_ms = 7 };
+		struct err err = { 0 };
+
+		CHECK(policy_decode(text, POLICY_ONCE, mem, &p, &err) < 0);
+		if (!strstr(err.msg, cases[i].says))
+			CHECK_STR(str_from(err.msg), str_printf(mem, "%s: ... %s ...", cases[i].why, cases[i].says));
+		CHECK_INT(p.timeout_ms, 7);
+	}
+}
+
+TEST(policy_times_are_the_same_milliseconds_after_every_writing)
+{
+	for (int ms = 1; ms < 20000; ms += 7) {
+		auto_arena struct arena *mem = arena_new();
+		auto_buf struct buf b = BUF_MAX(4096);
+		struct sandbox_policy p = { .cwd = "/ws", .timeout_ms = ms, .root_as_uid = 1 }, q;
+		struct err err = { 0 };
+
+		CHECK_OK(policy_encode(&p, &b, &err));
+		CHECK_OK(policy_decode(buf_str(&b), POLICY_CELL, mem, &q, &err));
+		CHECK_INT(q.timeout_ms, ms);
+	}
+}
+
 TEST(policy_needs_a_workspace_and_a_command)
 {
 	auto_arena struct arena *mem = arena_new();

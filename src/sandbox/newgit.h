@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* newgit: a repository that appears where there was none is set aside before any git believes in it.
+ *
+ * Whoever enters a directory with git runs what its .git says: hooks, an fsmonitor, filters. In a workspace without a
+ * .git nothing is mounted over the name, since that would create it; so the directory is looked at instead, whenever
+ * something that could write there has ended. Both forms are seen: a .git of any kind (directory, file, link), and the
+ * directory itself becoming a bare repository (HEAD, objects and refs).
+ *
+ * Limit    A process that is killed looks no more: what appears in the moment of a kill -9 of the whole run stays.
+ *
+ * Shape    newgit_open at the start, before a hostile byte is read; newgit_look whenever something ended: found is
+ *          called once per thing that was set aside, or that could not be.
+ * Memory   Descriptors of the directories. Paths live as long as the list that was opened.
+ * Errors   newgit_open: a directory that cannot be opened. newgit_look: what found returned; a rename that fails is told
+ *          to found.
+ * Source   gitrepository-layout(5); renameat2(2).
+ */
+#ifndef SANDBOX_NEWGIT_H
+#define SANDBOX_NEWGIT_H
+
+#include "sandbox/policy.h"
+
+#define NEWGIT_DIRS_MAX 16
+
+struct newgit {
+	struct newgit_dir {
+		const char *path;
+		int fd;
+		bool bare; /* HEAD was not there at the start: a bare repository would be new */
+	} dirs[NEWGIT_DIRS_MAX];
+	size_t n;
+};
+
+/* name is what appeared (".git" or "HEAD"), moved_to its name now, in the same directory; NULL: it is where it was, and why
+ * says what was in the way. */
+typedef int newgit_fn(void *self, const char *dir, const char *name, const char *moved_to, const char *why,
+	struct err *err);
+
+int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *err) CHECKED;
+void newgit_close(struct newgit *g);
+int newgit_look(const struct newgit *g, newgit_fn *found, void *self, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sandbox/newgit.h"
+#include "sys/proc.h"
+#include "test/lib/test.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void run_in(const struct test_dir *dir, const char *line)
+{
+	const char *const argv[] = { "sh", "-c", line, NULL }, *const env[] = { "PATH=/usr/bin:/bin", NULL };
+	struct proc_spec spec = { .argv = argv, .env = env, .cwd = dir->path };
+	auto_buf struct buf out = BUF_MAX(4096), errs = BUF_MAX(4096);
+	struct proc_status st;
+	struct err err = { 0 };
+
+	CHECK_OK(proc_run(&spec, STR(""), 10000, &out, &errs, &st, &err));
+	CHECK_STR(buf_str(&errs), STR(""));
+	CHECK_INT(st.code, 0);
+}
+
+static int keep(void *self, const char *dir, const char *name, const char *moved_to, const char *why, struct err *err)
+{
+	(void)dir;
+	return buf_addf(self, err, "%s>%s;", name, moved_to ? moved_to : why);
+}
+
+static void look(const struct newgit *g, struct buf *said)
+{
+	struct err err = { 0 };
+
+	buf_clear(said);
+	CHECK_OK(newgit_look(g, keep, said, &err));
+}
+
+TEST(newgit_sets_aside_every_kind_of_repository_and_nothing_else)
+{
+	static const struct {
+		const char *why, *before, *line, *says, *after;
+	} cases[] = {
+		{ "nothing", "true", "true", "", "true" },
+		{ "its neighbours", "true", "mkdir git .gitx; touch .gitignore HEAD", "", "test -e HEAD -a -e .gitignore" },
+		{ "a directory", "true", "mkdir .git; echo x > .git/HEAD", ".git>.git.quarantined-1;",
+			"test ! -e .git -a ! -e .git.quarantined-1/HEAD -a -e .git.quarantined-1/HEAD.quarantined-1" },
+		{ "a file that leads away", "true", "echo 'gitdir: /x' > .git", ".git>.git.quarantined-1;",
+			"grep -q gitdir .git.quarantined-1" },
+		{ "a link to nothing", "true", "ln -s /nowhere .git", ".git>.git.quarantined-1;", "test -L .git.quarantined-1" },
+		{ "a link, and not what it leads to", "mkdir d; touch d/HEAD", "ln -s d .git", ".git>.git.quarantined-1;",
+			"test -e d/HEAD" },
+		{ "the next one", "mkdir .git.quarantined-1; ln -s x .git.quarantined-2", "mkdir .git", ".git>.git.quarantined-3;",
+			"test -d .git.quarantined-3" },
+		{ "in a directory made read-only", "true", "mkdir .git; chmod 555 .", ".git>.git.quarantined-1;", "test ! -e .git" },
+		{ "the directory itself", "true", "mkdir objects refs; echo x > HEAD", "HEAD>HEAD.quarantined-1;", "test ! -e HEAD" },
+		{ "with links", "mkdir d", "ln -s d objects; ln -s d refs; ln -s refs/heads/x HEAD", "HEAD>HEAD.quarantined-1;",
+			"test ! -L HEAD" },
+		{ "both", "true", "mkdir .git objects refs; echo x > HEAD", ".git>.git.quarantined-1;HEAD>HEAD.quarantined-1;",
+			"test ! -e HEAD -a ! -e .git" },
+		{ "a HEAD of the person's own", "touch HEAD", "mkdir objects refs", "", "test -e HEAD" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_dir struct test_dir dir = test_dir_new();
+		auto_arena struct arena *mem = arena_new();
+		auto_buf struct buf said = BUF_MAX(1024);
+		struct policy_list dirs = { 0 };
+		struct newgit g;
+		struct err err = { 0 };
+
+		run_in(&dir, cases[i].before);
+		policy_list_add(&dirs, mem, dir.path);
+		CHECK_OK(newgit_open(&dirs, &g, &err));
+		run_in(&dir, cases[i].line);
+		look(&g, &said);
+		if (!str_eqz(buf_str(&said), cases[i].says))
+			CHECK_STR(buf_str(&said), str_printf(mem, "%s: %s", cases[i].why, cases[i].says));
+		run_in(&dir, cases[i].after);
+		look(&g, &said);
+		CHECK_STR(buf_str(&said), STR("")); /* once */
+		newgit_close(&g);
+	}
+}
+
+TEST(newgit_says_when_it_cannot)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf said = BUF_MAX(1024);
+	struct policy_list dirs = { 0 };
+	struct newgit g;
+	struct err err = { 0 };
+
+	policy_list_add(&dirs, mem, dir.path);
+	CHECK_OK(newgit_open(&dirs, &g, &err));
+	run_in(&dir, "for i in $(seq 1000); do : > .git.quarantined-$i; done; mkdir .git");
+	look(&g, &said);
+	CHECK_STR(buf_str(&said), STR(".git>File exists;"));
+	newgit_close(&g);
+
+	dirs = (struct policy_list){ 0 };
+	policy_list_add(&dirs, mem, str_printf(mem, "%s/nothing", dir.path).p);
+	CHECK_INT(newgit_open(&dirs, &g, &err), -ERR_NOENT);
+}
