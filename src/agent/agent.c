@@ -114,7 +114,8 @@ static int set_model(struct run *r, struct err *err)
 	const struct run_params *p = r->p;
 	struct caller *c = &r->caller;
 
-	c->spec.wire = str_eqz(p->api_format, "anthropic") ? API_ANTHROPIC : API_CHAT;
+	if (!api_wire_from(p->api_format, &c->spec.wire))
+		return err_set(err, ERR_INVALID, "api_format \"" STR_FMT "\" is not known", STR_ARG(p->api_format));
 	c->spec.deployment = str_eqz(p->deployment, "azure")    ? DEPLOY_AZURE
 			     : str_eqz(p->deployment, "vertex") ? DEPLOY_VERTEX
 								: DEPLOY_DIRECT;

@@ -48,7 +48,7 @@
 	X(NUM, max_usd)                                                                                      \
 	X(STR, provider)          /* the configured name, for people */                                      \
 	X(INT, endpoint)          /* its index in the client's table */                                      \
-	X(STR, api_format)        /* anthropic, openai */                                                    \
+	X(STR, api_format)        /* the wire: anthropic, openai, responses */                                 \
 	X(STR, deployment)        /* direct, azure, vertex */                                                \
 	X(INT, openai_direct)     /* 1: the host is api.openai.com */                                        \
 	X(STR, model)                                                                                        \

@@ -108,7 +108,7 @@ static void key_row(const struct check *k, const struct config_provider *p, enum
 	case CONNECT_KEY_NONE:
 		break;
 	}
-	if (p->api_format == API_ANTHROPIC)
+	if (p->api_format == CONFIG_API_ANTHROPIC)
 		row(k, CHECK_FAIL, name, "there is none: agent6 connect " STR_FMT, STR_ARG(p->name));
 	else
 		row(k, CHECK_INFO, name, "there is none; right for a server that wants none");

@@ -33,8 +33,8 @@ int connect_check(const struct connect_request *rq, struct err *err)
 			"\"" STR_FMT "\" is not a provider's name: letters, digits, '-' and '_'",
 			STR_ARG(str_head(rq->name, 80)));
 	if (rq->api_format.n > 0 && !str_eqz(rq->api_format, "anthropic") &&
-		!str_eqz(rq->api_format, "openai"))
-		return err_set(err, ERR_INVALID, "the format \"" STR_FMT "\" is not one of anthropic, openai",
+		!str_eqz(rq->api_format, "openai") && !str_eqz(rq->api_format, "responses"))
+		return err_set(err, ERR_INVALID, "the format \"" STR_FMT "\" is not one of anthropic, openai, responses",
 			STR_ARG(str_head(rq->api_format, 80)));
 	endpoint_init(&e);
 	return rq->base_url.n > 0 ? endpoint_set_url(&e, rq->base_url, mem, err) : 0;
@@ -78,7 +78,7 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 	is_new = config_load(&place->files, mem, c, ERR_DISCARD) < 0 || !config_provider(c, rq->name);
 	if (is_new && rq->api_format.n == 0 && !preset) {
 		int r = err_set(err, ERR_INVALID,
-			"what \"" STR_FMT "\" speaks is not known; name a format: anthropic or openai",
+			"what \"" STR_FMT "\" speaks is not known; name a format: anthropic, openai or responses",
 			STR_ARG(rq->name));
 
 		hint_preset(rq->name, err);

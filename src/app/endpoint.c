@@ -23,23 +23,56 @@ static int add_escaped(struct buf *b, struct str s, struct err *err)
 
 /* Where a chat request goes, after the base URL. %s is the model's name, one segment. */
 static const struct {
-	int api, deployment;
+	enum api_wire wire;
+	int deployment;
 	const char *before, *after; /* the model stands between them when after is not NULL */
 } chat_paths[] = {
 	{ API_ANTHROPIC, DEPLOYMENT_DIRECT, "/messages", NULL },
 	{ API_ANTHROPIC, DEPLOYMENT_VERTEX, "/", ":streamRawPredict" },
-	{ API_OPENAI, DEPLOYMENT_DIRECT, "/chat/completions", NULL },
-	{ API_OPENAI, DEPLOYMENT_VERTEX, "/chat/completions", NULL },
-	{ API_OPENAI, DEPLOYMENT_AZURE, "/openai/deployments/", "/chat/completions" },
+	{ API_CHAT, DEPLOYMENT_DIRECT, "/chat/completions", NULL },
+	{ API_CHAT, DEPLOYMENT_VERTEX, "/chat/completions", NULL },
+	{ API_CHAT, DEPLOYMENT_AZURE, "/openai/deployments/", "/chat/completions" },
+	{ API_RESPONSES, DEPLOYMENT_DIRECT, "/responses", NULL },
+	{ API_RESPONSES, DEPLOYMENT_AZURE, "/openai/v1/responses", NULL },
 };
+
+static enum api_wire wire_at(const struct config_provider *p, struct str model, const struct endpoint *e)
+{
+	static const enum api_wire wires[] = {
+		[CONFIG_API_ANTHROPIC] = API_ANTHROPIC,
+		[CONFIG_API_OPENAI] = API_CHAT,
+		[CONFIG_API_RESPONSES] = API_RESPONSES,
+	};
+	static const enum api_deployment deployments[] = {
+		[DEPLOYMENT_DIRECT] = DEPLOY_DIRECT,
+		[DEPLOYMENT_VERTEX] = DEPLOY_VERTEX,
+		[DEPLOYMENT_AZURE] = DEPLOY_AZURE,
+	};
+	struct model_spec spec = { .wire = wires[p->api_format], .deployment = deployments[p->deployment], .model = model,
+		.openai_host = str_eqz(e->host, "api.openai.com") };
+
+	return model_wire(&spec);
+}
+
+enum api_wire app_wire(const struct config_provider *p, struct str model)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct endpoint e;
+
+	endpoint_init(&e);
+	if (endpoint_set_url(&e, config_base_url(p), mem, ERR_DISCARD) < 0)
+		e.host = STR("");
+	return wire_at(p, model, &e);
+}
 
 static int set_paths(const struct config_provider *p, struct str model, struct arena *mem, struct endpoint *e,
 	struct err *err)
 {
+	enum api_wire wire = wire_at(p, model, e);
 	auto_buf struct buf b = BUF_MAX(1024);
 
 	for (size_t i = 0; i < COUNT(chat_paths); i++) {
-		if (chat_paths[i].api != p->api_format || chat_paths[i].deployment != p->deployment)
+		if (chat_paths[i].wire != wire || chat_paths[i].deployment != p->deployment)
 			continue;
 		TRY(buf_addz(&b, chat_paths[i].before, err));
 		if (chat_paths[i].after) {
@@ -62,7 +95,7 @@ static int set_headers(const struct config_provider *p, struct arena *mem, struc
 	if (p->extra_headers.n > 0)
 		TRY(json_decode(p->extra_headers, JSON_EXACT, &extra, err));
 	e->headers = arena_array(mem, (extra ? json_object_size(extra) : 0) + 1, sizeof(*e->headers));
-	if (p->api_format == API_ANTHROPIC && p->deployment == DEPLOYMENT_DIRECT)
+	if (p->api_format == CONFIG_API_ANTHROPIC && p->deployment == DEPLOYMENT_DIRECT)
 		e->headers[e->nheaders++] = (struct endpoint_header){ STR("anthropic-version"), STR("2023-06-01") };
 	if (!extra)
 		return 0;
@@ -117,7 +150,7 @@ static void set_key(const struct config_provider *p, struct arena *mem, struct e
 	} else {
 		e->key_from = KEY_SECRETS;
 		e->key_name = p->name;
-		e->key_optional = p->api_format == API_OPENAI; /* local servers want none */
+		e->key_optional = p->api_format != CONFIG_API_ANTHROPIC; /* local servers want none */
 	}
 }
 

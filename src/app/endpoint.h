@@ -13,9 +13,12 @@
 
 #include "config/config.h"
 #include "fmt/endpoint.h"
+#include "provider/model.h"
 
 int app_endpoint(const struct config_provider *p, struct str model, struct arena *mem, struct endpoint *out,
 	struct err *err) CHECKED;
+/* What is spoken there with this model: the api_format, or what model_wire makes of it. */
+enum api_wire app_wire(const struct config_provider *p, struct str model);
 /* Overwrites the values of every key variable a provider names in our own environment: it is readable
  * in /proc for as long as we live. */
 void app_endpoint_forget_keys(const struct config *c);

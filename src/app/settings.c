@@ -240,7 +240,7 @@ int settings_model(struct start *s, struct err *err)
 	TRY(set_agent_network(s, s->endpoints.p, err));
 	TRY(open_secrets(s, s->endpoints.p, err));
 	s->params.provider = p->name;
-	s->params.api_format = str_from(config_word("api_format", p->api_format));
+	s->params.api_format = str_from(api_wire_name(app_wire(p, m.model)));
 	s->params.deployment = str_from(config_word("deployment", p->deployment));
 	s->params.openai_direct = str_eqz(s->endpoints.p->host, "api.openai.com");
 	s->params.model = m.model;

@@ -12,7 +12,7 @@ static const char *const agent_networks[] = { "providers", "local", "open", NULL
 static const char *const tool_networks[] = { "block", "only_explicit_states", "allow", NULL };
 static const char *const run_commands[] = { "ask", "yes", "no", NULL };
 static const char *const workflows[] = { "loop", NULL };
-static const char *const api_formats[] = { "anthropic", "openai", NULL };
+static const char *const api_formats[] = { "anthropic", "openai", "responses", NULL };
 static const char *const deployments[] = { "direct", "vertex", "azure", NULL };
 static const char *const auth_styles[] = { "auto", "bearer", "x_api_key", "api_key_header", "none", NULL };
 static const char *const efforts[] = { "unset", "off", "low", "medium", "high", "xhigh", "max", NULL };
@@ -23,10 +23,10 @@ _Static_assert(COUNT(agent_networks) == AGENT_NETWORK_OPEN + 2, "words of the en
 _Static_assert(COUNT(tool_networks) == TOOL_NETWORK_ALLOW + 2, "words of the enum");
 _Static_assert(COUNT(run_commands) == RUN_COMMANDS_NO + 2, "words of the enum");
 _Static_assert(COUNT(workflows) == WORKFLOW_LOOP + 2, "words of the enum");
-_Static_assert(COUNT(api_formats) == API_OPENAI + 2, "words of the enum");
+_Static_assert(COUNT(api_formats) == CONFIG_API_RESPONSES + 2, "words of the enum");
 _Static_assert(COUNT(deployments) == DEPLOYMENT_AZURE + 2, "words of the enum");
 _Static_assert(COUNT(auth_styles) == CONFIG_AUTH_NONE + 2, "words of the enum");
-_Static_assert(COUNT(efforts) == EFFORT_MAX + 2, "words of the enum");
+_Static_assert(COUNT(efforts) == CONFIG_EFFORT_MAX + 2, "words of the enum");
 _Static_assert(COUNT(role_names) == CONFIG_ROLES, "a name for each role");
 
 #define AT(member) offsetof(struct config, member)
@@ -124,7 +124,8 @@ static const struct field fixed[] = {
 #define AT(member) offsetof(struct config_provider, member)
 static const struct field provider[] = {
 	{ "api_format", &field_enum, AT(api_format), FIELD_REQUIRED, .choices = api_formats,
-		.help = "What the server speaks: Anthropic messages or OpenAI chat completions." },
+		.help = "What the server speaks: Anthropic messages, OpenAI chat completions or OpenAI responses. At "
+			"api.openai.com openai becomes responses for the models that take tools in no other way." },
 	{ "deployment", &field_enum, AT(deployment), 0, "direct", .choices = deployments,
 		.help = "Who serves it; azure is for openai only. vertex and azure need a base_url." },
 	{ "base_url", &field_str, AT(base_url), FIELD_LOOSENS | KEY_URL, .max = 2000,

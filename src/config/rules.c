@@ -185,9 +185,11 @@ static void check_provider(const struct check *k, const struct config_provider *
 	bool has_format = origin_in(&keys_provider, p->origin, "api_format")->layer != CONFIG_DEFAULT;
 
 	if (!has_format)
-		provider_fault(k, p, "api_format", "required, one of anthropic, openai");
-	if (has_format && p->deployment == DEPLOYMENT_AZURE && p->api_format != API_OPENAI)
-		provider_fault(k, p, "deployment", "azure is for api_format = \"openai\" only");
+		provider_fault(k, p, "api_format", "required, one of anthropic, openai, responses");
+	if (has_format && p->deployment == DEPLOYMENT_AZURE && p->api_format == CONFIG_API_ANTHROPIC)
+		provider_fault(k, p, "deployment", "azure is for api_format = \"openai\" or \"responses\" only");
+	if (has_format && p->deployment == DEPLOYMENT_VERTEX && p->api_format == CONFIG_API_RESPONSES)
+		provider_fault(k, p, "deployment", "vertex does not speak api_format = \"responses\"");
 	if (p->deployment != DEPLOYMENT_DIRECT && p->base_url.n == 0)
 		provider_fault(k, p, "base_url", "required unless the deployment is direct");
 	if (p->auth_style == CONFIG_AUTH_NONE && p->api_key_env.n > 0)
@@ -252,7 +254,7 @@ struct str config_base_url(const struct config_provider *p)
 	struct str url = p->base_url;
 
 	if (url.n == 0)
-		url = p->api_format == API_ANTHROPIC ? STR("https://api.anthropic.com/v1")
+		url = p->api_format == CONFIG_API_ANTHROPIC ? STR("https://api.anthropic.com/v1")
 						     : STR("https://api.openai.com/v1");
 	while (str_ends(url, STR("/")))
 		url.n--;
@@ -265,7 +267,7 @@ enum config_auth config_auth_of(const struct config_provider *p)
 		return (enum config_auth)p->auth_style;
 	if (p->deployment == DEPLOYMENT_AZURE)
 		return CONFIG_AUTH_API_KEY_HEADER;
-	return p->api_format == API_ANTHROPIC && p->deployment == DEPLOYMENT_DIRECT ? CONFIG_AUTH_X_API_KEY
+	return p->api_format == CONFIG_API_ANTHROPIC && p->deployment == DEPLOYMENT_DIRECT ? CONFIG_AUTH_X_API_KEY
 										    : CONFIG_AUTH_BEARER;
 }
 

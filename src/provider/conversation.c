@@ -99,6 +99,7 @@ static int note_block(struct message *m, struct jval block, struct err *err)
 	if (thinking || jval_is(type, "redacted_thinking"))
 		m->has_thinking = true;
 	if ((thinking && jval_get(block, "signature").type != JSCAN_STRING) ||
+		jval_get(block, "x_phase").type != JSCAN_NONE ||
 		str_starts(str_skip(type.text, 1), FOREIGN))
 		m->is_mixed = true;
 	return 0;

@@ -15,7 +15,8 @@ static const char *const effort_names[EFFORT_COUNT] = {
 #undef X
 };
 
-enum { MATCH_PART, MATCH_OPENAI }; /* OPENAI: at the start, and only at api.openai.com itself */
+/* NAME: at the start, behind a router's "maker/". OPENAI: at the very start, and only at api.openai.com. */
+enum { MATCH_PART, MATCH_NAME, MATCH_OPENAI };
 
 /* The first row that fits counts. Names are compared in lower case with '.' read as '-'. */
 static const struct {
@@ -40,16 +41,28 @@ static const struct {
 		.source = "anthropics/skills 2026-07" } },
 #undef ADAPTIVE_ONLY
 #undef ADAPTIVE_TOO
-#define OPENAI(quiet) { .most = EFFORT_MAX, .no_temperature = true, .max_completion = true, .reasons = true, \
-		.large_answers = true, .quiet_with_tools = quiet, .source = "openai-python 3.3.1, 2026-08" }
-	{ API_CHAT, MATCH_OPENAI, "gpt-5-4", OPENAI(true) },
-	{ API_CHAT, MATCH_OPENAI, "gpt-5-5", OPENAI(true) },
-	{ API_CHAT, MATCH_OPENAI, "gpt-5-6", OPENAI(true) },
-	{ API_CHAT, MATCH_OPENAI, "gpt-6", OPENAI(true) },
-	{ API_CHAT, MATCH_OPENAI, "gpt-5", OPENAI(false) },
-	{ API_CHAT, MATCH_OPENAI, "o1", OPENAI(false) },
-	{ API_CHAT, MATCH_OPENAI, "o3", OPENAI(false) },
-	{ API_CHAT, MATCH_OPENAI, "o4", OPENAI(false) },
+#define OPENAI(most_effort, off_word, responses) { .most = most_effort, .off = off_word, .no_temperature = true, \
+		.max_completion = true, .reasons = true, .large_answers = true, .tools_need_responses = responses, \
+		.source = "openai-python 3.3.1, 2026-08; developers.openai.com 2026-11" }
+#define OPENAI_FAMILY(wire, match, responses) \
+	{ wire, match, "gpt-5-1", OPENAI(EFFORT_HIGH, "none", false) }, \
+	{ wire, match, "gpt-5-2", OPENAI(EFFORT_XHIGH, "none", false) }, \
+	{ wire, match, "gpt-5-3", OPENAI(EFFORT_XHIGH, "none", responses) }, \
+	{ wire, match, "gpt-5-4", OPENAI(EFFORT_XHIGH, "none", responses) }, \
+	{ wire, match, "gpt-5-5", OPENAI(EFFORT_XHIGH, "none", responses) }, \
+	{ wire, match, "gpt-5-6", OPENAI(EFFORT_MAX, "none", responses) }, \
+	{ wire, match, "gpt-5-codex", OPENAI(EFFORT_HIGH, "low", responses) }, \
+	{ wire, match, "gpt-5", OPENAI(EFFORT_HIGH, "minimal", false) }, \
+	{ wire, match, "gpt-6-2", OPENAI(EFFORT_MAX, "low", responses) }, \
+	{ wire, match, "gpt-6", OPENAI(EFFORT_MAX, "none", responses) }, \
+	{ wire, match, "o1", OPENAI(EFFORT_HIGH, "low", false) }, \
+	{ wire, match, "o3", OPENAI(EFFORT_HIGH, "low", false) }, \
+	{ wire, match, "o4", OPENAI(EFFORT_HIGH, "low", false) }
+	OPENAI_FAMILY(API_CHAT, MATCH_OPENAI, true),
+	OPENAI_FAMILY(API_RESPONSES, MATCH_NAME, false),
+	{ API_RESPONSES, MATCH_PART, "gpt-oss", { .most = EFFORT_HIGH, .off = "low", .reasons = true, .large_answers = true,
+		.source = "model card: low, medium, high" } },
+#undef OPENAI_FAMILY
 #undef OPENAI
 #define THINKS(replay, from) { .most = EFFORT_HIGH, .reasons = true, .large_answers = true, \
 		.replay_reasoning = replay, .source = from }
@@ -77,6 +90,15 @@ static const struct {
 	const char *text, *and_text;
 	unsigned learned;
 } refusals[] = {
+	{ 1 << API_RESPONSES, "encrypted_content", "", ADAPT_NO_THINKING_REPLAY },
+	{ 1 << API_RESPONSES, "required following item", "", ADAPT_NO_THINKING_REPLAY },
+	{ 1 << API_RESPONSES, "required 'reasoning' item", "", ADAPT_NO_THINKING_REPLAY },
+	{ 1 << API_RESPONSES, "required reasoning item", "", ADAPT_NO_THINKING_REPLAY },
+	{ 1 << API_RESPONSES, "encrypted", "not supported", ADAPT_NO_ENCRYPTED },
+	{ 1 << API_RESPONSES, "include", "", ADAPT_NO_ENCRYPTED },
+	{ 1 << API_RESPONSES, "summar", "", ADAPT_NO_SUMMARY },
+	{ 1 << API_RESPONSES, "reasoning", "", ADAPT_NO_EFFORT },
+	{ 1 << API_RESPONSES, "max_output_tokens", "", ADAPT_NO_MAX_TOKENS },
 	{ 1 << API_CHAT, "max_completion_tokens", "", ADAPT_MAX_COMPLETION },
 	{ 1 << API_CHAT, "stream_options", "", ADAPT_NO_STREAM_OPTIONS },
 	{ 1 << API_CHAT, "reasoning_effort", "/v1/responses", ADAPT_EFFORT_NONE },
@@ -85,12 +107,22 @@ static const struct {
 	{ 1 << API_ANTHROPIC, "thinking", "bound to a different", ADAPT_NO_THINKING_REPLAY },
 	{ 1 << API_ANTHROPIC, "thinking", "not supported", ADAPT_NO_THINKING },
 	{ 1 << API_ANTHROPIC, "output_config", "", ADAPT_NO_THINKING },
-	{ 1 << API_ANTHROPIC | 1 << API_CHAT, "temperature", "", ADAPT_NO_TEMPERATURE },
+	{ 1 << API_ANTHROPIC | 1 << API_CHAT | 1 << API_RESPONSES, "temperature", "", ADAPT_NO_TEMPERATURE },
 };
 
 const char *api_wire_name(enum api_wire wire)
 {
 	return wire_names[wire];
+}
+
+bool api_wire_from(struct str word, enum api_wire *out)
+{
+	for (size_t i = 0; i < API_COUNT; i++)
+		if (str_eqz(word, wire_names[i])) {
+			*out = (enum api_wire)i;
+			return true;
+		}
+	return false;
 }
 
 const char *api_effort_name(enum api_effort effort)
@@ -127,11 +159,16 @@ bool model_adapt(struct model_spec *spec, int status, struct str body)
 
 static bool fits(const char *name, int match, const struct model_spec *spec, struct str id)
 {
-	size_t at = str_find(id, str_from(name));
+	size_t at = str_find(id, str_from(name)), slash = str_rfind(id, '/');
 
-	if (match == MATCH_PART)
+	switch (match) {
+	case MATCH_PART:
 		return at < id.n || *name == '\0';
-	return at == 0 && spec->openai_host && spec->deployment == DEPLOY_DIRECT;
+	case MATCH_NAME:
+		return str_starts(slash < id.n ? str_skip(id, slash + 1) : id, str_from(name));
+	default:
+		return at == 0 && spec->openai_host && spec->deployment == DEPLOY_DIRECT;
+	}
 }
 
 struct model_rule model_rule_get(const struct model_spec *spec)
@@ -148,4 +185,9 @@ struct model_rule model_rule_get(const struct model_spec *spec)
 		if (rules[i].wire == spec->wire && fits(rules[i].name, rules[i].match, spec, str_of(text, n)))
 			return rules[i].rule;
 	return (struct model_rule){ .most = EFFORT_HIGH };
+}
+
+enum api_wire model_wire(const struct model_spec *spec)
+{
+	return spec->wire == API_CHAT && model_rule_get(spec).tools_need_responses ? API_RESPONSES : spec->wire;
 }

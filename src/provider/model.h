@@ -17,7 +17,8 @@
 /* One row per wire; its code is the row of the same name in wires.c. */
 #define API_WIRES(X)                                                                                         \
 	X(API_ANTHROPIC, "anthropic") /* Anthropic Messages */                                               \
-	X(API_CHAT, "openai")         /* OpenAI Chat Completions and the many servers that speak it */
+	X(API_CHAT, "openai")         /* OpenAI Chat Completions and the many servers that speak it */        \
+	X(API_RESPONSES, "responses") /* OpenAI Responses */
 
 enum api_wire {
 #define X(value, word) value,
@@ -53,6 +54,9 @@ enum model_adapted {
 	ADAPT_NO_EFFORT = 1 << 4,
 	ADAPT_NO_THINKING = 1 << 5,
 	ADAPT_NO_THINKING_REPLAY = 1 << 6, /* old thoughts were refused: the history goes without */
+	ADAPT_NO_SUMMARY = 1 << 7,       /* thoughts are not summarised for this account */
+	ADAPT_NO_ENCRYPTED = 1 << 8,     /* thoughts are not handed out */
+	ADAPT_NO_MAX_TOKENS = 1 << 9,
 };
 
 struct model_spec {
@@ -75,6 +79,7 @@ struct model_spec {
 		.think_tags = true })
 
 const char *api_wire_name(enum api_wire wire);
+bool api_wire_from(struct str word, enum api_wire *out);
 const char *api_effort_name(enum api_effort effort);
 bool api_effort_from(struct str word, enum api_effort *out);
 
@@ -108,13 +113,18 @@ struct model_rule {
 	enum api_effort most;    /* larger efforts are asked for as this one */
 	bool no_temperature;
 	bool max_completion;     /* max_completion_tokens instead of max_tokens */
-	bool reasons;            /* an API_CHAT model that takes a reasoning effort */
+	bool reasons;            /* a model of OpenAI's wires that takes a reasoning effort */
 	bool large_answers;      /* max_tokens is at least 32768, thoughts count against it */
 	bool replay_reasoning;   /* reasoning_content of earlier answers goes back */
-	bool quiet_with_tools;   /* with tools it must be told reasoning_effort "none" */
+	bool tools_need_responses; /* on API_CHAT tools come only with reasoning_effort "none", or not at all */
+	const char *off;         /* the effort that stands for EFFORT_OFF; NULL: none does */
 	const char *source;
 };
 
 struct model_rule model_rule_get(const struct model_spec *spec);
+
+/* The wire to speak: spec->wire, or API_RESPONSES for a model of OpenAI's own that takes tools in no other
+ * way. Whoever makes the address and whoever makes the body ask here. */
+enum api_wire model_wire(const struct model_spec *spec);
 
 #endif

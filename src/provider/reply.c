@@ -29,6 +29,7 @@ const struct wire *wire_get(enum api_wire wire)
 	static const struct wire *const wires[API_COUNT] = {
 		[API_ANTHROPIC] = &wire_anthropic,
 		[API_CHAT] = &wire_chat,
+		[API_RESPONSES] = &wire_responses,
 	};
 
 	return wires[wire];
@@ -73,6 +74,7 @@ struct block *reply_block_new(struct reply_stream *s, enum block_kind kind)
 		.id = BUF_MAX(REPLY_LINE_MAX),
 		.name = BUF_MAX(REPLY_LINE_MAX),
 		.extra = BUF_MAX(REPLY_LINE_MAX),
+		.key = BUF_MAX(REPLY_LINE_MAX),
 	};
 	return b;
 }
@@ -85,6 +87,7 @@ static void block_fini(struct block *b)
 	buf_fini(&b->id);
 	buf_fini(&b->name);
 	buf_fini(&b->extra);
+	buf_fini(&b->key);
 }
 
 /* Hands the watcher what it has not seen of b, up to `limit`. */

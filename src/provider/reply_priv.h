@@ -29,6 +29,7 @@ struct block {
 	struct buf text;     /* text, thoughts or arguments */
 	struct buf signature, id, name;
 	struct buf extra;    /* JSON that goes back with a call */
+	struct buf key;      /* API_RESPONSES: id of the item this block is of */
 	size_t shown;        /* how much of text the watcher has seen */
 	bool recovered;
 };
@@ -88,7 +89,7 @@ struct wire {
 	bool finish_is_done; /* a stop reason is enough, the closing event may be missing */
 };
 
-extern const struct wire wire_anthropic, wire_chat;
+extern const struct wire wire_anthropic, wire_chat, wire_responses;
 const struct wire *wire_get(enum api_wire wire);
 
 /* Calls that a model wrote as text: adds a block for each and takes them out of the text. */

@@ -10,6 +10,7 @@
 static const struct request_wire *const wires[API_COUNT] = {
 	[API_ANTHROPIC] = &request_anthropic,
 	[API_CHAT] = &request_chat,
+	[API_RESPONSES] = &request_responses,
 };
 
 bool request_key_is_reserved(enum api_wire wire, struct str key)
@@ -88,6 +89,56 @@ bool message_is_own(const struct body *b, const struct message *m)
 		return false;
 	rest = buf_str(&from);
 	return str_eqz(str_cut(&rest, ':'), api_wire_name(b->spec->wire)) && str_eq(rest, b->spec->model);
+}
+
+const char *effort_word(const struct body *b, enum api_effort e)
+{
+	return e == EFFORT_OFF ? b->rule.off : api_effort_name(e);
+}
+
+/* Texts of all blocks of one type, joined; sep between two of them. */
+static int join(struct jval content, const char *type, const char *member, const char *sep, struct buf *out,
+	struct err *err)
+{
+	struct jval block;
+
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		struct jval text = jval_get(block, member);
+
+		if (!jval_is(jval_get(block, "type"), type) || text.type != JSCAN_STRING || text.text.n == 2)
+			continue;
+		if (out->n > 0)
+			TRY(buf_addz(out, sep, err));
+		TRY(jval_add_text(out, text, NUL_REPLACE, err));
+	}
+	return 0;
+}
+
+int content_add_joined(struct buf *out, struct jval content, const char *type, const char *member,
+	const char *sep, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(CONVERSATION_TEXT_MAX);
+
+	TRY(join(content, type, member, sep, &text, err));
+	return json_add_quoted(out, buf_str(&text), err);
+}
+
+bool content_has(struct jval content, const char *type)
+{
+	struct jval block;
+
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);)
+		if (jval_is(jval_get(block, "type"), type))
+			return true;
+	return false;
+}
+
+/* A string as it is; of a list its texts. */
+int content_add_result(struct buf *out, struct jval content, struct err *err)
+{
+	if (content.type == JSCAN_ARRAY)
+		return content_add_joined(out, content, "text", "text", "\n", err);
+	return content.type == JSCAN_STRING ? buf_add(out, content.text, err) : buf_add(out, STR("\"\""), err);
 }
 
 /* The wire texts depend on the wire, the model and what it refused. While those stay, each is made once. */

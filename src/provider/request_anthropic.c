@@ -99,7 +99,7 @@ static int add_block(struct buf *out, struct jval block, struct err *err)
 	for (size_t pos = 0; jval_next(block, &pos, &key, &value);) {
 		bool is_id = jval_is(key, "tool_use_id") || (is_call && jval_is(key, "id"));
 
-		if (jval_is(key, "extra_content"))
+		if (jval_is(key, "extra_content") || jval_is(key, "x_phase"))
 			continue;
 		if (!first)
 			TRY(buf_addc(out, ',', err));

@@ -17,12 +17,12 @@ static int add_effort(struct body *b, struct err *err)
 	enum api_effort e = b->spec->effort > b->rule.most ? b->rule.most : b->spec->effort;
 	bool direct = b->rule.max_completion, ours;
 
-	if ((b->spec->adapted & ADAPT_EFFORT_NONE) || (b->rule.quiet_with_tools && b->c->tools.n > 0))
+	if ((b->spec->adapted & ADAPT_EFFORT_NONE) || (b->rule.tools_need_responses && b->c->tools.n > 0))
 		return b->spec->adapted & ADAPT_NO_EFFORT ? 0 : body_raw(b, "reasoning_effort", "\"none\"", err);
 	if (!b->rule.reasons || e == EFFORT_UNSET || (b->spec->adapted & ADAPT_NO_EFFORT))
 		return 0;
 	if (direct)
-		return e == EFFORT_OFF ? 0 : body_text(b, "reasoning_effort", str_from(api_effort_name(e)), err);
+		return effort_word(b, e) ? body_text(b, "reasoning_effort", str_from(effort_word(b, e)), err) : 0;
 	if (e == EFFORT_OFF)
 		return body_raw(b, "reasoning", "{\"enabled\":false}", err);
 	TRY(body_key(b, "reasoning", &ours, err));
@@ -74,43 +74,6 @@ static int make_tools(const struct conversation *c, struct buf *out, struct err 
 	return buf_addc(out, ']', err);
 }
 
-/* Texts of all blocks of one type, joined; sep between two of them. */
-static int join(struct jval content, const char *type, const char *member, const char *sep, struct buf *out,
-	struct err *err)
-{
-	struct jval block;
-
-	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
-		struct jval text = jval_get(block, member);
-
-		if (!jval_is(jval_get(block, "type"), type) || text.type != JSCAN_STRING || text.text.n == 2)
-			continue;
-		if (out->n > 0)
-			TRY(buf_addz(out, sep, err));
-		TRY(jval_add_text(out, text, NUL_REPLACE, err));
-	}
-	return 0;
-}
-
-static int add_joined(struct buf *out, struct jval content, const char *type, const char *member,
-	const char *sep, struct err *err)
-{
-	auto_buf struct buf text = BUF_MAX(CONVERSATION_TEXT_MAX);
-
-	TRY(join(content, type, member, sep, &text, err));
-	return json_add_quoted(out, buf_str(&text), err);
-}
-
-static bool has(struct jval content, const char *type)
-{
-	struct jval block;
-
-	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);)
-		if (jval_is(jval_get(block, "type"), type))
-			return true;
-	return false;
-}
-
 static int add_calls(struct buf *out, struct jval content, bool own, struct err *err)
 {
 	struct jval block, extra;
@@ -146,22 +109,22 @@ static int add_thoughts(const struct body *b, struct buf *out, struct jval conte
 			TRY(buf_add(out, STR(",\"reasoning_details\":"), err));
 			return buf_add(out, jval_get(block, "details").text, err);
 		}
-	if (!b->rule.replay_reasoning || !has(content, "thinking"))
+	if (!b->rule.replay_reasoning || !content_has(content, "thinking"))
 		return 0;
 	TRY(buf_add(out, STR(",\"reasoning_content\":"), err));
-	return add_joined(out, content, "thinking", "thinking", "", err);
+	return content_add_joined(out, content, "thinking", "thinking", "", err);
 }
 
 static int make_assistant(const struct body *b, const struct message *m, struct buf *out, struct err *err)
 {
 	struct jval content = message_content(m);
-	bool text = has(content, "text"), own = message_is_own(b, m);
+	bool text = content_has(content, "text"), own = message_is_own(b, m);
 
 	if (!text && !m->has_calls)
 		return buf_add(out, LEFT_OUT, err); /* thoughts alone */
 	TRY(buf_add(out, STR("{\"role\":\"assistant\",\"content\":"), err));
 	if (text)
-		TRY(add_joined(out, content, "text", "text", "", err));
+		TRY(content_add_joined(out, content, "text", "text", "", err));
 	else
 		TRY(buf_add(out, STR("null"), err));
 	if (own)
@@ -169,14 +132,6 @@ static int make_assistant(const struct body *b, const struct message *m, struct 
 	if (m->has_calls)
 		TRY(add_calls(out, content, own, err));
 	return buf_addc(out, '}', err);
-}
-
-/* A string as it is; of a list its texts. */
-static int add_result_text(struct buf *out, struct jval content, struct err *err)
-{
-	if (content.type == JSCAN_ARRAY)
-		return add_joined(out, content, "text", "text", "\n", err);
-	return content.type == JSCAN_STRING ? buf_add(out, content.text, err) : buf_add(out, STR("\"\""), err);
 }
 
 /* Each result is a message of its own, before the user's words. */
@@ -191,14 +146,14 @@ static int make_user(const struct message *m, struct buf *out, struct err *err)
 		TRY(buf_add(out, STR("{\"role\":\"tool\",\"tool_call_id\":"), err));
 		TRY(buf_add(out, jval_get(block, "tool_use_id").text, err));
 		TRY(buf_add(out, STR(",\"content\":"), err));
-		TRY(add_result_text(out, jval_get(block, "content"), err));
+		TRY(content_add_result(out, jval_get(block, "content"), err));
 		TRY(buf_addc(out, '}', err));
 	}
-	if (!has(content, "text"))
+	if (!content_has(content, "text"))
 		return out->n > 0 ? 0 : buf_add(out, LEFT_OUT, err);
 	TRY(buf_addz(out, out->n > 0 ? "," : "", err));
 	TRY(buf_add(out, STR("{\"role\":\"user\",\"content\":"), err));
-	TRY(add_joined(out, content, "text", "text", "\n\n", err));
+	TRY(content_add_joined(out, content, "text", "text", "\n\n", err));
 	return buf_addc(out, '}', err);
 }
 

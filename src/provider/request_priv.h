@@ -36,9 +36,18 @@ struct request_wire {
 	int (*prompt)(struct body *b, struct err *err);                         /* tools, system, messages */
 };
 
-extern const struct request_wire request_anthropic, request_chat;
+extern const struct request_wire request_anthropic, request_chat, request_responses;
 
 /* True when m was made by the model that is asked now. */
 bool message_is_own(const struct body *b, const struct message *m);
+
+/* The word for an effort: off is told as the model's rule wants it. NULL: it cannot be told. */
+const char *effort_word(const struct body *b, enum api_effort e);
+
+/* Texts of all blocks of one type, joined, as one JSON string; sep between two of them. */
+int content_add_joined(struct buf *out, struct jval content, const char *type, const char *member, const char *sep,
+	struct err *err) CHECKED;
+bool content_has(struct jval content, const char *type); /* a block of this type */
+int content_add_result(struct buf *out, struct jval content, struct err *err) CHECKED; /* of a tool, as a string */
 
 #endif

@@ -159,7 +159,7 @@ TEST(config_layers_win_in_order_and_say_who_won)
 	}
 
 	const struct config_provider *p = config_provider(&c, STR("a"));
-	CHECK(p && p->http_timeout_s == 5 && p->api_format == API_OPENAI && p->prompt_caching);
+	CHECK(p && p->http_timeout_s == 5 && p->api_format == CONFIG_API_OPENAI && p->prompt_caching);
 	CHECK_STR(config_base_url(p), STR("http://127.0.0.1:1/v1"));
 	CHECK_INT(config_auth_of(p), CONFIG_AUTH_BEARER);
 }
@@ -177,10 +177,10 @@ TEST(config_roles_without_a_model_are_played_by_the_worker)
 	struct config_model critic = config_model_of(&c, CONFIG_CRITIC), planner = config_model_of(&c, CONFIG_PLANNER);
 	CHECK_STR(critic.provider, STR("a"));
 	CHECK_STR(critic.model, STR("m"));
-	CHECK(critic.effort == EFFORT_HIGH && critic.price_in == 3 && critic.context_tokens == 1000);
+	CHECK(critic.effort == CONFIG_EFFORT_HIGH && critic.price_in == 3 && critic.context_tokens == 1000);
 	CHECK_STR(planner.provider, STR("b"));
 	CHECK_STR(planner.model, STR("big"));
-	CHECK(planner.effort == EFFORT_UNSET && planner.price_in < 0 && planner.context_tokens == 0);
+	CHECK(planner.effort == CONFIG_EFFORT_UNSET && planner.price_in < 0 && planner.context_tokens == 0);
 	CHECK_STR(config_base_url(config_provider(&c, STR("b"))), STR("https://api.anthropic.com/v1"));
 	CHECK_INT(config_auth_of(config_provider(&c, STR("b"))), CONFIG_AUTH_X_API_KEY);
 }
@@ -222,9 +222,9 @@ static const struct {
 	{ "a path that climbs", "[sandbox]\nhide_paths = ['/a/../b']\n", 2, 14,
 		"sandbox.hide_paths: \"/a/../b\" is not an absolute path without \"..\", \"//\" or an end in '/'" },
 	{ "a provider without a format", "[providers.a]\nbase_url = 'https://x'\n", 2, 1,
-		"providers.a.api_format: required, one of anthropic, openai" },
+		"providers.a.api_format: required, one of anthropic, openai, responses" },
 	{ "azure speaks openai", "[providers.a]\napi_format = 'anthropic'\ndeployment = 'azure'\nbase_url = 'https://x'\n", 3, 1,
-		"providers.a.deployment: azure is for api_format = \"openai\" only" },
+		"providers.a.deployment: azure is for api_format = \"openai\" or \"responses\" only" },
 	{ "vertex needs an address", PROVIDER "deployment = 'vertex'\n", 2, 1,
 		"providers.a.base_url: required unless the deployment is direct" },
 	{ "a key that is not used", PROVIDER "auth_style = 'none'\napi_key_env = 'K'\n", 4, 1,

@@ -97,7 +97,7 @@ static const struct {
 		"!sandbox.hide_paths: \"x\" is not an absolute path without \"..\", \"//\" or an end in '/'" },
 	{ "a table is not a key", CONFIG_UNSET, PROVIDER, "providers.a", "", "!providers.a: unknown key" },
 	{ "what another key needs", CONFIG_UNSET, PROVIDER "http_timeout_s = 5\n", "providers.a.api_format", "",
-		"!providers.a.api_format: required, one of anthropic, openai" },
+		"!providers.a.api_format: required, one of anthropic, openai, responses" },
 	{ "a model of nobody", CONFIG_SET, "", "models.worker.provider", "x", "!models.worker.provider: \"x\" is not a configured provider" },
 	{ "a file that does not parse", CONFIG_SET, "[broken\n", "budget.max_usd", "1", "!expected ']' at the end of the table's name" },
 };

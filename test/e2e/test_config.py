@@ -274,7 +274,7 @@ def test_connect_without_a_server_says_that_nothing_was_verified(lab):
 @pytest.mark.parametrize("args, says", [
     (("my provider",), "is not a provider's name"),
     (("mine",), "name a format"),
-    (("mine", "--format", "cohere"), "not one of anthropic, openai"),
+    (("mine", "--format", "cohere"), "not one of anthropic, openai, responses"),
     (("mine", "--format", "openai", "--base-url", "ftp://x"), "ftp"),
     (("mine", "--format", "openai", "--base-url", "http://example.com/v1"), "https"),
 ])

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	spec.wire = data[0] & 1 ? API_CHAT : API_ANTHROPIC;
+	spec.wire = data[0] & 0x40 ? API_RESPONSES : data[0] & 1 ? API_CHAT : API_ANTHROPIC;
 	spec.model = STR("m");
 	spec.think_tags = data[0] & 2;
 	auto_reply struct reply_stream *s = reply_new(&spec, data[0] & 4 ? TOOLS : STR(""), &watch, mem);

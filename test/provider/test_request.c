@@ -95,6 +95,105 @@ TEST(request_chat_is_what_the_protocol_says)
 		"{\"role\":\"tool\",\"tool_call_id\":\"t1\",\"content\":\"42\"},{\"role\":\"user\",\"content\":\"note\"}]}"));
 }
 
+/* An answer of two items, of which one is opaque, as the decoder hands it out. */
+static const char responses_turn[] =
+	"{\"role\":\"assistant\",\"from\":\"responses:gpt-6.1-sol\",\"content\":["
+	"{\"type\":\"thinking\",\"thinking\":\"Hm.\"},"
+	"{\"type\":\"x_item\",\"item\":{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"ZW5j\"}},"
+	"{\"type\":\"text\",\"x_phase\":\"commentary\",\"text\":\"Look.\"},"
+	"{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"a\",\"input\":{\"n\":9007199254740993}}";
+
+static void add_responses_turn(struct conversation *c, const char *more)
+{
+	auto_buf struct buf text = BUF_MAX(4096);
+	struct call_result result = { STR("t1"), STR("42"), false };
+	struct str notice = STR("note");
+	struct err err = { 0 };
+
+	CHECK_OK(buf_addf(&text, &err, "%s%s]}", responses_turn, more));
+	CHECK_OK(conversation_add(c, buf_str(&text), &err));
+	CHECK_OK(conversation_add_results(c, &result, 1, &notice, 1, &err));
+}
+
+TEST(request_responses_is_what_the_protocol_says)
+{
+	auto_conversation struct conversation *c = start();
+	struct model_spec spec = spec_of(API_RESPONSES, "gpt-6.1-sol");
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+
+	add_responses_turn(c, "");
+	encode(&spec, c, &got);
+	CHECK_STR(buf_str(&got), STR("{\"model\":\"gpt-6.1-sol\",\"stream\":true,\"store\":false,"
+		"\"include\":[\"reasoning.encrypted_content\"],\"max_output_tokens\":32768,\"reasoning\":{\"summary\":\"auto\"},"
+		"\"tools\":["
+		"{\"type\":\"function\",\"name\":\"a\",\"description\":\"d\",\"parameters\":{\"type\":\"object\"},\"strict\":false},"
+		"{\"type\":\"function\",\"name\":\"b\",\"description\":\"e\",\"parameters\":{\"type\":\"object\"},\"strict\":false}],"
+		"\"instructions\":\"sys\",\"input\":["
+		"{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"TASK\"}]},"
+		"{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"ZW5j\"},"
+		"{\"type\":\"message\",\"role\":\"assistant\",\"phase\":\"commentary\","
+		"\"content\":[{\"type\":\"output_text\",\"text\":\"Look.\"}]},"
+		"{\"type\":\"function_call\",\"call_id\":\"t1\",\"name\":\"a\",\"arguments\":\"{\\\"n\\\":9007199254740993}\"},"
+		"{\"type\":\"function_call_output\",\"call_id\":\"t1\",\"output\":\"42\"},"
+		"{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"note\"}]}]}"));
+}
+
+TEST(request_responses_sends_thoughts_only_to_their_model_and_only_before_what_they_led_to)
+{
+	static const char late[] = ",{\"type\":\"x_item\",\"item\":{\"type\":\"reasoning\",\"encrypted_content\":\"bGF0ZQ\"}}";
+	static const struct {
+		const char *why, *model, *more;
+		enum api_wire wire;
+		unsigned adapted;
+		bool sent;
+	} rows[] = {
+		{ "its own", "gpt-6.1-sol", "", API_RESPONSES, 0, true },
+		{ "another model's", "gpt-6-sol", "", API_RESPONSES, 0, false },
+		{ "refused once", "gpt-6.1-sol", "", API_RESPONSES, ADAPT_NO_THINKING_REPLAY, false },
+		{ "another wire", "gpt-6.1-sol", "", API_CHAT, 0, false },
+		{ "another wire", "gpt-6.1-sol", "", API_ANTHROPIC, 0, false },
+		{ "the thoughts of an answer that was cut", "gpt-6.1-sol", late, API_RESPONSES, 0, true },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_conversation struct conversation *c = start();
+		struct model_spec spec = spec_of(rows[i].wire, rows[i].model);
+		auto_buf struct buf got = BUF_MAX(1 << 16);
+
+		spec.adapted = rows[i].adapted;
+		add_responses_turn(c, rows[i].more);
+		encode(&spec, c, &got);
+		CHECK_INT(strstr(got.p, "ZW5j") != NULL, rows[i].sent);
+		CHECK(!strstr(got.p, "bGF0ZQ") && !strstr(got.p, "x_item") && !strstr(got.p, "x_phase"));
+		CHECK(strstr(got.p, "Look.") && strstr(got.p, "9007199254740993"));
+	}
+}
+
+TEST(request_speaks_responses_where_a_model_takes_tools_in_no_other_way)
+{
+	static const struct {
+		const char *model;
+		enum api_wire configured, spoken;
+		bool openai_host;
+	} rows[] = {
+		{ "gpt-6.2-sol", API_CHAT, API_RESPONSES, true },
+		{ "gpt-5.4-mini", API_CHAT, API_RESPONSES, true },
+		{ "gpt-5.3-codex", API_CHAT, API_RESPONSES, true },
+		{ "gpt-5.2", API_CHAT, API_CHAT, true },
+		{ "gpt-4.1", API_CHAT, API_CHAT, true },
+		{ "gpt-6.2-sol", API_CHAT, API_CHAT, false }, /* a router hides it */
+		{ "gpt-4.1", API_RESPONSES, API_RESPONSES, true },
+		{ "gpt-6.2-sol", API_ANTHROPIC, API_ANTHROPIC, true },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct model_spec spec = spec_of(rows[i].configured, rows[i].model);
+
+		spec.openai_host = rows[i].openai_host;
+		CHECK_INT(model_wire(&spec), rows[i].spoken);
+	}
+}
+
 /* Without its marks, that is: they move, and Anthropic does not count them. */
 static void drop_marks(struct buf *b)
 {
@@ -178,6 +277,18 @@ static const struct {
 		"reasoning" },
 	{ "tools only without reasoning", "gpt-5.6-sol", API_CHAT, true, EFFORT_HIGH, 0, 0, "",
 		"\"reasoning_effort\":\"none\"", "\"high\"" },
+	{ "off has a word of each model's own", "gpt-5", API_RESPONSES, false, EFFORT_OFF, 0, 0, "",
+		"\"reasoning\":{\"effort\":\"minimal\",\"summary\":\"auto\"}", "temperature" },
+	{ "a model that always thinks, behind a router", "openai/gpt-6.2-astra", API_RESPONSES, false, EFFORT_OFF, 0, 0, "",
+		"\"effort\":\"low\"", "none" },
+	{ "an effort past what it takes", "gpt-5.2", API_RESPONSES, false, EFFORT_MAX, -1, 0, "", "\"effort\":\"xhigh\"", "max\"" },
+	{ "summaries that were refused", "gpt-6-sol", API_RESPONSES, false, EFFORT_HIGH, -1, ADAPT_NO_SUMMARY, "",
+		"\"reasoning\":{\"effort\":\"high\"}", "summary" },
+	{ "all of it refused", "gpt-6-sol", API_RESPONSES, false, EFFORT_HIGH, 0, ADAPT_NO_EFFORT | ADAPT_NO_ENCRYPTED | ADAPT_NO_MAX_TOKENS, "",
+		"\"store\":false,\"tools\"", "encrypted" },
+	{ "an unknown model of the third wire", "m", API_RESPONSES, false, EFFORT_HIGH, 0, 0, "", "\"temperature\":0", "effort" },
+	{ "nothing is kept by the server", "m", API_RESPONSES, false, EFFORT_UNSET, -1, 0,
+		"{\"store\":true,\"previous_response_id\":\"r\",\"text\":{}}", "\"store\":false", "previous" },
 	{ "a router takes an object", "z-ai/glm-5.1", API_CHAT, false, EFFORT_LOW, -1, 0, "", "\"reasoning\":{\"effort\":\"low\"}",
 		"reasoning_effort" },
 	{ "off is said to a router", "qwq", API_CHAT, false, EFFORT_OFF, -1, 0, "", "\"reasoning\":{\"enabled\":false}", "effort" },
@@ -227,6 +338,7 @@ TEST(request_names_the_model_only_where_the_url_does_not)
 		{ API_ANTHROPIC, DEPLOY_VERTEX, "{\"anthropic_version\":\"vertex-2023-10-16\",\"max_tokens\"" },
 		{ API_CHAT, DEPLOY_VERTEX, "{\"model\":\"m\",\"stream\":true" },
 		{ API_CHAT, DEPLOY_AZURE, "{\"stream\":true" },
+		{ API_RESPONSES, DEPLOY_AZURE, "{\"model\":\"m\",\"stream\":true,\"store\":false" },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -325,7 +437,8 @@ TEST(request_sends_what_a_chat_server_wants_back_to_it_alone)
 
 TEST(request_without_tools_for_a_summary_names_them_but_forbids_them)
 {
-	static const char *const want[API_COUNT] = { "\"tool_choice\":{\"type\":\"none\"}", "\"tool_choice\":\"none\"" };
+	static const char *const want[API_COUNT] = { "\"tool_choice\":{\"type\":\"none\"}", "\"tool_choice\":\"none\"",
+		"\"tool_choice\":\"none\"" };
 
 	for (int wire = 0; wire < API_COUNT; wire++) {
 		auto_conversation struct conversation *c = start();

@@ -17,7 +17,7 @@ struct connect_args {
 static const struct field connect_fields[] = {
 	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL,
 		.help = "anthropic, openai, openrouter, ollama, or a name of your own." },
-	{ "format", &field_str, offsetof(struct connect_args, format), .help = "What the server speaks: anthropic or openai." },
+	{ "format", &field_str, offsetof(struct connect_args, format), .help = "What the server speaks: anthropic, openai or responses." },
 	{ "base-url", &field_str, offsetof(struct connect_args, base_url), .help = "Address of the server's API." },
 	{ "key-env", &field_str, offsetof(struct connect_args, key_env),
 		.help = "Take the key from this environment variable at each run; nothing is stored." },
@@ -113,7 +113,7 @@ static void tell_key(const struct config_provider *p, enum connect_key key, cons
 		cli_note("%s is set and wins over the stored key", str_dupz(mem, p->api_key_env));
 	if (key != CONNECT_KEY_NONE)
 		return;
-	if (p->api_format == API_ANTHROPIC)
+	if (p->api_format == CONFIG_API_ANTHROPIC)
 		cli_note("warning: %s has no key and cannot be used without one", name);
 	else
 		cli_note("%s has no key: a server that wants none is assumed", name);
@@ -258,7 +258,7 @@ static int set_models(struct command_ctx *ctx, const struct place *place, const 
 	p = config_provider(c, args->provider);
 	if (p && connect_key_of(place, p, ctx->mem, &key, err) < 0)
 		cli_note("%s", err->msg);
-	else if (p && key == CONNECT_KEY_NONE && p->api_format == API_ANTHROPIC)
+	else if (p && key == CONNECT_KEY_NONE && p->api_format == CONFIG_API_ANTHROPIC)
 		cli_note(STR_FMT " has no key yet: agent6 connect " STR_FMT, STR_ARG(p->name), STR_ARG(p->name));
 	return 0;
 }
