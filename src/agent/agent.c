@@ -305,9 +305,15 @@ static int open_conversation(struct run *r, struct err *err)
 	const struct prompt_facts facts = facts_of(r);
 
 	r->conv = conversation_new();
+	for (size_t i = 0; i < r->p->pins.n; i++)
+		TRY(context_pin(r, NULL, r->p->pins.p[i], err));
 	TRY(set_prompt(r, &facts, err));
 	TRY(prompt_first(&facts, mem, &first, err));
-	TRY(conversation_add_user(r->conv, buf_str(&first), err));
+	{
+		const struct str parts[] = { buf_str(&first), context_pins_text(r, mem) };
+
+		TRY(conversation_add_results(r->conv, NULL, 0, parts, COUNT(parts), err));
+	}
 	return keep_put(r->keep, RECORD_MESSAGE, 0, STR(""), conversation_get(r->conv, 0), err);
 }
 
@@ -331,6 +337,8 @@ static int begin_again(struct run *r, struct err *err)
 
 	TRY(resume_load(r, err));
 	TRY(resume_gate(r, err));
+	for (size_t i = 0; i < r->p->pins.n; i++)
+		TRY(context_pin(r, NULL, r->p->pins.p[i], err));
 	TRY(set_tools(r, err));
 	facts = facts_of(r);
 	return set_prompt(r, &facts, err);
@@ -353,6 +361,7 @@ static void run_fini(struct run *r)
 	jobs_fini(&r->commands);
 	jobs_fini(&r->git);
 	caller_fini(&r->caller);
+	context_fini(&r->context);
 	buf_fini(&r->tools_json);
 	for (size_t i = 0; i < r->tools.nroots; i++)
 		base_close_fd(&r->roots[i].dirfd);
@@ -395,6 +404,7 @@ int agent_serve(struct links *l, bool confine, struct err *err)
 	jobs_init(&r.commands, l, PEER_ZYGOTE);
 	jobs_init(&r.git, l, PEER_GIT);
 	caller_init(&r.caller, l, &keep);
+	context_init(&r.context);
 	r.st.original_task = str_head(w.params.task, utf8_head(w.params.task, TASK_SHOWN));
 	r.st.next_iteration = r.st.leg_start = 1;
 	r.last_work_ms = time_mono_ms();

@@ -414,7 +414,7 @@ static int put_retry(
 	return note_send(&n, c->keep, EVENT_PROVIDER_RETRY, err);
 }
 
-static int put_fatal(struct caller *c, const struct provider_fault *f, struct err *err)
+int caller_put_fatal(struct caller *c, const struct provider_fault *f, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
@@ -458,7 +458,8 @@ int caller_ask(struct caller *c, const char *role, struct conversation *conv, st
 		if (wait_ms < 0 && fault->kind == FAULT_EMPTY)
 			return 0; /* the quiet turn is the loop's to handle */
 		if (wait_ms < 0) {
-			TRY(put_fatal(c, fault, err));
+			if (fault->kind != FAULT_OVERFLOW && fault->kind != FAULT_TOO_LARGE)
+				TRY(caller_put_fatal(c, fault, err));
 			return err_set(err, ERR_REMOTE, "%s", fault->message);
 		}
 		TRY(put_retry(c, fault, n, wait_ms, err));

@@ -39,6 +39,10 @@ void caller_fini(struct caller *c);
 /* Sets up all but spec, facts, budget, endpoint and provider, which the owner fills in. */
 void caller_init(struct caller *c, struct links *l, struct keep *k);
 
+/* Says on record why there is no answer. caller_ask does so by itself, except for a request that was too
+ * long: who knows how to make it shorter decides whether that is the end. */
+int caller_put_fatal(struct caller *c, const struct provider_fault *f, struct err *err) CHECKED;
+
 int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools,
 	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err) CHECKED;
 

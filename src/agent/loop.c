@@ -42,6 +42,10 @@ static int put_heartbeat(struct run *r, const struct turn *t, struct err *err)
 	note_int(&n, "iteration", t->iteration);
 	note_int(&n, "input_tokens", usage_input(&r->caller.totals));
 	note_int(&n, "output_tokens", usage_output(&r->caller.totals));
+	note_int(&n, "context_tokens", r->st.context_tokens);
+	note_int(&n, "window_tokens", context_window(r));
+	note_int(&n, "elided", r->st.context_elided);
+	note_int(&n, "pins", (int64_t)r->st.pins.n);
 	return note_send(&n, r->keep, EVENT_LOOP_BUDGET, err);
 }
 
@@ -73,6 +77,14 @@ static int put_steer(struct run *r, struct str text, struct err *err)
 	return note_send(&n, r->keep, EVENT_STEER_INJECTED, err);
 }
 
+/* "/pin TEXT": the word stands alone at the very beginning. */
+static bool is_directive(struct str text, const char *word)
+{
+	struct str rest = str_trim_prefix(text, str_from(word));
+
+	return rest.n < text.n && (rest.n == 0 || strchr(" \t\n", rest.p[0]));
+}
+
 /* What the person said meanwhile goes to the model with the results. */
 static int take_steers(struct run *r, struct turn *t, struct err *err)
 {
@@ -84,8 +96,12 @@ static int take_steers(struct run *r, struct turn *t, struct err *err)
 
 		if (text.n == 0)
 			continue;
+		if (is_directive(text, "/pin")) {
+			TRY(context_pin(r, t, str_skip(text, 4), err));
+			continue;
+		}
 		turn_notice(t,
-			str_printf(t->mem, "The person who started this run says:\n" STR_FMT, STR_ARG(text)));
+			str_printf(t->mem, PERSON_SAYS STR_FMT, STR_ARG(text)));
 		TRY(put_steer(r, text, err));
 	}
 	return 0;
@@ -107,12 +123,9 @@ static struct str last_line(struct str text)
 	return last;
 }
 
-static int ask_model(struct run *r, struct turn *t, struct err *err)
+/* What came of a call that the caller gave up. */
+static int no_answer(struct run *r, struct turn *t, int rc, const struct provider_fault *fault, struct err *err)
 {
-	struct provider_fault fault = { 0 };
-	int rc = caller_ask(
-		&r->caller, "worker", r->conv, buf_str(&r->tools_json), t->mem, &t->reply, &fault, err);
-
 	if (rc == -ERR_STOPPED) {
 		run_stop_asked(r);
 		return 0;
@@ -126,11 +139,44 @@ static int ask_model(struct run *r, struct turn *t, struct err *err)
 	}
 	if (rc == -ERR_REMOTE || (rc == -ERR_CLOSED && r->links->peer[PEER_CLIENT].gone)) {
 		run_stop(r, REASON_PROVIDER,
-			fault.hint[0] ? str_printf(t->mem, "%s (%s)", err->msg, fault.hint)
-				      : str_from(err->msg));
+			fault->hint[0] ? str_printf(t->mem, "%s (%s)", err->msg, fault->hint)
+				       : str_from(err->msg));
 		return 0;
 	}
 	return rc;
+}
+
+static bool is_overflow(int rc, const struct provider_fault *f)
+{
+	return rc == -ERR_REMOTE && (f->kind == FAULT_OVERFLOW || f->kind == FAULT_TOO_LARGE);
+}
+
+/* A conversation that is too long for the model is made shorter and sent again. */
+static int ask_model(struct run *r, struct turn *t, struct err *err)
+{
+	for (;;) {
+		struct provider_fault fault = { 0 };
+		bool again = false;
+		int rc = caller_ask(
+			&r->caller, "worker", r->conv, buf_str(&r->tools_json), t->mem, &t->reply, &fault, err);
+
+		if (rc == 0) {
+			context_answered(r, t);
+			return 0;
+		}
+		if (is_overflow(rc, &fault)) {
+			struct err why = *err;
+
+			TRY(context_overflow(r, t, &again, err));
+			if (again) {
+				TRY(loop_put_state(r, t->iteration, err));
+				continue;
+			}
+			TRY(caller_put_fatal(&r->caller, &fault, err));
+			*err = why;
+		}
+		return no_answer(r, t, rc, &fault, err);
+	}
 }
 
 /* A run without a gate looks again for one after each step: the task may have been to write the tests. */
@@ -201,9 +247,18 @@ static int answer_model(struct run *r, struct turn *t, struct err *err)
 
 static int one_turn(struct run *r, struct turn *t, struct err *err)
 {
+	int rc;
+
 	TRY(put_heartbeat(r, t, err));
-	TRY(loop_put_state(r, t->iteration, err));
-	TRY(ask_model(r, t, err));
+	rc = context_keep(r, t, err);
+	if (rc == 0)
+		rc = loop_put_state(r, t->iteration, err);
+	if (rc == 0)
+		rc = ask_model(r, t, err);
+	if (rc == -ERR_STOPPED) /* in the middle of making room */
+		run_stop_asked(r);
+	else
+		TRY(rc);
 	if (r->reason != REASON_NONE)
 		return 0; /* nothing of a turn that did not come whole is kept */
 	r->iterations = t->iteration;
@@ -244,6 +299,8 @@ static int reopen(struct run *r, struct turn *t, struct err *err)
 				       ? STR("The run was resumed with another verify command; "
 					     "run_verify_command runs the new one.")
 				       : STR("The run was resumed without a verify command."));
+	if (r->p->pins.n > 0)
+		turn_notice(t, context_pins_text(r, t->mem));
 	TRY(take_steers(r, t, err));
 	if (t->nnotices == 0 && n > 0 && !conversation_is_user(r->conv, n - 1))
 		turn_notice(t, STR("The run was resumed. Go on with the task."));

@@ -58,6 +58,12 @@
 	X(INT, context_tokens)    /* 0: not known */                                                         \
 	X(NUM, price_in)          /* USD per million tokens; below 0: not known */                           \
 	X(NUM, price_out)                                                                                    \
+	X(INT, drop_at_chars)     /* [context]; 0: by the model's window */                                  \
+	X(INT, summarise_at_chars)                                                                           \
+	X(INT, keep_recent_chars)                                                                            \
+	X(INT, summary_max_tokens)                                                                           \
+	X(INT, elision_gists)                                                                                \
+	X(STRS, pins)             /* --pin: said again after every restart of the conversation */            \
 	X(STR, extra_body)        /* JSON object text, or empty */
 
 #define PARAM_FIELD_STR(m)  struct str m;

@@ -6,6 +6,7 @@
 
 #include "agent/asks.h"
 #include "agent/call.h"
+#include "agent/context.h"
 #include "agent/gate.h"
 #include "agent/jobs.h"
 #include "agent/keep.h"
@@ -15,6 +16,9 @@
 #include "git/repo.h"
 
 #define ROOTS_MAX 64
+
+/* How a text of the harness begins that gives the person's words; no other text does. */
+#define PERSON_SAYS "The person who started this run says:\n"
 
 /* Why a run ends: the word of the record, whether it is a deliberate end, the exit status (-1: by the
  * state of the gate), and whether what is not on the chain yet goes there as a checkpoint. */
@@ -63,6 +67,7 @@ struct run {
 	struct git_host git_host;
 	struct repo *repo;             /* owned; NULL: steps are not recorded */
 	struct conversation *conv;     /* owned */
+	struct context context;
 	struct loop_state st;          /* strings in mem */
 	struct str_list untracked;     /* at the start: never committed */
 	struct str_list untracked_now; /* resume: ... when this leg began */

@@ -41,6 +41,13 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, step_open)    /* something may have changed since the last step */                            \
 	X(INT, ended)        /* 1: the leg came to its end, and this is what it left in no step */           \
 	X(STRS, left_behind)                                                                                 \
+	/* the context */                                                                                    \
+	X(STRS, pins)             /* of the person: said again after every restart */                        \
+	X(INT, context_bytes)     /* of the last request that was answered, and the tokens it was counted as */ \
+	X(INT, context_tokens)                                                                               \
+	X(INT, context_ceiling)   /* bytes of a request that was refused as too long; 0: none was */         \
+	X(INT, context_restarted) /* bytes right after the last restart; 0: there was none */                \
+	X(INT, context_elided)    /* results set aside since then */                                         \
 	/* patience */                                                                                       \
 	X(INT, quiet_streak)                                                                                 \
 	X(INT, silent_nudges)                                                                                \

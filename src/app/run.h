@@ -20,6 +20,7 @@ struct run_request {
 	struct str run_id;      /* wanted id, or empty: one is minted. To resume: an id or a prefix, empty: the newest */
 	bool resume;            /* go on with a run that ended; task is the run's own */
 	struct str steer;       /* to resume: the first thing the model is told, or empty */
+	struct str_list pins;   /* --pin */
 	bool disable_sandbox;   /* --dangerously-disable-sandbox */
 	bool auto_approve;      /* run_commands "ask" becomes "yes" */
 	bool no_commands;       /* run_commands becomes "no" */

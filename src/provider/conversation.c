@@ -191,6 +191,18 @@ int conversation_add(struct conversation *c, struct str text, struct err *err)
 	return 0;
 }
 
+int conversation_replace(struct conversation *c, size_t i, struct str message, struct err *err)
+{
+	struct message m;
+
+	BUG_IF(i >= c->n);
+	TRY(message_make(&m, message, err));
+	c->bytes += m.text.n - c->p[i].text.n;
+	message_fini(&c->p[i]);
+	c->p[i] = m;
+	return 0;
+}
+
 /* {"type":"text","text":...} */
 static int add_text(struct buf *out, struct str text, struct err *err)
 {
@@ -266,6 +278,11 @@ struct str conversation_get(const struct conversation *c, size_t i)
 size_t conversation_bytes(const struct conversation *c)
 {
 	return c->bytes;
+}
+
+size_t conversation_total(const struct conversation *c)
+{
+	return c->bytes + c->system.n + c->tools.n;
 }
 
 bool conversation_is_user(const struct conversation *c, size_t i)

@@ -54,9 +54,13 @@ int conversation_add_results(struct conversation *c, const struct call_result *r
  * stands before results is put behind them. */
 int conversation_add(struct conversation *c, struct str message, struct err *err) CHECKED;
 
+/* Message i says something else from here on: a compaction. What stood there is forgotten. */
+int conversation_replace(struct conversation *c, size_t i, struct str message, struct err *err) CHECKED;
+
 size_t conversation_count(const struct conversation *c);
 struct str conversation_get(const struct conversation *c, size_t i); /* canonical text */
 size_t conversation_bytes(const struct conversation *c);             /* of all canonical texts */
+size_t conversation_total(const struct conversation *c);             /* ... and of the prompt and the tools */
 bool conversation_is_user(const struct conversation *c, size_t i);
 bool conversation_has_open_calls(const struct conversation *c); /* the last message waits for results */
 

@@ -211,8 +211,16 @@ static void on_role_call(struct view *v, struct view_item *it)
 		keep(&v->state.model, text(v, "model"));
 }
 
+/* What is said beside the conversation is told when it is whole, by an event of its own. */
+static bool is_aside(struct view *v)
+{
+	return str_eqz(text(v, "role"), "summarizer") || str_eqz(text(v, "role"), "btw");
+}
+
 static void on_delta(struct view *v, struct view_item *it)
 {
+	if (is_aside(v))
+		return;
 	it->kind = VIEW_TEXT;
 	it->role = text(v, "role");
 	it->text = text(v, "text");
@@ -221,6 +229,8 @@ static void on_delta(struct view *v, struct view_item *it)
 
 static void on_thinking(struct view *v, struct view_item *it)
 {
+	if (is_aside(v))
+		return;
 	it->kind = VIEW_THINKING;
 	it->role = text(v, "role");
 	it->text = text(v, "text");
@@ -228,6 +238,8 @@ static void on_thinking(struct view *v, struct view_item *it)
 
 static void on_role_result(struct view *v, struct view_item *it)
 {
+	if (is_aside(v) && flag(v, "ok"))
+		return;
 	it->role = text(v, "role");
 	it->ok = flag(v, "ok");
 	it->streamed = v->state.streaming;

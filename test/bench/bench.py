@@ -242,6 +242,33 @@ def bench_long(turns):
         say("resume of it, to the first request", f"{again.first_ms:.1f} ms", "50 ms", "the bound is for 2,000 turns")
 
 
+def bench_context():
+    """What a provider's cache keeps of a long conversation: mockllm counts as the servers do."""
+    def tokens(window):
+        turns = [turn(call("read_file", path=f"f{i % 5}.txt", start_line=1 + i)) for i in range(TURNS)]
+        with new_lab() as lab:
+            for i in range(5):
+                lab.write(f"f{i}.txt", "".join(f"line {k} of the file, with some words in it\n" for k in range(400)))
+            lab.repo()
+            mock = lab.mock(dict(turns=turns, on_exhausted="finish"), extra=f"context_tokens = {window}\n" + NO_LIMITS,
+                            api="anthropic")
+            r = lab.agent6("run", "--auto-approve", "read the files", timeout=300)
+            if r.returncode != 0:
+                return None
+            last = lab.events("budget.update")[-1]
+            read, fresh = last["cache_read_total"], last["input_total"]
+            mock.stop()
+            return read, fresh, len(lab.events("loop.compact.dropped")) + len(lab.events("loop.compact.summarise.done"))
+    for window, name in ((1000000, "no compaction"), (120000, "a window of 120,000 tokens")):
+        got = tokens(window)
+        if got is None:
+            say(f"cached input of {TURNS} turns", "ended badly")
+            continue
+        read, fresh, times = got
+        say(f"cached input of {TURNS} turns, {name}", f"{100 * read / (read + fresh):.1f} %", "",
+            f"{read} of {read + fresh} tokens read from the cache; {times} compactions")
+
+
 def common(a, b):
     n, most = 0, min(len(a), len(b))
     step = most
@@ -421,6 +448,7 @@ def main():
         bench_cold_jail(lab, rounds)
     if os.path.isdir(os.path.join(SHARED, "mockllm")):
         bench_runs(rounds)
+        bench_context()
         bench_long(1000)
         bench_idle(10)
     else:

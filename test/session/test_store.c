@@ -114,6 +114,47 @@ TEST(store_falls_back_to_the_newest_whole_checkpoint_when_cut_at_any_byte)
 	}
 }
 
+/* A compaction writes the conversation anew: cut, its messages, and the checkpoint that makes it count. */
+TEST(store_gives_back_the_whole_conversation_when_a_kill_came_in_the_middle_of_a_compaction)
+{
+	auto_dir struct test_dir d = test_dir_new(), e = test_dir_new();
+	auto_buf struct buf text = BUF_MAX(1 << 20);
+	auto_arena struct arena *mem = arena_new();
+	struct err err = { 0 };
+	size_t before;
+
+	{
+		auto_store struct store *s = opened(&d);
+
+		for (uint32_t i = 0; i < 4; i++)
+			CHECK_OK(message(s, i, &err));
+		CHECK_OK(store_state(s, 5, STR("{}"), &err));
+		CHECK_OK(file_read(d.fd, STORE_MESSAGES, &text, &err));
+		before = text.n;
+		CHECK_OK(store_restart(s, 0, &err));
+		CHECK_OK(message(s, 0, &err));
+		CHECK_OK(message(s, 1, &err));
+		CHECK_OK(store_state(s, 5, STR("{}"), &err));
+	}
+	buf_clear(&text);
+	CHECK_OK(file_read(d.fd, STORE_MESSAGES, &text, &err));
+	for (size_t cut = before; cut <= text.n; cut++) {
+		bool whole = cut == text.n;
+
+		test_write(&e, STORE_MESSAGES, str_head(buf_str(&text), cut));
+		{
+			auto_store struct store *s = opened(&e);
+
+			CHECK_STR(loaded(s, UINT32_MAX, mem), whole ? STR("5 {} : 0 1") : STR("5 {} : 0 1 2 3"));
+			CHECK_OK(message(s, whole ? 2 : 4, &err)); /* and the run goes on from there */
+			CHECK_OK(store_state(s, 6, STR("{}"), &err));
+		}
+		auto_store struct store *again = opened(&e);
+		CHECK_STR(loaded(again, UINT32_MAX, mem), whole ? STR("6 {} : 0 1 2") : STR("6 {} : 0 1 2 3 4"));
+		unlinkat(e.fd, JOURNAL_NAME, 0);
+	}
+}
+
 TEST(store_says_what_a_crash_left)
 {
 	auto_dir struct test_dir d = test_dir_new();

@@ -6,6 +6,7 @@
 
 struct run_args {
 	struct str task, run_id, steer;
+	struct str_list pin;
 	bool auto_approve, no_commands, disable_sandbox, unattended;
 	double max_usd;
 	int64_t max_iterations;
@@ -21,6 +22,8 @@ struct run_args {
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
 	{ "max-iterations", &field_int, offsetof(struct run_args, max_iterations), .dflt = "0", .min = -1,   \
 		.max = 1000000, .help = "At most this many turns; -1 is no limit." },                        \
+	{ "pin", &field_strs, offsetof(struct run_args, pin), .max = 32,                                      \
+		.help = "Something the model is told again whenever the conversation begins anew; 4000 characters in all." }, \
 	{ "unattended", &field_bool, offsetof(struct run_args, unattended),                                  \
 		.help = "Ask nothing, even on a terminal." },                                                \
 	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox),            \
@@ -54,6 +57,7 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.config = ctx->config;
 	rq.run_id = args->run_id;
 	rq.steer = args->steer;
+	rq.pins = args->pin;
 	rq.auto_approve = args->auto_approve || cli_env_flag("AGENT6_AUTO_APPROVE");
 	rq.no_commands = args->no_commands || cli_env_flag("AGENT6_NO_COMMANDS");
 	rq.disable_sandbox = args->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
