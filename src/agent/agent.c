@@ -95,7 +95,18 @@ static int host_job(
 {
 	struct run *r = self;
 
-	return jobs_command(&r->commands, req, mem, out, err);
+	TRY(jobs_command(&r->commands, req, mem, out, err));
+	if (out->behind == 0)
+		return 0;
+	return background_adopt(&r->background, req, req->class != JOB_BACKGROUND, mem, out, err);
+}
+
+static int host_background(void *self, const struct background_request *req, struct arena *mem,
+	struct background_report *out, struct err *err)
+{
+	struct run *r = self;
+
+	return background_ask(&r->background, req, mem, out, err);
 }
 
 static int host_ask(void *self, const struct str *questions, const struct str_list *options, size_t n,
@@ -174,7 +185,7 @@ static int set_tools(struct run *r, struct err *err)
 	struct str later = STR("?");
 	struct tool_ctx shown;
 
-	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask };
+	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask, .background = host_background };
 	r->tools.host = &r->host;
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
@@ -185,6 +196,7 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.verify_command = r->st.verify_command;
 	r->tools.verify_timeout_ms = r->p->verify_timeout_s * 1000;
 	r->tools.command_timeout_ms = r->p->command_timeout_s * 1000;
+	r->tools.command_checkin_ms = r->p->command_checkin_s * 1000;
 	r->tools.mem = r->mem;
 	shown = r->tools;
 	/* A gate may be adopted later. The tool is there from the start, since a change of the list would
@@ -358,6 +370,7 @@ static void run_fini(struct run *r)
 	repo_close(r->repo);
 	conversation_free(r->conv);
 	asks_fini(&r->asks);
+	background_fini(&r->background);
 	jobs_fini(&r->commands);
 	jobs_fini(&r->git);
 	caller_fini(&r->caller);
@@ -403,6 +416,7 @@ int agent_serve(struct links *l, bool confine, struct err *err)
 	asks_init(&r.asks, l, w.params.attended != 0);
 	jobs_init(&r.commands, l, PEER_ZYGOTE);
 	jobs_init(&r.git, l, PEER_GIT);
+	background_open(&r.background, &r.commands, &keep);
 	caller_init(&r.caller, l, &keep);
 	context_init(&r.context);
 	r.st.original_task = str_head(w.params.task, utf8_head(w.params.task, TASK_SHOWN));

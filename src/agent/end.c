@@ -177,6 +177,17 @@ static int send_done(struct run *r, int code, struct err *err)
 	return links_send(r->links, PEER_MONITOR, WIRE_DONE, buf_str(&body), NULL, 0, err);
 }
 
+/* Before the last step is recorded: nothing may write meanwhile. */
+static int end_background(struct run *r, struct arena *mem, struct err *err)
+{
+	struct turn t = { .mem = mem };
+
+	r->cut_short = background_list(&r->background, r->mem);
+	if (background_stop_all(&r->background, err) < 0 && !r->links->peer[PEER_ZYGOTE].gone)
+		return -(int)err->code; /* else they are gone with it */
+	return r->links->peer[PEER_GIT].gone ? 0 : turn_background(r, &t, err);
+}
+
 /* Everything but the word to the monitor, which comes whatever becomes of this. */
 static int finish_record(struct run *r, int *code, struct err *err)
 {
@@ -184,6 +195,7 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	struct leftover left = { 0 };
 	enum gate_verdict v;
 
+	TRY(end_background(r, mem, err));
 	TRY(checkpoint(r, mem, &left, err));
 	r->st.ended = left.total == (int64_t)left.files.n; /* a list that is not whole tells nothing */
 	r->st.left_behind = left.files;

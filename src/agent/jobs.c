@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "agent/jobs.h"
+#include "base/time.h"
 #include "fmt/pack.h"
 
 #include <errno.h>
 #include <poll.h>
 
 #define CHUNK        (64 * 1024)
+#define NOTE_BYTES   16384
 #define DRAIN_CHUNKS 64 /* after the end, for a background program that never stops writing */
+#define FULL         "8 commands run in the background already: stop one with stop_background first"
 
 static void capture_open(struct capture *c, size_t head, size_t tail)
 {
@@ -45,10 +48,20 @@ static struct str capture_dup(const struct capture *c, struct arena *mem)
 	return str_of(p, c->head.n + tail.n);
 }
 
-/* One read: never more than is there, so it does not block after poll said so. */
-static int read_some(struct jobs *j, size_t i, struct err *err)
+static size_t first_pipe(const struct jobs *j, const struct job_behind *b)
 {
-	int *fd = &j->links->pipe[i].fd;
+	return b ? 2 + 2 * (size_t)(b - j->behind) : 0;
+}
+
+static struct capture *capture_of(struct jobs *j, size_t which)
+{
+	return which == 0 ? &j->out : which == 1 ? &j->errs : &j->behind[which / 2 - 1].text;
+}
+
+/* One read: never more than is there, so it does not block after poll said so. */
+static int read_some(struct jobs *j, size_t which, struct err *err)
+{
+	int *fd = &j->links->pipe[which].fd;
 	ssize_t n;
 
 	do
@@ -58,31 +71,28 @@ static int read_some(struct jobs *j, size_t i, struct err *err)
 		base_close_fd(fd);
 		return 0;
 	}
-	TRY(capture_add(i == 0 ? &j->out : &j->errs, str_of(j->chunk, (size_t)n), err));
+	TRY(capture_add(capture_of(j, which), str_of(j->chunk, (size_t)n), err));
 	return 1;
 }
 
-static int on_out(void *self, struct err *err)
+static int on_pipe(void *self, size_t which, struct err *err)
 {
-	return read_some(self, 0, err) < 0 ? err_wrap(err, "output of a command") : 0;
+	return read_some(self, which, err) < 0 ? err_wrap(err, "output of a command") : 0;
 }
 
-static int on_errs(void *self, struct err *err)
+static int drain(struct jobs *j, const struct job_behind *b, struct err *err)
 {
-	return read_some(self, 1, err) < 0 ? err_wrap(err, "error output of a command") : 0;
-}
+	for (size_t i = first_pipe(j, b), end = i + 2; i < end; i++) {
+		int *fd = &j->links->pipe[i].fd;
 
-static int drain(struct jobs *j, struct err *err)
-{
-	for (size_t i = 0; i < COUNT(j->links->pipe); i++) {
-		for (int k = 0; k < DRAIN_CHUNKS && j->links->pipe[i].fd >= 0; k++) {
-			struct pollfd p = { .fd = j->links->pipe[i].fd, .events = POLLIN };
+		for (int k = 0; k < DRAIN_CHUNKS && *fd >= 0; k++) {
+			struct pollfd p = { .fd = *fd, .events = POLLIN };
 
 			if (poll(&p, 1, 0) <= 0)
 				break;
 			TRY(read_some(j, i, err));
 		}
-		base_close_fd(&j->links->pipe[i].fd);
+		base_close_fd(fd);
 	}
 	return 0;
 }
@@ -91,17 +101,67 @@ static int job_started(struct jobs *j, struct chan_msg *m, struct err *err)
 {
 	struct unpack u = unpack_from(m->body);
 	uint32_t id = unpack_u32(&u);
-	pipe_fn *const fns[] = { on_out, on_errs };
 
 	if (!unpack_done(&u) || id != j->last || j->phase != JOB_ASKED)
 		return err_set(err, ERR_PROTOCOL, "a start of job %u, which was not asked for", id);
-	for (size_t i = 0; i < COUNT(fns); i++) {
+	for (size_t i = 0; i < 2; i++) {
 		j->links->pipe[i].fd = chan_take_fd(m, i);
-		j->links->pipe[i].on_ready = fns[i];
+		j->links->pipe[i].on_ready = on_pipe;
 		j->links->pipe[i].self = j;
 	}
+	j->started_ms = time_mono_ms();
 	j->phase = JOB_RUNNING;
 	return 0;
+}
+
+static struct job_behind *behind_find(struct jobs *j, uint32_t id)
+{
+	for (size_t i = 0; i < JOBS_BEHIND_MAX; i++)
+		if (j->behind[i].job == id && !j->behind[i].over)
+			return &j->behind[i];
+	return NULL;
+}
+
+/* A free one, or that of the job that ended first. NULL: as many as there may be run. */
+static struct job_behind *behind_place(struct jobs *j)
+{
+	struct job_behind *best = NULL;
+
+	for (size_t i = 0; i < JOBS_BEHIND_MAX; i++) {
+		struct job_behind *b = &j->behind[i];
+
+		if ((b->job == 0 || b->over) && (!best || b->job < best->job))
+			best = b;
+	}
+	return best;
+}
+
+/* The job that is waited for goes on in a place of its own. false: there is none. */
+static bool let_go(struct jobs *j)
+{
+	struct job_behind *b = behind_place(j);
+
+	if (!b)
+		return false;
+	*b = (struct job_behind){ .job = j->last, .text = b->text, .note = b->note };
+	capture_open(&b->text, JOBS_BEHIND_HEAD, JOBS_BEHIND_TAIL);
+	for (size_t i = 0; i < 2; i++) {
+		j->links->pipe[first_pipe(j, b) + i] = j->links->pipe[i];
+		j->links->pipe[i].fd = -1;
+	}
+	return true;
+}
+
+static int behind_end(struct jobs *j, struct job_behind *b, struct job_result result, struct str note, struct err *err)
+{
+	TRY(drain(j, b, err));
+	b->note.max = NOTE_BYTES;
+	buf_clear(&b->note);
+	TRY(buf_add_utf8(&b->note, note, err));
+	b->result = result;
+	b->result.note = buf_str(&b->note);
+	b->over = true;
+	return j->on_behind_end ? j->on_behind_end(j->self, b, err) : 0;
 }
 
 static int job_exit(struct jobs *j, struct chan_msg *m, struct err *err)
@@ -111,16 +171,18 @@ static int job_exit(struct jobs *j, struct chan_msg *m, struct err *err)
 	uint8_t why = unpack_u8(&u);
 	uint64_t wall_us = unpack_u64(&u);
 	struct str note = unpack_str(&u);
+	struct job_result result = { .why = why, .code = (int)code, .wall_ms = (int64_t)(wall_us / 1000) };
+	bool waited = id == j->last && (j->phase == JOB_ASKED || j->phase == JOB_RUNNING);
+	struct job_behind *b = waited || id == 0 ? NULL : behind_find(j, id);
 
-	if (!unpack_done(&u) || id != j->last || (j->phase != JOB_ASKED && j->phase != JOB_RUNNING) ||
-		why < JOB_EXITED || why > JOB_STOPPED)
+	if (!unpack_done(&u) || (!waited && !b) || why < JOB_EXITED || why > JOB_STOPPED)
 		return err_set(err, ERR_PROTOCOL, "an end of job %u, which does not run", id);
-	TRY(drain(j, err));
+	if (b)
+		return behind_end(j, b, result, note, err);
+	TRY(drain(j, NULL, err));
 	buf_clear(&j->note);
 	TRY(buf_add_utf8(&j->note, note, err));
-	j->result = (struct job_result){
-		.why = why, .code = (int)code, .wall_ms = (int64_t)(wall_us / 1000)
-	};
+	j->result = result;
 	j->phase = JOB_OVER;
 	return 0;
 }
@@ -134,7 +196,7 @@ static int on_zygote(void *self, struct chan_msg *m, struct err *err)
 
 void jobs_init(struct jobs *j, struct links *l, enum peer zygote)
 {
-	*j = (struct jobs){ .links = l, .peer = zygote, .note = BUF_MAX(16384), .chunk = mem_alloc(CHUNK) };
+	*j = (struct jobs){ .links = l, .peer = zygote, .note = BUF_MAX(NOTE_BYTES), .chunk = mem_alloc(CHUNK) };
 	links_serve(l, zygote, on_zygote, j);
 }
 
@@ -144,6 +206,11 @@ void jobs_fini(struct jobs *j)
 
 	for (size_t i = 0; i < COUNT(bufs); i++)
 		buf_fini(bufs[i]);
+	for (size_t i = 0; i < JOBS_BEHIND_MAX; i++) {
+		buf_fini(&j->behind[i].text.head);
+		buf_fini(&j->behind[i].text.tail);
+		buf_fini(&j->behind[i].note);
+	}
 	free(take(&j->chunk));
 }
 
@@ -152,25 +219,56 @@ uint32_t jobs_next(struct jobs *j)
 	return ++j->last;
 }
 
-static int kill_job(struct jobs *j, struct err *err)
+struct str jobs_behind_read(struct job_behind *b, struct arena *mem, uint64_t *total)
+{
+	struct str text = capture_dup(&b->text, mem);
+
+	*total = b->text.total;
+	capture_open(&b->text, JOBS_BEHIND_HEAD, JOBS_BEHIND_TAIL);
+	return text;
+}
+
+static int kill_job(struct jobs *j, uint32_t id, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(16);
 
-	pack_u32(&b, j->last);
+	pack_u32(&b, id);
 	TRY(pack_ok(&b, err));
 	return links_send(j->links, j->peer, WIRE_KILL, buf_str(&b), NULL, 0, err);
 }
 
-static int wait_for_end(struct jobs *j, bool finish, struct err *err)
+int jobs_behind_kill(struct jobs *j, const struct job_behind *b, struct err *err)
+{
+	return kill_job(j, b->job, err);
+}
+
+/* How long the job may still be waited for; below 0: to its end. */
+static int64_t patience_left(const struct jobs *j, const struct job_ask *ask)
+{
+	int64_t left;
+
+	if (j->phase != JOB_RUNNING || (!ask->behind && ask->checkin_ms == 0))
+		return -1;
+	left = ask->behind ? 0 : j->started_ms + ask->checkin_ms - time_mono_ms();
+	return left > 0 ? left : 0;
+}
+
+/* 1: it was let go. */
+static int wait_for_end(struct jobs *j, const struct job_ask *ask, struct err *err)
 {
 	bool killed = false;
 
 	while (j->phase != JOB_OVER) {
-		if (j->links->stop == STOP_NOW && !finish && !killed) {
-			TRY(kill_job(j, err));
+		int64_t left = killed ? -1 : patience_left(j, ask);
+
+		if (j->links->stop == STOP_NOW && !ask->finish && !killed) {
+			TRY(kill_job(j, j->last, err));
 			killed = true;
+		} else if (left == 0 && let_go(j)) {
+			return 1;
 		}
-		TRY(links_wait(j->links, j->peer, -1, err));
+		/* Where there is no place for it, one may become free by what comes. */
+		TRY(links_wait(j->links, j->peer, left == 0 ? -1 : left, err));
 	}
 	return killed ? err_set(err, ERR_STOPPED, "the operator stopped the run") : 0;
 }
@@ -190,18 +288,17 @@ int jobs_ask(
 	capture_open(&j->errs, ask->keep_head, ask->keep_tail);
 	TRY(links_send(j->links, j->peer, ask->type, ask->body, &in, in >= 0 ? 1 : 0, err));
 	j->phase = JOB_ASKED;
-	r = wait_for_end(j, ask->finish, err);
-	for (size_t i = 0; i < COUNT(j->links->pipe); i++)
+	r = wait_for_end(j, ask, err);
+	for (size_t i = 0; i < 2; i++)
 		base_close_fd(&j->links->pipe[i].fd);
 	j->phase = JOB_IDLE;
-	if (r < 0)
-		return r;
-	*out = j->result;
+	TRY(r);
+	*out = r > 0 ? (struct job_result){ .behind = j->last, .wall_ms = time_mono_ms() - j->started_ms } : j->result;
 	out->out = capture_dup(&j->out, mem);
 	out->errs = capture_dup(&j->errs, mem);
 	out->out_total = j->out.total;
 	out->errs_total = j->errs.total;
-	out->note = str_dup(mem, buf_str(&j->note));
+	out->note = r > 0 ? STR("") : str_dup(mem, buf_str(&j->note));
 	return 0;
 }
 
@@ -210,9 +307,14 @@ int jobs_command(struct jobs *j, const struct job_request *req, struct arena *me
 {
 	auto_buf struct buf body = BUF_MAX(CHAN_BODY_MAX);
 	struct job_ask ask = {
-		.type = WIRE_RUN, .in = req->in, .keep_head = req->keep_head, .keep_tail = req->keep_tail
+		.type = WIRE_RUN, .in = req->in, .keep_head = req->keep_head, .keep_tail = req->keep_tail,
+		.behind = req->class == JOB_BACKGROUND, .checkin_ms = req->checkin_ms
 	};
 
+	if (req->class == JOB_BACKGROUND && !behind_place(j)) {
+		*out = (struct job_result){ .why = JOB_REFUSED, .note = STR(FULL) };
+		return 0;
+	}
 	pack_u32(&body, jobs_next(j));
 	pack_u8(&body, (uint8_t)req->class);
 	pack_u32(&body, req->timeout_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)req->timeout_ms);

@@ -3,8 +3,11 @@
 /* jobs: asks a zygote to run one program and keeps the head and the tail of what it writes.
  *
  * Shape    jobs_init once per zygote; jobs_command for WIRE_RUN, jobs_ask for any other request whose body
- *          begins with the number that jobs_next gave. One job at a time.
- * Memory   Results live in the arena of the call.
+ *          begins with the number that jobs_next gave. One job at a time is waited for. A job that is let go
+ *          becomes one of `behind`: its output is read whenever the pump turns, and on_behind_end tells of its
+ *          end.
+ * Memory   Results live in the arena of the call. What a job behind wrote and nobody read is bounded: its
+ *          head and its tail are kept, the rest is counted.
  * Errors   -ERR_STOPPED when the operator wants out (the job is dead then), -ERR_CLOSED when the zygote is
  *          gone. A job that was denied, refused or failed is a result.
  * Units    Milliseconds, bytes.
@@ -26,6 +29,23 @@ struct capture {
 
 enum job_phase { JOB_IDLE, JOB_ASKED, JOB_RUNNING, JOB_OVER };
 
+#define JOBS_BEHIND_MAX  8
+#define JOBS_BEHIND_HEAD 8000 /* of what nobody read: kept at the front, */
+#define JOBS_BEHIND_TAIL 24000 /* and at the end */
+_Static_assert(LINKS_PIPES >= 2 + 2 * JOBS_BEHIND_MAX, "every job has its pipes");
+
+/* A job that runs on behind the back of the loop. Its place tells its pipes: 2 + 2 * i and the next. That
+ * of one that ended is kept until another needs it. */
+struct job_behind {
+	uint32_t job;        /* 0: the place is free */
+	bool over;           /* result is there */
+	struct capture text; /* both streams as they came, since they were read last */
+	struct job_result result; /* its note is in ... */
+	struct buf note;
+};
+
+typedef int job_behind_fn(void *self, struct job_behind *b, struct err *err);
+
 struct jobs {
 	struct links *links;
 	enum peer peer;
@@ -35,6 +55,10 @@ struct jobs {
 	struct job_result result; /* its note points into note */
 	struct buf note;
 	char *chunk;
+	int64_t started_ms; /* of the one that is waited for */
+	struct job_behind behind[JOBS_BEHIND_MAX];
+	job_behind_fn *on_behind_end; /* NULL: nobody asks; inside the pump, so it must not wait */
+	void *self;
 };
 
 void jobs_init(struct jobs *j, struct links *l, enum peer zygote);
@@ -50,8 +74,13 @@ struct job_ask {
 	struct str in; /* stdin, empty for none */
 	size_t keep_head, keep_tail;
 	bool finish; /* goes on to its end even when the operator wants out now */
+	bool behind; /* let go of as soon as it runs */
+	int64_t checkin_ms; /* let go of after it ran so long; 0: never */
 };
 uint32_t jobs_next(struct jobs *j);
+/* What a job behind wrote since the last time, as job_result.out says it; its memory starts anew. */
+struct str jobs_behind_read(struct job_behind *b, struct arena *mem, uint64_t *total);
+int jobs_behind_kill(struct jobs *j, const struct job_behind *b, struct err *err) CHECKED; /* its end comes later */
 int jobs_ask(struct jobs *j, const struct job_ask *ask, struct arena *mem, struct job_result *out,
 	struct err *err) CHECKED;
 

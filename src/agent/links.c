@@ -31,6 +31,8 @@ void links_fini(struct links *l)
 {
 	for (int i = 0; i < PEER_COUNT; i++)
 		base_close_fd(&l->peer[i].fd);
+	for (size_t i = 0; i < COUNT(l->pipe); i++)
+		base_close_fd(&l->pipe[i].fd);
 	for (size_t i = 0; i < l->steers.n; i++)
 		buf_fini(&l->steers.p[i]);
 	vec_fini(&l->steers);
@@ -153,7 +155,7 @@ int links_pump(struct links *l, int64_t timeout_ms, struct err *err)
 	/* Pipes first: what a command wrote is read before the word that it ended. */
 	for (size_t i = 0; i < COUNT(l->pipe); i++)
 		if (fds[PEER_COUNT + i].revents != 0 && l->pipe[i].fd >= 0)
-			TRY(l->pipe[i].on_ready(l->pipe[i].self, err));
+			TRY(l->pipe[i].on_ready(l->pipe[i].self, i, err));
 	for (int i = 0; i < PEER_COUNT; i++)
 		if (fds[i].revents != 0)
 			TRY(serve_peer(l, i, err));

@@ -23,9 +23,10 @@ enum peer { PEER_MONITOR, PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_RECORDER, PEE
 
 #define AGENT_FDS  5
 #define STEERS_MAX 32
+#define LINKS_PIPES (2 + 2 * 8) /* stdout and stderr of the job that is waited for and of eight others */
 
 typedef int peer_fn(void *self, struct chan_msg *m, struct err *err);
-typedef int pipe_fn(void *self, struct err *err);
+typedef int pipe_fn(void *self, size_t which, struct err *err); /* which: its place in links.pipe */
 
 struct links {
 	struct {
@@ -38,7 +39,7 @@ struct links {
 		int fd; /* -1: unused */
 		pipe_fn *on_ready;
 		void *self;
-	} pipe[2];
+	} pipe[LINKS_PIPES];
 	struct chan_msg *msg; /* owned; one at a time */
 	enum wire_stop stop;  /* 0: go on */
 	bool aborted;         /* it was the steer "abort" that stops us */

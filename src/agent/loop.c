@@ -52,9 +52,12 @@ static int put_heartbeat(struct run *r, const struct turn *t, struct err *err)
 int loop_put_state(struct run *r, int64_t next_iteration, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(RECORD_STATE_MAX);
+	auto_arena struct arena *mem = arena_new();
 
 	r->st.next_iteration = next_iteration;
 	r->st.transcript = r->caller.transcript;
+	r->st.background_last = r->background.last;
+	r->st.background = r->cut_short.n > 0 ? r->cut_short : background_list(&r->background, mem);
 	TRY(loop_state_write(&r->st, &b, err));
 	return keep_put(r->keep, RECORD_STATE, (uint32_t)next_iteration, STR(""), buf_str(&b), err);
 }
@@ -105,6 +108,16 @@ static int take_steers(struct run *r, struct turn *t, struct err *err)
 		TRY(put_steer(r, text, err));
 	}
 	return 0;
+}
+
+/* What ended meanwhile is told once. */
+static void tell_background(struct run *r, struct turn *t)
+{
+	struct str_list news = background_news(&r->background, t->mem);
+
+	for (size_t i = 0; i < news.n; i++)
+		turn_notice(t,
+			str_printf(t->mem, STR_FMT "\nread_background shows what it wrote last.", STR_ARG(news.p[i])));
 }
 
 /* ---- one turn ---- */
@@ -211,8 +224,11 @@ static int record_step(struct run *r, struct turn *t, struct err *err)
 {
 	int64_t commits = r->st.commits;
 
-	if (t->green)
-		return step_commit(r, t, "verify passed", err);
+	if (t->green) {
+		TRY(step_commit(r, t, "verify passed", err));
+		return turn_background(r, t, err); /* what it writes from here on the gate did not see */
+	}
+	TRY(turn_background(r, t, err));
 	if (r->st.verify_command.n > 0 || !t->changed)
 		return 0;
 	TRY(step_commit(r, t, "edits", err));
@@ -274,8 +290,11 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 		TRY(watch_turn(r, t, err));
 		TRY(watch_finish(r, t, err));
 	} else {
+		TRY(turn_background(r, t, err));
 		TRY(watch_quiet(r, t, err));
 	}
+	if (r->reason == REASON_NONE)
+		tell_background(r, t);
 	if (r->reason == REASON_NONE || r->reason == REASON_SILENT_FINISH)
 		TRY(take_steers(r, t, err));
 	if (r->reason == REASON_SILENT_FINISH && t->nnotices > 0) /* the person is not done yet */
@@ -284,6 +303,24 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 	if (r->links->stop != 0)
 		run_stop_asked(r);
 	return 0;
+}
+
+static int tell_cut_short(struct run *r, struct turn *t, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	auto_buf struct buf b = BUF_MAX(16384);
+
+	TRY(buf_addz(&b, "ended with the last leg: ", err));
+	for (size_t i = 0; i < r->cut_short.n; i++) {
+		TRY(buf_addz(&b, i > 0 ? "; " : "", err));
+		TRY(buf_add(&b, r->cut_short.p[i], err));
+	}
+	turn_notice(t, str_printf(t->mem, "Commands that ran in the background " STR_FMT ". Start again what you still need.",
+			       STR_ARG(buf_str(&b))));
+	r->cut_short = (struct str_list){ 0 };
+	note_z(&n, "level", "info");
+	note_str(&n, "text", str_printf(t->mem, "in the background, " STR_FMT, STR_ARG(buf_str(&b))));
+	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
 }
 
 /* A resumed conversation hears what changed and what the person wants now, before the first call. It must
@@ -301,6 +338,8 @@ static int reopen(struct run *r, struct turn *t, struct err *err)
 				       : STR("The run was resumed without a verify command."));
 	if (r->p->pins.n > 0)
 		turn_notice(t, context_pins_text(r, t->mem));
+	if (r->cut_short.n > 0)
+		TRY(tell_cut_short(r, t, err));
 	TRY(take_steers(r, t, err));
 	if (t->nnotices == 0 && n > 0 && !conversation_is_user(r->conv, n - 1))
 		turn_notice(t, STR("The run was resumed. Go on with the task."));

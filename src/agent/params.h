@@ -40,7 +40,8 @@
 	X(STRS, verify_command)   /* configured; empty: infer unless verify_infer is 0 */                    \
 	X(INT, verify_infer)                                                                                 \
 	X(INT, verify_timeout_s)                                                                             \
-	X(INT, command_timeout_s)                                                                            \
+	X(INT, command_timeout_s) /* 0: no limit */                                                          \
+	X(INT, command_checkin_s) /* 0: never handed back */                                                 \
 	X(INT, require_verify_to_finish)                                                                     \
 	X(INT, max_iterations)    /* -1: no limit */                                                         \
 	X(INT, max_input_tokens)  /* -1: no limit */                                                         \

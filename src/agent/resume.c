@@ -27,7 +27,7 @@ static void forget_streaks(struct loop_state *st)
 	st->quiet_streak = st->same_call = st->same_call_streak = st->same_call_noted = 0;
 	st->error_streak = st->verify_streak = st->idle = 0;
 	st->silent_nudges = st->question_nudged = st->finish_gated = 0;
-	st->budget_nudged = st->stagnation_nudged = st->broken_nudged = 0;
+	st->budget_nudged = st->stagnation_nudged = st->broken_nudged = st->background_nudged = 0;
 }
 
 static int restore_messages(struct run *r, const struct record_loaded *l, struct err *err)
@@ -91,6 +91,8 @@ int resume_load(struct run *r, struct err *err)
 	r->iterations = r->st.next_iteration - 1;
 	/* Transcripts of the turn that was cut off may have been written already. */
 	r->caller.transcript = (uint32_t)r->st.transcript + RETRY_ATTEMPTS;
+	r->background.last = r->st.background_last;
+	r->cut_short = r->st.background;
 	forget_streaks(&r->st);
 	TRY(restore_messages(r, &l, err));
 	TRY(look_at_tree(r, err));

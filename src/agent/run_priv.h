@@ -5,6 +5,7 @@
 #define AGENT_RUN_PRIV_H
 
 #include "agent/asks.h"
+#include "agent/background.h"
 #include "agent/call.h"
 #include "agent/context.h"
 #include "agent/gate.h"
@@ -59,6 +60,8 @@ struct run {
 	struct keep *keep;
 	struct asks asks;
 	struct jobs commands, git;
+	struct background background;
+	struct str_list cut_short; /* background commands that the end of a leg ended: kept for the next */
 	struct caller caller;
 	struct tool_host host;
 	struct tool_root roots[ROOTS_MAX];
@@ -121,6 +124,7 @@ int resume_gate(struct run *r, struct err *err) CHECKED;
 
 /* turn.c */
 int turn_dispatch(struct run *r, struct turn *t, struct err *err) CHECKED;
+int turn_background(struct run *r, struct turn *t, struct err *err) CHECKED; /* they may have changed files */
 void turn_notice(struct turn *t,
 	struct str text); /* kept until the results go back; empty ones and too many are dropped */
 

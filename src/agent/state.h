@@ -48,6 +48,9 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, context_ceiling)   /* bytes of a request that was refused as too long; 0: none was */         \
 	X(INT, context_restarted) /* bytes right after the last restart; 0: there was none */                \
 	X(INT, context_elided)    /* results set aside since then */                                         \
+	X(INT, background_last)  /* number of the newest background command */                               \
+	X(STRS, background)      /* those that ran: a kill takes them along */                               \
+	X(INT, background_nudged)                                                                            \
 	/* patience */                                                                                       \
 	X(INT, quiet_streak)                                                                                 \
 	X(INT, silent_nudges)                                                                                \

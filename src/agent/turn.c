@@ -205,6 +205,14 @@ static int account_command(struct run *r, struct turn *t, struct err *err)
 	return 0;
 }
 
+int turn_background(struct run *r, struct turn *t, struct err *err)
+{
+	if (!r->background.active)
+		return 0;
+	r->background.active = background_running(&r->background) > 0;
+	return account_command(r, t, err);
+}
+
 static int account(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err)
 {
 	r->st.tool_calls++;
@@ -314,6 +322,8 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 	}
 	if (ran)
 		watch_result(r, c->name, buf_str(&out), &oc);
+	if (oc.waited) /* to wait again is not to go round in a circle */
+		r->st.same_call_streak = 0;
 	TRY(put_result(r, c, &oc, err));
 	TRY(shorten_repeat(r, &out, err));
 	t->answered += out.n;

@@ -297,6 +297,13 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 				   "or call finish_run."));
 		return put_count(r, EVENT_QUESTION_NUDGE, t->iteration, NULL, 0, NULL, 0, err);
 	}
+	if (background_running(&r->background) > 0 && !r->st.background_nudged) {
+		r->st.background_nudged = 1;
+		turn_notice(t, STR("A background command still runs. To wait for it, call read_background with wait_s; if you "
+				   "are done, call finish_run, which ends it."));
+		return put_count(r, EVENT_BACKGROUND_NUDGE, t->iteration, "running",
+			(int64_t)background_running(&r->background), NULL, 0, err);
+	}
 	r->summary = str_dup(r->mem, prose);
 	run_stop(r, REASON_SILENT_FINISH, STR(""));
 	return 0;

@@ -312,6 +312,7 @@ int settings_params(struct start *s, struct err *err)
 	p->verify_infer = c->workflow.verify_infer;
 	p->verify_timeout_s = c->workflow.verify_timeout_s;
 	p->command_timeout_s = c->workflow.command_timeout_s;
+	p->command_checkin_s = c->workflow.command_checkin_s;
 	p->require_verify_to_finish = c->workflow.require_verify_to_finish;
 	p->max_iterations = s->rq->max_iterations != 0 ? s->rq->max_iterations : c->workflow.max_iterations;
 	p->drop_at_chars = c->context.drop_at_chars;

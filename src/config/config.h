@@ -60,7 +60,7 @@ struct config_workflow_keys {
 	int dflt;
 	struct str_list verify_command;
 	bool verify_infer, require_verify_to_finish;
-	int64_t verify_timeout_s, command_timeout_s, max_iterations, standing_patience;
+	int64_t verify_timeout_s, command_timeout_s, command_checkin_s, max_iterations, standing_patience;
 };
 
 struct config_context {

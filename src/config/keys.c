@@ -92,8 +92,11 @@ static const struct field fixed[] = {
 		.help = "Seconds the verify command may take." },
 	{ "workflow.require_verify_to_finish", &field_bool, AT(workflow.require_verify_to_finish), 0, "false",
 		.help = "Refuse to finish over a gate that is red or never ran." },
-	{ "workflow.command_timeout_s", &field_int, AT(workflow.command_timeout_s), 0, "600", 1, 86400,
-		.help = "Seconds a command may take before it is killed." },
+	{ "workflow.command_timeout_s", &field_int, AT(workflow.command_timeout_s), 0, "3600", 0, 86400,
+		.help = "Seconds a command may take before it is killed; 0 is no limit." },
+	{ "workflow.command_checkin_s", &field_int, AT(workflow.command_checkin_s), 0, "900", 0, 86400,
+		.help = "Seconds after which a command that still runs is handed back to the model, and runs on in the "
+			"background; 0 is never." },
 	{ "workflow.max_iterations", &field_int, AT(workflow.max_iterations), 0, "200", -1, 1000000,
 		.help = "Turns a run may take; -1 is no limit." },
 

@@ -336,7 +336,7 @@ static int accept_request(struct zygote *z, struct request *rq, struct err *err)
 	if (!j)
 		return refuse(z, rq, "16 jobs are running already", err);
 	if (rq->class == JOB_BACKGROUND && count_class(z, rq->class) >= ZYGOTE_BACKGROUND_MAX)
-		return refuse(z, rq, "8 background commands are running already: stop one first", err);
+		return refuse(z, rq, "8 commands run in the background already", err);
 	if (rq->own_program && z->exe < 0)
 		return refuse(z, rq, "this zygote has no agent6 program to run", err);
 	*j = (struct job){ .state = JOB_ASKED, .z = z, .rq = *rq };

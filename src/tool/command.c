@@ -16,11 +16,14 @@
 
 struct command_args {
 	struct str_list argv;
+	bool background;
 };
 
 static const struct field command_fields[] = {
 	{ "argv", &field_strs, offsetof(struct command_args, argv), .flags = FIELD_REQUIRED | FIELD_NONEMPTY,
 		.max = ARGV_MAX, .help = "program and arguments; no shell" },
+	{ "background", &field_bool, offsetof(struct command_args, background),
+		.help = "return at once and let it run on, as a server has to" },
 };
 
 static bool is_plain_word(struct str s)
@@ -71,6 +74,8 @@ static struct str describe(struct arena *mem, const struct job_result *r, int64_
 {
 	double s = (double)r->wall_ms / 1000.0;
 
+	if (r->behind != 0)
+		return str_printf(mem, "still running as " STR_FMT " after %.1fs", STR_ARG(r->behind_id), s);
 	if (r->why == JOB_TIMEOUT)
 		return str_printf(mem, "exit=124 (timed out at %llds) in %.1fs", (long long)(timeout_ms / 1000), s);
 	return str_printf(mem, "exit=%d in %.1fs", r->code, s);
@@ -80,7 +85,10 @@ static int put(const struct job_result *r, struct str command, struct str denied
 {
 	bool unrunnable = r->why == JOB_UNRUNNABLE;
 
-	TRY(buf_addf(out, err, "{\"returncode\":%d", r->code));
+	if (r->behind != 0)
+		TRY(buf_addz(out, "{\"returncode\":null", err));
+	else
+		TRY(buf_addf(out, err, "{\"returncode\":%d", r->code));
 	TRY(result_add_stream(out, "stdout", r->out, KEEP_HEAD, r->out_total, STREAM_MAX, err));
 	if (unrunnable && r->errs.n == 0)
 		TRY(json_add_member(out, "stderr", r->note, err));
@@ -96,6 +104,10 @@ static int put(const struct job_result *r, struct str command, struct str denied
 		TRY(buf_addf(out, err, ",\"timed_out\":true,\"timeout_s\":%lld", (long long)(timeout_ms / 1000)));
 	if (r->why == JOB_STOPPED)
 		TRY(buf_addz(out, ",\"stopped\":true", err));
+	if (r->behind != 0) {
+		TRY(buf_addz(out, ",\"still_running\":true", err));
+		TRY(json_add_member(out, "background_id", r->behind_id, err));
+	}
 	return buf_addc(out, '}', err);
 }
 
@@ -124,8 +136,9 @@ static int no_result(const char *name, const struct job_result *r, struct tool_o
 static int start(struct tool_ctx *ctx, enum job_class class, const struct str_list *argv, int64_t timeout_ms,
 	struct denial *denied, struct tool_outcome *oc, struct err *err)
 {
+	bool looked_after = class == JOB_COMMAND && ctx->mode == MODE_RUN;
 	struct job_request req = { .class = class, .argv = argv->p, .argc = argv->n, .timeout_ms = timeout_ms,
-		.keep_head = KEEP_HEAD, .keep_tail = KEEP_TAIL };
+		.keep_head = KEEP_HEAD, .keep_tail = KEEP_TAIL, .checkin_ms = looked_after ? ctx->command_checkin_ms : 0 };
 
 	for (size_t i = 0; i < argv->n; i++)
 		if (argv->p[i].n > 0 && memchr(argv->p[i].p, '\0', argv->p[i].n))
@@ -134,7 +147,9 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 	oc->out_tail = clean_tail(ctx->mem, oc->job.out);
 	oc->errs_tail = clean_tail(ctx->mem, oc->job.errs);
 	oc->summary = describe(ctx->mem, &oc->job, timeout_ms);
-	denial_explain(ctx, &oc->job, ctx->mem, denied);
+	*denied = (struct denial){ 0 };
+	if (oc->job.behind == 0)
+		denial_explain(ctx, &oc->job, ctx->mem, denied);
 	/* Of a program that ran, a note is what its jail saw it do. */
 	if (oc->job.note.n > 0 && (oc->job.why == JOB_EXITED || oc->job.why == JOB_SIGNALED || oc->job.why == JOB_TIMEOUT))
 		denied->note = denied->note.n == 0 ? oc->job.note
@@ -152,7 +167,12 @@ static int run_command(struct tool_ctx *ctx, const void *args, struct buf *out, 
 
 	if (a->argv.p[0].n == 0)
 		return err_set(err, ERR_INVALID, "invalid arguments: argv[0]: the program's name is empty");
-	TRY(start(ctx, JOB_COMMAND, &a->argv, ctx->command_timeout_ms, &denied, oc, err));
+	if (a->background && ctx->mode != MODE_RUN)
+		return err_set(err, ERR_INVALID, "invalid arguments: background: only a run may leave a command behind");
+	if (a->background)
+		TRY(start(ctx, JOB_BACKGROUND, &a->argv, 0, &denied, oc, err));
+	else
+		TRY(start(ctx, JOB_COMMAND, &a->argv, ctx->command_timeout_ms, &denied, oc, err));
 	TRY(no_result("run_command", &oc->job, oc, err));
 	oc->ran_command = oc->job.why != JOB_UNRUNNABLE;
 	return put(&oc->job, STR(""), denied.note, ctx->command_timeout_ms, out, err);

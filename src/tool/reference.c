@@ -56,6 +56,16 @@ static const struct {
 		"its error output says that it was the jail, `jail` names the rule and the key by which the operator could allow it\n"
 		"(a table of patterns, `src/tool/denial.c`). A verify command that cannot be\n"
 		"executed ends the run.\n" },
+	{ "Background commands",
+		"With `background` a command is asked about like any other, as one that stays; once it runs, the answer is\n"
+		"`{\"returncode\":null,...,\"still_running\":true,\"background_id\":\"bg1\"}`. A command that takes longer than\n"
+		"`workflow.command_checkin_s` is handed back in the same form, with what it wrote so far, and runs on; its time limit,\n"
+		"`workflow.command_timeout_s`, still holds. One that was started in the background has none.\n\n"
+		"A background command has its jail and process namespace to itself and shares the network and `/tmp` of the run's\n"
+		"other commands: a server answers the next command on 127.0.0.1. `read_background` gives what came on either stream\n"
+		"since it was asked last, at most the first 8,000 and last 24,000 bytes of it, all counted. When one ends the model\n"
+		"is told once, with the results of the turn. At most eight run at once. All of them end with the run, or with the\n"
+		"leg that a kill cuts short; the next leg is told which they were.\n" },
 };
 
 static const struct {
@@ -68,6 +78,7 @@ static const char *const effects[] = {
 	[EFFECT_EDIT] = "changes files of the workspace",
 	[EFFECT_VERIFY] = "runs a program; only with a verify command, not with `sandbox.run_commands = \"no\"`",
 	[EFFECT_COMMAND] = "runs a program; not with `sandbox.run_commands = \"no\"`",
+	[EFFECT_BACKGROUND] = "looks after background commands; not with `sandbox.run_commands = \"no\"`",
 	[EFFECT_FINISH] = "asks to end the run",
 };
 

@@ -15,7 +15,7 @@
 
 const struct tool *const tools[] = {
 	&tool_read_file, &tool_list_dir, &tool_grep, &tool_apply_edit, &tool_apply_patch, &tool_run_verify_command,
-	&tool_run_command, &tool_ask_user, &tool_finish_run, NULL,
+	&tool_run_command, &tool_ask_user, &tool_finish_run, &tool_read_background, &tool_stop_background, NULL,
 };
 
 static const struct {
@@ -43,7 +43,8 @@ bool tool_exposed(const struct tool *t, const struct tool_ctx *ctx)
 {
 	if (!(t->modes & ctx->mode))
 		return false;
-	if ((t->effect == EFFECT_COMMAND || t->effect == EFFECT_VERIFY) && !ctx->commands_allowed)
+	if ((t->effect == EFFECT_COMMAND || t->effect == EFFECT_VERIFY || t->effect == EFFECT_BACKGROUND) &&
+		!ctx->commands_allowed)
 		return false;
 	return t->effect != EFFECT_VERIFY || ctx->verify_command.n > 0;
 }

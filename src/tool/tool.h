@@ -26,10 +26,11 @@ enum tool_effect {
 	EFFECT_EDIT,    /* changes files of the workspace */
 	EFFECT_VERIFY,  /* runs the gate: as COMMAND, and withheld where there is none */
 	EFFECT_COMMAND, /* runs a program in a jail; withheld when sandbox.run_commands is "no" */
+	EFFECT_BACKGROUND, /* looks after background commands; withheld as COMMAND */
 	EFFECT_FINISH,  /* asks to end the run; the loop decides */
 };
 
-/* One program in a jail of the cell, run to its end. */
+/* One program in a jail of the cell, run to its end; of class JOB_BACKGROUND until it runs. */
 struct job_request {
 	enum job_class class;
 	const struct str *argv;
@@ -38,6 +39,7 @@ struct job_request {
 	int64_t timeout_ms;      /* 0: the class's own limit */
 	struct str in;           /* stdin; empty: /dev/null */
 	size_t keep_head, keep_tail; /* bytes kept of each stream; what is between is counted and dropped */
+	int64_t checkin_ms;      /* after so long it is handed back and runs on; 0: never */
 };
 
 struct job_result {
@@ -49,6 +51,22 @@ struct job_result {
 	uint64_t out_total, errs_total;
 	int64_t wall_ms;
 	struct str note;         /* why it was denied, refused or lost */
+	uint32_t behind;         /* not 0: why is not set, it runs on ... */
+	struct str behind_id;    /* ... and the model knows it by this */
+};
+
+/* What there is to say of the background commands. */
+enum background_op { BACKGROUND_LIST, BACKGROUND_READ, BACKGROUND_STOP };
+struct background_request {
+	enum background_op op;
+	struct str id;   /* "bg3"; LIST: of none */
+	int64_t wait_ms; /* READ: for its end, at most so long */
+};
+struct background_report {
+	struct str_list shells;   /* a line for each, oldest first */
+	struct str text;          /* what it wrote since it was asked last, as job_result.out */
+	uint64_t total;
+	size_t gap_at;
 };
 
 /* Everything a tool may ask of the world outside this process. */
@@ -59,6 +77,9 @@ struct tool_host {
 	/* n questions, each with options; answers come aligned. *answered is false when nobody can. */
 	int (*ask)(void *self, const struct str *questions, const struct str_list *options, size_t n,
 		struct arena *mem, struct str_list *answers, bool *answered, struct err *err);
+	/* -ERR_NOENT: no such id, and err names those there are. */
+	int (*background)(void *self, const struct background_request *req, struct arena *mem,
+		struct background_report *out, struct err *err);
 };
 
 struct tool_root {
@@ -76,7 +97,9 @@ struct tool_ctx {
 	enum tool_mode mode;
 	bool commands_allowed;         /* sandbox.run_commands is not "no" */
 	struct str_list verify_command; /* empty: gateless */
-	int64_t verify_timeout_ms, command_timeout_ms;
+	int64_t verify_timeout_ms;
+	int64_t command_timeout_ms;    /* 0: none */
+	int64_t command_checkin_ms;    /* of run mode, where what was handed back can be looked after; 0: never */
 	bool unconfined;               /* the sandbox is off */
 	bool commands_online;          /* commands have the host's network */
 };
@@ -87,6 +110,7 @@ struct tool_outcome {
 	bool refused;            /* denied by policy or by the operator: not a malformed call */
 	bool edited;             /* files of the workspace changed */
 	bool ran_command;        /* a command ran and may have changed them */
+	bool waited;             /* it was to wait for something that goes on by itself */
 	bool verified;           /* the gate ran to its end ... */
 	bool verify_ok;          /* ... and exited 0 */
 	struct job_result job;   /* of the gate or the command, when one ran */

@@ -138,6 +138,7 @@ static void begin_leg(struct view *v, struct view_item *it)
 	s->budget.usd_before += s->legs > 1 && s->budget.usd > 0 ? s->budget.usd : 0;
 	s->budget.usd = -1;
 	s->verify_running = s->streaming = false;
+	s->nbackground = 0; /* none outlives its leg */
 	drop_prompts(s); /* their ids start again */
 	end_fini(&s->end);
 	it->kind = VIEW_START;
@@ -199,6 +200,7 @@ static void on_end(struct view *v, struct view_item *it)
 	if (number(v, "usd", -1) >= 0)
 		v->state.budget.usd = number(v, "usd", -1);
 	v->state.verify_running = v->state.streaming = false;
+	v->state.nbackground = 0;
 	drop_prompts(&v->state);
 	it->kind = VIEW_END;
 }
@@ -476,7 +478,9 @@ static const struct {
 	{ EVENT_TOOL_UNREACHABLE, VIEW_WARNING, "{binary} is not there in the jail" },
 	{ EVENT_SKILLS_WARNING, VIEW_WARNING, "skills: {warning}" },
 	{ EVENT_MCP_UNAVAILABLE, VIEW_WARNING, "mcp {server}: {error}" },
-	{ EVENT_COMMAND_BACKGROUND, VIEW_MARKER, "in the background: {id}" },
+	{ EVENT_COMMAND_BACKGROUND, VIEW_MARKER, "{id} runs in the background: {command}" },
+	{ EVENT_COMMAND_ENDED, VIEW_MARKER, "{id} {state} (exit {exit_code}): {command}" },
+	{ EVENT_BACKGROUND_NUDGE, VIEW_MARKER, "not finished yet: commands run in the background" },
 	{ EVENT_PARKED, VIEW_MARKER, "parked: {reason}" },
 	{ EVENT_METRIC_SAMPLE, VIEW_MARKER, "metric {label}: {score}" },
 	{ EVENT_REVIEW_PANEL, VIEW_MARKER, "review: {decision}" },
@@ -536,6 +540,31 @@ static void on_line(struct view *v, struct view_item *it, enum event_id id)
 
 /* ---- the fold ---- */
 
+static void on_background(struct view *v, struct view_item *it)
+{
+	struct view_state *s = &v->state;
+
+	on_line(v, it, EVENT_COMMAND_BACKGROUND);
+	if (s->nbackground == VIEW_BACKGROUND)
+		return;
+	struct view_background *b = &s->background[s->nbackground++];
+	keep_z(b->id, sizeof(b->id), text(v, "id"));
+	keep_z(b->command, sizeof(b->command), text(v, "command"));
+}
+
+static void on_background_end(struct view *v, struct view_item *it)
+{
+	struct view_state *s = &v->state;
+	struct str id = text(v, "id");
+
+	on_line(v, it, EVENT_COMMAND_ENDED);
+	for (size_t i = 0; i < s->nbackground; i++)
+		if (str_eqz(id, s->background[i].id)) {
+			memmove(&s->background[i], &s->background[i + 1], (--s->nbackground - i) * sizeof(s->background[0]));
+			return;
+		}
+}
+
 static const struct {
 	enum event_id id;
 	void (*fold)(struct view *v, struct view_item *it);
@@ -549,6 +578,7 @@ static const struct {
 	{ EVENT_AUTO_COMMIT, on_commit },        { EVENT_APPROVAL_PROMPT, on_prompt },
 	{ EVENT_APPROVAL_ANSWER, on_approval },  { EVENT_QUESTION_PROMPT, on_question },
 	{ EVENT_QUESTION_ANSWER, on_answers },   { EVENT_STEER_INJECTED, on_steer },
+	{ EVENT_COMMAND_BACKGROUND, on_background }, { EVENT_COMMAND_ENDED, on_background_end },
 };
 
 static bool event_is_shown(enum event_id id)

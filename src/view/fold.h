@@ -19,6 +19,7 @@
 #define VIEW_CALLS   50
 #define VIEW_PROMPTS 32
 #define VIEW_OPTIONS 16
+#define VIEW_BACKGROUND 16
 
 enum view_kind {
 	VIEW_NOTHING,
@@ -61,6 +62,10 @@ struct view_prompt {
 	size_t nquestions;
 };
 
+struct view_background { /* a command that runs in the background */
+	char id[16], command[160];
+};
+
 struct view_budget {
 	int64_t input, output, input_cap, output_cap; /* tokens of this leg; caps -1: none */
 	double usd, usd_cap;                          /* below 0: not known, none */
@@ -84,6 +89,8 @@ struct view_state {
 	struct view_call calls[VIEW_CALLS]; /* a ring: call i of the run is calls[i % VIEW_CALLS] */
 	struct view_prompt prompts[VIEW_PROMPTS]; /* unanswered, oldest first */
 	size_t nprompts;
+	struct view_background background[VIEW_BACKGROUND]; /* oldest first */
+	size_t nbackground;
 	struct view_budget budget;
 	bool verify_seen, verify_running;
 	int64_t verify_code;

@@ -50,6 +50,7 @@ void world_init(struct world *w)
 		.keep_recent_chars = 80000,
 		.summary_max_tokens = 4096,
 		.elision_gists = 1,
+		.command_checkin_s = 60,
 		.max_iterations = 50,
 		.max_input_tokens = 1000000,
 		.max_output_tokens = 100000,
@@ -312,7 +313,7 @@ static void on_job(struct world *w, struct chan_msg *m)
 
 	if (m->type == WIRE_KILL) {
 		w->kills++;
-		exit_job(w, PEER_ZYGOTE, w->live_job, 137, JOB_STOPPED, STR(""));
+		exit_job(w, PEER_ZYGOTE, id, 137, JOB_STOPPED, STR(""));
 		json_decref(words);
 		return;
 	}
@@ -332,7 +333,8 @@ static void on_job(struct world *w, struct chan_msg *m)
 	what = json_get_str(job, "why");
 	why = why_of(what);
 	act(w, json_get_str(job, "act"));
-	w->live_job = id;
+	if (json_get_int(job, "ends", 0) > 0)
+		exit_job(w, PEER_ZYGOTE, (uint32_t)json_get_int(job, "ends", 0), 4, JOB_EXITED, STR("a note"));
 	if (why == JOB_EXITED)
 		start_job(w, PEER_ZYGOTE, id, json_get_str(job, "out"), json_get_str(job, "errs"));
 	if (str_eqz(what, "hang"))

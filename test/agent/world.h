@@ -9,7 +9,8 @@
  *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act"} or {"status", "body", "act"},
  *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost".
  *                raw: the arguments of its one call as they are. stream: its text, and no calls, as a stream.
- *          JOB   {"code", "out", "errs", "why", "write": "file"}; past the end: code 0.
+ *          JOB   {"code", "out", "errs", "why", "write": "file"}; past the end: code 0. why "hang": it only starts.
+ *                ends: the number of a job that ends first, with code 4.
  *          Past the last turn the model answers with status 400, so that a run always ends.
  */
 #ifndef TEST_AGENT_WORLD_H
@@ -46,7 +47,7 @@ struct world {
 	json_t *script;
 	int fds[5];
 	size_t turn, job;
-	uint32_t live, live_job;
+	uint32_t live;
 	bool dirty;
 	bool late_sync; /* the disk answers only when nothing else happens any more */
 	uint32_t syncing;

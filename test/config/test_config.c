@@ -79,7 +79,8 @@ TEST(config_that_loosens_security_defaults_to_the_strict_side)
 	CHECK_INT(c.budget.max_output_tokens, 200000);
 	CHECK(c.budget.max_usd == 10);
 	CHECK_INT(c.workflow.max_iterations, 200);
-	CHECK_INT(c.workflow.command_timeout_s, 600);
+	CHECK_INT(c.workflow.command_timeout_s, 3600);
+	CHECK_INT(c.workflow.command_checkin_s, 900);
 	CHECK_INT(c.nproviders, 0);
 }
 

@@ -43,6 +43,18 @@ static int host_job(void *self, const struct job_request *req, struct arena *mem
 	return 0;
 }
 
+static int host_background(void *self, const struct background_request *req, struct arena *mem,
+	struct background_report *out, struct err *err)
+{
+	struct kit *k = self;
+
+	(void)req;
+	(void)mem;
+	(void)err;
+	*out = k->report;
+	return 0;
+}
+
 static int host_ask(void *self, const struct str *questions, const struct str_list *options, size_t n,
 	struct arena *mem, struct str_list *answers, bool *answered, struct err *err)
 {
@@ -67,7 +79,7 @@ void kit_init(struct kit *k)
 	BUG_IF(k->ws < 0 || more < 0);
 	k->roots[0] = (struct tool_root){ k->ws, str_printf(k->mem, "%s/ws", k->dir.path), true };
 	k->roots[1] = (struct tool_root){ more, str_printf(k->mem, "%s/more", k->dir.path), false };
-	k->host = (struct tool_host){ k, host_job, host_ask };
+	k->host = (struct tool_host){ k, host_job, host_ask, host_background };
 	k->ctx = (struct tool_ctx){ .mem = k->mem, .host = &k->host, .roots = k->roots, .nroots = 2,
 		.hide_paths = &k->hide, .mode = MODE_RUN, .commands_allowed = true, .verify_timeout_ms = 600000,
 		.command_timeout_ms = 600000 };

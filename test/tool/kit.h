@@ -23,6 +23,7 @@ struct kit {
 	int job_fails; /* the error it returns instead */
 	struct job_request asked;
 	struct str_list answers;
+	struct background_report report;
 	bool nobody;
 };
 

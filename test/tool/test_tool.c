@@ -21,7 +21,7 @@ TEST(tools_schema_is_small_and_valid)
 	print_message("tools_schema: %zu bytes\n", out.n);
 	CHECK(out.n <= 5 * 1024);
 	CHECK_OK(json_decode(buf_str(&out), JSON_EXACT, &j, &err));
-	CHECK_INT(json_array_size(j), 9);
+	CHECK_INT(json_array_size(j), 11);
 	for (size_t i = 0; i < json_array_size(j); i++) {
 		const json_t *schema = json_object_get(json_array_get(j, i), "input_schema");
 
@@ -37,8 +37,9 @@ static const struct {
 	const char *names;
 } exposed[] = {
 	{ MODE_RUN, true, true, "read_file list_dir grep apply_edit apply_patch run_verify_command run_command ask_user "
-		"finish_run " },
-	{ MODE_RUN, true, false, "read_file list_dir grep apply_edit apply_patch run_command ask_user finish_run " },
+		"finish_run read_background stop_background " },
+	{ MODE_RUN, true, false, "read_file list_dir grep apply_edit apply_patch run_command ask_user finish_run "
+		"read_background stop_background " },
 	{ MODE_RUN, false, true, "read_file list_dir grep apply_edit apply_patch ask_user finish_run " },
 	{ MODE_PLAN, true, true, "read_file list_dir grep run_verify_command run_command " },
 	{ MODE_ASK, true, false, "read_file list_dir grep run_command " },
@@ -84,6 +85,9 @@ static const struct {
 	{ "run_command", "{`argv`:[]}", "argv: must not be empty" },
 	{ "run_command", "{`argv`:[``]}", "argv[0]: the program's name is empty" },
 	{ "run_command", "{`argv`:[`a`,`b\\u0000c`]}", "argv[1]: holds a NUL byte" },
+	{ "read_background", "{`tail_lines`:0}", "tail_lines" },
+	{ "read_background", "{`wait_s`:3601}", "wait_s" },
+	{ "stop_background", "{}", "id: required, but missing" },
 	{ "apply_edit", "{`path`:`f`,`edits`:[]}", "edits: must not be empty" },
 	{ "ask_user", "{}", "questions: must not be empty" },
 	{ "finish_run", "{`summary`:``}", "summary: must not be empty" },
@@ -237,6 +241,57 @@ TEST(commands_report_every_end)
 	k.job = (struct job_result){ .why = JOB_LOST, .note = STR("no memory") };
 	kit_call(&k, "run_command", "{`argv`:[`rm`]}");
 	CHECK(!k.oc.ok && !k.oc.refused);
+}
+
+TEST(a_command_that_runs_on_is_no_end)
+{
+	auto_kit struct kit k;
+
+	kit_init(&k);
+	k.ctx.command_checkin_ms = 900000;
+	k.job = (struct job_result){ .behind = 7, .behind_id = STR("bg2"), .wall_ms = 900012, .out = STR("so far\n"), .out_total = 7 };
+	kit_call(&k, "run_command", "{`argv`:[`make`]}");
+	CHECK_STR(buf_str(&k.out), STR("{\"returncode\":null,\"stdout\":\"so far\\n\",\"stderr\":\"\",\"duration_s\":900.0,"
+		"\"exec_failed\":false,\"still_running\":true,\"background_id\":\"bg2\"}"));
+	CHECK_STR(k.oc.summary, STR("still running as bg2 after 900.0s"));
+	CHECK(k.oc.ok && k.oc.ran_command && k.asked.class == JOB_COMMAND && k.asked.checkin_ms == 900000);
+	kit_call(&k, "run_command", "{`argv`:[`serve`],`background`:true}");
+	CHECK(k.asked.class == JOB_BACKGROUND && k.asked.checkin_ms == 0 && k.asked.timeout_ms == 0);
+	/* Where nothing could look after it, nothing is left behind. */
+	k.ctx.mode = MODE_ASK;
+	kit_call(&k, "run_command", "{`argv`:[`make`]}");
+	CHECK_INT(k.asked.checkin_ms, 0);
+	kit_call(&k, "run_command", "{`argv`:[`serve`],`background`:true}");
+	CHECK(!k.oc.ok);
+	CHECK_HOLDS(&k, "only a run may leave a command behind");
+}
+
+TEST(what_a_background_command_wrote_is_cut_to_its_last_lines)
+{
+	static const struct {
+		const char *args, *text;
+		uint64_t total;
+		const char *want;
+	} cases[] = {
+		{ "{`id`:`bg1`}", "a\nb\n", 4, "\"output\":\"a\\nb\\n\"}" },
+		{ "{`id`:`bg1`,`tail_lines`:1}", "a\nb\n", 4, "\"output\":\"b\\n\",\"bytes_before\":2}" },
+		{ "{`id`:`bg1`,`tail_lines`:2}", "a\nb\nc", 5, "\"output\":\"b\\nc\",\"bytes_before\":2}" },
+		{ "{`id`:`bg1`,`tail_lines`:1}", "a\nb\n", 1004, "\"output\":\"b\\n\",\"bytes_before\":1002}" },
+		{ "{`id`:`bg1`}", "a\nb\n", 1004, "[... 1000 of 1004 bytes left out ...]" },
+		{ "{`id`:`bg1`}", "", 0, "\"output\":\"\"}" },
+		{ "{}", "a", 1, "{\"shells\":[\"[bg1] running: serve\"]}" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_kit struct kit k;
+
+		kit_init(&k);
+		k.report = (struct background_report){ .shells = { &STR("[bg1] running: serve"), 1 },
+			.text = str_from(cases[i].text), .total = cases[i].total, .gap_at = 2 };
+		kit_call(&k, "read_background", cases[i].args);
+		CHECK(k.oc.ok && !k.oc.waited);
+		CHECK_HOLDS(&k, cases[i].want);
+	}
 }
 
 TEST(the_gate_runs_its_own_command_and_a_dead_gate_ends_the_run)
