@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "agent/agent.h"
-#include "agent/run_priv.h"
+#include "agent/tasks.h"
 #include "base/time.h"
 #include "fmt/pack.h"
 #include "sandbox/confine.h"
@@ -185,7 +185,8 @@ static int set_tools(struct run *r, struct err *err)
 	struct str later = STR("?");
 	struct tool_ctx shown;
 
-	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask, .background = host_background };
+	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask, .background = host_background,
+		.graph = tasks_host_graph, .note = tasks_host_note };
 	r->tools.host = &r->host;
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
@@ -307,6 +308,8 @@ static struct prompt_facts facts_of(const struct run *r)
 		.repo = r->repo,
 		.root_fd = r->roots[0].dirfd,
 		.head = { .unborn = r->unborn, .sha = r->st.base_sha, .branch = r->st.base_branch },
+		.notes = r->tools.notes,
+		.nnotes = r->tools.nnotes,
 	};
 }
 
@@ -333,6 +336,7 @@ static int begin_new(struct run *r, struct err *err)
 {
 	const char *source;
 
+	TRY(tasks_open(r, STR(""), err));
 	set_gate(r, &source);
 	TRY(set_tools(r, err));
 	TRY(put_manifest(r, err));
@@ -369,6 +373,7 @@ static void run_fini(struct run *r)
 {
 	repo_close(r->repo);
 	conversation_free(r->conv);
+	tasks_fini(r);
 	asks_fini(&r->asks);
 	background_fini(&r->background);
 	jobs_fini(&r->commands);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* loop: turn after turn, until something says why it ends. */
-#include "agent/run_priv.h"
+#include "agent/tasks.h"
 
 #define NOTICES_JOINED (256 * 1024)
 
@@ -58,6 +58,7 @@ int loop_put_state(struct run *r, int64_t next_iteration, struct err *err)
 	r->st.transcript = r->caller.transcript;
 	r->st.background_last = r->background.last;
 	r->st.background = r->cut_short.n > 0 ? r->cut_short : background_list(&r->background, mem);
+	r->st.graph_version = r->graph ? r->graph->version : 0;
 	TRY(loop_state_write(&r->st, &b, err));
 	return keep_put(r->keep, RECORD_STATE, (uint32_t)next_iteration, STR(""), buf_str(&b), err);
 }
@@ -289,6 +290,7 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 		TRY(record_step(r, t, err));
 		TRY(watch_turn(r, t, err));
 		TRY(watch_finish(r, t, err));
+		TRY(tasks_turn(r, t, err));
 	} else {
 		TRY(turn_background(r, t, err));
 		TRY(watch_quiet(r, t, err));

@@ -65,7 +65,8 @@
 	X(INT, summary_max_tokens)                                                                           \
 	X(INT, elision_gists)                                                                                \
 	X(STRS, pins)             /* --pin: said again after every restart of the conversation */            \
-	X(STR, extra_body)        /* JSON object text, or empty */
+	X(STR, extra_body)        /* JSON object text, or empty */                                           \
+	X(STRS, notes)            /* of earlier runs, in force, newest first: id, scope, text, origin, time; five each */
 
 #define PARAM_FIELD_STR(m)  struct str m;
 #define PARAM_FIELD_INT(m)  int64_t m;

@@ -13,6 +13,7 @@
 
 #include "agent/params.h"
 #include "git/repo.h"
+#include "memory/notes.h"
 
 #define PROMPT_FIRST_MAX 12288
 
@@ -22,6 +23,8 @@ struct prompt_facts {
 	struct repo *repo;                     /* NULL: not a repository */
 	int root_fd;
 	struct repo_head head;
+	const struct memory_note *notes; /* of earlier runs */
+	size_t nnotes;
 };
 
 int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* resume: a run goes on where its newest checkpoint stands. */
-#include "agent/run_priv.h"
+#include "agent/tasks.h"
 #include "fmt/pack.h"
 
 #define LOADED_MAX ((size_t)1024 * 1024 * 1024)
@@ -27,7 +27,7 @@ static void forget_streaks(struct loop_state *st)
 	st->quiet_streak = st->same_call = st->same_call_streak = st->same_call_noted = 0;
 	st->error_streak = st->verify_streak = st->idle = 0;
 	st->silent_nudges = st->question_nudged = st->finish_gated = 0;
-	st->budget_nudged = st->stagnation_nudged = st->broken_nudged = st->background_nudged = 0;
+	st->task_gated = st->budget_nudged = st->stagnation_nudged = st->broken_nudged = st->background_nudged = 0;
 }
 
 static int restore_messages(struct run *r, const struct record_loaded *l, struct err *err)
@@ -94,6 +94,7 @@ int resume_load(struct run *r, struct err *err)
 	r->background.last = r->st.background_last;
 	r->cut_short = r->st.background;
 	forget_streaks(&r->st);
+	TRY(tasks_open(r, l.graph, err));
 	TRY(restore_messages(r, &l, err));
 	TRY(look_at_tree(r, err));
 	return put_resume(r, err);

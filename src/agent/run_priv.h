@@ -66,6 +66,9 @@ struct run {
 	struct tool_host host;
 	struct tool_root roots[ROOTS_MAX];
 	struct tool_ctx tools;
+	struct graph *graph;           /* owned; the task list */
+	bool graph_changed;            /* since it was last put on record */
+	size_t notes_written;          /* for later runs */
 	struct buf tools_json;
 	struct git_host git_host;
 	struct repo *repo;             /* owned; NULL: steps are not recorded */

@@ -51,6 +51,13 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, background_last)  /* number of the newest background command */                               \
 	X(STRS, background)      /* those that ran: a kill takes them along */                               \
 	X(INT, background_nudged)                                                                            \
+	/* the task list */                                                                                  \
+	X(INT, graph_version) /* operations this checkpoint knows of */                                      \
+	X(STR, focus)         /* the task the model was last told of */                                      \
+	X(INT, focus_turns)                                                                                  \
+	X(INT, focus_nudges)                                                                                 \
+	X(INT, task_gated)                                                                                   \
+	X(INT, memory_nudged)                                                                                \
 	/* patience */                                                                                       \
 	X(INT, quiet_streak)                                                                                 \
 	X(INT, silent_nudges)                                                                                \
@@ -93,7 +100,8 @@ struct loop_limits {
 	int64_t error_nudge, error_escalate, error_stop;
 	int64_t verify_nudge, verify_escalate, verify_stop;
 	int64_t settled_nudge, settled_stop;
-	int64_t finish_patience; /* finishes without a green gate that are sent back */
+	int64_t finish_patience; /* finishes without a green gate, or over open tasks, that are sent back */
+	int64_t task_turns, task_nudges; /* turns in one task before a word about it, and how many of them */
 	int64_t stagnation_ms;
 	double budget_nudge; /* fraction that is left */
 	size_t stub_min;     /* a repeated result longer than this is not sent again */

@@ -227,6 +227,7 @@ static int account(struct run *r, struct turn *t, const struct tool_outcome *oc,
 		TRY(account_verify(r, t, oc, err));
 	if (t->worked)
 		r->last_work_ms = time_mono_ms();
+	r->graph_changed = r->graph_changed || oc->graph_changed;
 	if (oc->finish) {
 		t->finish = true;
 		r->summary = str_dup(r->mem, oc->summary_text);

@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* watch: keeps a model on track: counts what repeats, says so in time, and ends what leads nowhere.
  * The numbers are in state.c. */
-#include "agent/run_priv.h"
+#include "agent/tasks.h"
 #include "base/time.h"
 
 #include <ctype.h>
@@ -316,8 +316,12 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 	bool gated = r->st.verify_command.n > 0, good = watch_is_good(r);
 	bool red = gated && r->st.last_verify_ok == TRI_NO && !r->st.edited_since_verify;
 
+	int rc;
+
 	if (!t->finish || r->reason != REASON_NONE)
 		return 0;
+	if (tasks_gate(r, t, err, &rc))
+		return rc;
 	if (r->p->require_verify_to_finish && gated && !good && r->st.baseline_ok != TRI_NO &&
 		r->st.finish_gated < loop_limits.finish_patience) {
 		r->st.finish_gated++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "app/notes.h"
 #include "app/start_priv.h"
 
 #include "fmt/pack.h"
@@ -51,6 +52,15 @@ static void forget_session(const struct start *s)
 {
 	if (s->ref.id[0] != '\0' && s->run_lock >= 0)
 		(void)!dir_remove_tree(AT_FDCWD, session_path(s->repo_dir, &s->ref, NULL, s->mem), ERR_DISCARD);
+}
+
+/* What earlier runs left. Only a run may add to it. */
+static int find_notes(struct start *s, struct err *err)
+{
+	bool writes = str_eqz(s->params.mode, "run");
+
+	TRY(app_notes_open(s->repo_dir, writes ? NOTES_WRITE : NOTES_READ, &s->notes_fd, err));
+	return app_notes_list(s->notes_fd, s->mem, &s->params.notes, err);
 }
 
 /* ---- the watch ---- */
@@ -122,6 +132,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_params(&s, err));
 	TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
 	r = find_session(&s, err);
+	r = r < 0 ? r : find_notes(&s, err);
 	if (r >= 0) {
 		s.params.run_id = str_from(s.ref.id);
 		r = run_started(&s, err);

@@ -38,9 +38,10 @@ static int launch_recorder(struct start *s, int agent_side, struct err *err)
 	pack_str(&b, str_from(s->ref.id));
 	pack_u8(&b, s->rq->resume);
 	TRY(pack_ok(&b, err));
-	const int fds[] = { run_fd, bucket_fd };
+	const int fds[] = { run_fd, bucket_fd, s->notes_fd };
+	bool notes = s->notes_fd >= 0 && str_eqz(s->params.mode, "run");
 
-	return chan_send(s->recorder.chan, WIRE_OPEN, buf_str(&b), fds, COUNT(fds), err);
+	return chan_send(s->recorder.chan, WIRE_OPEN, buf_str(&b), fds, notes ? 3 : 2, err);
 }
 
 static int wait_recorder(const struct start *s, struct err *err)
@@ -151,7 +152,7 @@ static int note_all(struct str_list degraded, const struct start *s, struct err 
 
 struct start start_new(struct arena *mem, const struct run_request *rq)
 {
-	return (struct start){ .mem = mem, .rq = rq, .run_lock = -1, .repo_lock = -1, .agent_chan = -1,
+	return (struct start){ .mem = mem, .rq = rq, .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
 		.secrets_fd = -1, .agent_ends = { -1, -1, -1, -1, -1 }, .programs = { -1, -1, -1, "" },
 		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
 		.git = PEER_NONE, .view = PEER_NONE };
@@ -228,6 +229,7 @@ void start_fini(struct start *s)
 	base_close_fd(&s->secrets_fd);
 	base_close_fd(&s->run_lock);
 	base_close_fd(&s->repo_lock);
+	base_close_fd(&s->notes_fd);
 	endpoints_fini(&s->endpoints);
 	programs_close(&s->programs);
 }

@@ -34,6 +34,7 @@ struct start {
 	const char *state_dir, *config_dir, *repo_dir; /* repo_dir: <state>/<repo-id> */
 	struct session_ref ref;
 	int run_lock, repo_lock; /* held until the end */
+	int notes_fd;            /* the repository's notes; -1: none */
 	bool kept;               /* the run began: its directory is no longer ours to remove */
 
 	struct run_params params;

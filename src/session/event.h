@@ -114,6 +114,8 @@ enum event_flags {
 	X(TASK_SURFACED, "loop.task.surfaced", EVENT_AG, S("task_id"))                                        \
 	X(TASK_STUCK, "loop.task.stuck_nudge", EVENT_AG, S("task_id"), I("turns"), I("n"))                    \
 	X(TASK_GATED, "loop.task_finish.gated", EVENT_AG, I("iteration"), I("nudges_used"), SO("trigger"))    \
+	X(MEMORY_ADDED, "memory.added", EVENT_AG, S("id"), O("note"))                                         \
+	X(MEMORY_INVALIDATED, "memory.invalidated", EVENT_AG, S("id"), O("note"))                             \
 	X(MEMORY_FLIP, "loop.memory_flip.nudged", EVENT_AG, I("iteration"))                                   \
 	X(MEMORY_GATED, "loop.memory_finish.gated", EVENT_AG, I("iteration"))                                 \
 	X(QUESTION_NUDGE, "loop.question_nudge", EVENT_AG, I("iteration"))                                    \

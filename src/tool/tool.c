@@ -15,7 +15,8 @@
 
 const struct tool *const tools[] = {
 	&tool_read_file, &tool_list_dir, &tool_grep, &tool_apply_edit, &tool_apply_patch, &tool_run_verify_command,
-	&tool_run_command, &tool_ask_user, &tool_finish_run, &tool_read_background, &tool_stop_background, NULL,
+	&tool_run_command, &tool_ask_user, &tool_add_task, &tool_update_task, &tool_list_tasks, &tool_add_memory,
+	&tool_invalidate_memory, &tool_finish_run, &tool_read_background, &tool_stop_background, NULL,
 };
 
 static const struct {

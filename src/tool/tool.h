@@ -16,6 +16,8 @@
 
 #include "fmt/field.h"
 #include "fmt/wire.h"
+#include "graph/graph.h"
+#include "memory/notes.h"
 
 #define TOOL_RESULT_MAX 60000
 
@@ -69,6 +71,8 @@ struct background_report {
 	size_t gap_at;
 };
 
+enum note_how { NOTE_KEEP, NOTE_DROP }; /* arg of RECORD_NOTE */
+
 /* Everything a tool may ask of the world outside this process. */
 struct tool_host {
 	void *self;
@@ -80,6 +84,9 @@ struct tool_host {
 	/* -ERR_NOENT: no such id, and err names those there are. */
 	int (*background)(void *self, const struct background_request *req, struct arena *mem,
 		struct background_report *out, struct err *err);
+	/* To the recorder: an operation that was applied and made this version; a note kept or taken back. */
+	int (*graph)(void *self, const struct graph_op *op, int64_t version, struct err *err);
+	int (*note)(void *self, enum note_how how, struct str id, struct str json, struct err *err);
 };
 
 struct tool_root {
@@ -102,6 +109,11 @@ struct tool_ctx {
 	int64_t command_checkin_ms;    /* of run mode, where what was handed back can be looked after; 0: never */
 	bool unconfined;               /* the sandbox is off */
 	bool commands_online;          /* commands have the host's network */
+	struct str task;               /* what the run is for */
+	struct graph *graph;           /* NULL: there is no task list */
+	const struct memory_note *notes; /* those that are in force */
+	size_t nnotes;
+	size_t *notes_written;         /* by this leg */
 };
 
 /* What the loop wants to know besides the text for the model. */
@@ -122,6 +134,8 @@ struct tool_outcome {
 	struct str out_tail, errs_tail, head; /* for the record: at most 2000 bytes each */
 	int64_t lines_total;     /* read_file */
 	struct str_list paths;   /* touched, relative */
+	bool graph_changed;      /* the task list */
+	bool noted;              /* a note was kept or taken back */
 };
 
 struct tool {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "test/agent/world.h"
+
+#include "memory/notes.h"
 #include "agent/agent.h"
 #include "agent/links.h"
 #include "fmt/pack.h"
@@ -30,7 +32,8 @@ void world_init(struct world *w)
 		.requests = json_array(),
 		.argvs = json_array(),
 		.manifest = json_object(),
-		.transcripts = json_array() };
+		.transcripts = json_array(), .notes = json_array(), .graph = graph_new(),
+		.graph_lines = BUF_MAX(GRAPH_FILE_MAX) };
 	w->ws = w->dir.path;
 	w->params = (struct run_params){ .run_id = STR("sunny-otter-K4Q7B2"),
 		.mode = STR("run"),
@@ -67,10 +70,12 @@ void world_init(struct world *w)
 void world_fini(struct world *w)
 {
 	json_t *all[] = { w->events, w->deltas, w->messages, w->requests, w->argvs, w->manifest, w->state,
-		w->transcripts, w->script };
+		w->transcripts, w->notes, w->script };
 
 	for (size_t i = 0; i < COUNT(all); i++)
 		json_decref(all[i]);
+	graph_free(w->graph);
+	buf_fini(&w->graph_lines);
 	arena_free(w->mem);
 	test_dir_fini(&w->dir);
 }
@@ -398,6 +403,7 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 {
 	const struct event_type *t = event_find(name);
 	struct err err = { 0 };
+	struct graph_op op;
 	json_t *j = NULL;
 
 	w->dirty = true;
@@ -407,6 +413,25 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 		w->in_flight += text.n > 0 ? 1 : -1;
 	if (what == RECORD_FILE || what == RECORD_IN_FLIGHT)
 		return;
+	if (what == RECORD_GRAPH) { /* as the recorder keeps it: refused, it would drop the agent */
+		CHECK_OK(graph_op_decode(text, w->mem, &op, &err));
+		if (arg <= w->graph->version)
+			CHECK_OK(buf_addf(&w->graph_lines, &err, "{\"graph_version\":%u,\"op\":\"back\",\"to\":%u}\n", arg - 1, arg - 1));
+		CHECK(arg <= w->graph->version + 1);
+		CHECK_OK(graph_line(text, arg, 1, &w->graph_lines, &err));
+		graph_free(w->graph);
+		w->graph = graph_new();
+		CHECK_INT(graph_fold(w->graph, buf_str(&w->graph_lines), -1), 0);
+		return;
+	}
+	if (what == RECORD_NOTE) {
+		if (json_decode(text, JSON_EXACT, &j, &err) < 0)
+			fail_msg("a note that is no JSON: %s", err.msg);
+		CHECK(note_id_ok(name));
+		json_object_set_new(j, "id", json_text(name));
+		json_array_append_new(w->notes, j);
+		return;
+	}
 	if (what == RECORD_RESTART) {
 		while (json_array_size(w->messages) > arg)
 			json_array_remove(w->messages, json_array_size(w->messages) - 1);
@@ -451,6 +476,11 @@ static void on_load(struct world *w)
 			buf_clear(&text);
 			BUG_IF(json_add(&text, json_array_get(w->prior->messages, i), ERR_DISCARD) < 0);
 			pack_str(&bytes, buf_str(&text));
+		}
+		if (w->prior->graph_lines.n > 0) {
+			pack_str(&bytes, buf_str(&w->prior->graph_lines));
+			BUG_IF(buf_add(&w->graph_lines, buf_str(&w->prior->graph_lines), ERR_DISCARD) < 0);
+			graph_fold(w->graph, buf_str(&w->graph_lines), -1);
 		}
 		BUG_IF(memfd_seal("loaded", buf_str(&bytes), &fd, ERR_DISCARD) < 0);
 		json_array_extend(w->messages, w->prior->messages);

@@ -18,6 +18,7 @@
 
 #include "agent/params.h"
 #include "fmt/json.h"
+#include "graph/graph.h"
 #include "test/lib/test.h"
 
 struct world {
@@ -35,6 +36,9 @@ struct world {
 	json_t *manifest;
 	json_t *state; /* the last one */
 	json_t *transcripts;
+	json_t *notes;        /* kept and taken back, as the recorder was told */
+	struct graph *graph;  /* the task list as the recorder has it */
+	struct buf graph_lines;
 	int in_flight;                        /* markers put minus markers taken away */
 	int unsynced_requests, unsynced_jobs; /* side effects before the record was safe */
 	int early_requests, early_acts; /* with late_sync: while the disk was still at work */

@@ -19,9 +19,9 @@ TEST(tools_schema_is_small_and_valid)
 	k.ctx.verify_command = (struct str_list){ &STR("true"), 1 };
 	CHECK_OK(tools_schema(&k.ctx, &out, &err));
 	print_message("tools_schema: %zu bytes\n", out.n);
-	CHECK(out.n <= 5 * 1024);
+	CHECK(out.n <= 6 * 1024);
 	CHECK_OK(json_decode(buf_str(&out), JSON_EXACT, &j, &err));
-	CHECK_INT(json_array_size(j), 11);
+	CHECK_INT(json_array_size(j), 16);
 	for (size_t i = 0; i < json_array_size(j); i++) {
 		const json_t *schema = json_object_get(json_array_get(j, i), "input_schema");
 
@@ -37,11 +37,12 @@ static const struct {
 	const char *names;
 } exposed[] = {
 	{ MODE_RUN, true, true, "read_file list_dir grep apply_edit apply_patch run_verify_command run_command ask_user "
-		"finish_run read_background stop_background " },
-	{ MODE_RUN, true, false, "read_file list_dir grep apply_edit apply_patch run_command ask_user finish_run "
-		"read_background stop_background " },
-	{ MODE_RUN, false, true, "read_file list_dir grep apply_edit apply_patch ask_user finish_run " },
-	{ MODE_PLAN, true, true, "read_file list_dir grep run_verify_command run_command " },
+		"add_task update_task list_tasks add_memory invalidate_memory finish_run read_background stop_background " },
+	{ MODE_RUN, true, false, "read_file list_dir grep apply_edit apply_patch run_command ask_user "
+		"add_task update_task list_tasks add_memory invalidate_memory finish_run read_background stop_background " },
+	{ MODE_RUN, false, true, "read_file list_dir grep apply_edit apply_patch ask_user "
+		"add_task update_task list_tasks add_memory invalidate_memory finish_run " },
+	{ MODE_PLAN, true, true, "read_file list_dir grep run_verify_command run_command add_task update_task list_tasks " },
 	{ MODE_ASK, true, false, "read_file list_dir grep run_command " },
 	{ MODE_REVIEW, true, true, "read_file list_dir grep " },
 };

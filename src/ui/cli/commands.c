@@ -8,6 +8,8 @@ const struct command_group *const command_groups[] = {
 	&commands_watch,
 	&commands_exec,
 	&commands_history,
+	&commands_graph,
+	&commands_memory,
 	&commands_config,
 	&commands_connect,
 	&commands_demo,

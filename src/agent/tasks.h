@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* tasks: the task list and the notes of a run, as the loop sees them.
+ *
+ * Shape    tasks_open once the conversation is there; tasks_turn after a turn's calls: what changed goes on record,
+ *          and what is next to the model; tasks_gate when it wants to finish.
+ * Source   docs/tasks.md, docs/memory.md.
+ */
+#ifndef AGENT_TASKS_H
+#define AGENT_TASKS_H
+
+#include "agent/run_priv.h"
+
+int tasks_open(struct run *r, struct str journal, struct err *err) CHECKED; /* journal: of an earlier leg, or empty */
+void tasks_fini(struct run *r);
+int tasks_turn(struct run *r, struct turn *t, struct err *err) CHECKED;
+/* Open tasks: the finish is sent back, a few times. True: it was. */
+bool tasks_gate(struct run *r, struct turn *t, struct err *err, int *rc);
+
+/* tool_host */
+int tasks_host_graph(void *self, const struct graph_op *op, int64_t version, struct err *err) CHECKED;
+int tasks_host_note(void *self, enum note_how how, struct str id, struct str json, struct err *err) CHECKED;
+
+#endif

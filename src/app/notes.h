@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* notes: where a repository's notes lie, and what of them an agent is told.
+ *
+ * Errors   A directory that is not there is no error where nothing is to be written: *fd is -1 then.
+ * Source   docs/memory.md.
+ */
+#ifndef APP_NOTES_H
+#define APP_NOTES_H
+
+#include "fmt/field.h"
+
+enum notes_use { NOTES_READ, NOTES_WRITE };
+
+int app_notes_open(const char *repo_dir, enum notes_use use, int *fd, struct err *err) CHECKED;
+/* Those in force, newest first, five strings each, as struct run_params wants them. */
+int app_notes_list(int fd, struct arena *mem, struct str_list *out, struct err *err) CHECKED;
+
+#endif
