@@ -4,6 +4,7 @@
  * run would be started with: the cells' specs, the classes of jails, the endpoint table and the compiled filters. */
 #include "app/check.h"
 
+#include "app/network.h"
 #include "app/start_priv.h"
 #include "sandbox/jail.h"
 #include "sandbox/landlock.h"
@@ -88,6 +89,20 @@ static struct str calls(const struct bounds *b, enum seccomp_profile profile)
 		STR_ARG(text(b, &yes)), STR_ARG(text(b, &no)));
 }
 
+/* What the table of app/network.h says of an actor here, its setting before it where one decides. */
+static void reach_row(const struct bounds *b, const char *name, enum network_actor actor, enum network_wish wish)
+{
+	const struct config_sandbox *c = &b->s->config->sandbox;
+	bool of_client = actor == NETWORK_OF_AGENT || actor == NETWORK_OF_CLIENT;
+	int setting = of_client ? c->agent_network : c->tool_network;
+	const struct network_row *r = network_row(actor, setting, wish);
+	const char *key = of_client ? "sandbox.agent_network" : "sandbox.tool_network";
+	const char *reach = network_words(r->reach[b->s->profile]);
+
+	row(b, name, r->setting == NETWORK_ANY ? str_from(reach)
+					       : str_printf(b->k->mem, "%s = \"%s\": %s", key, config_word(key, setting), reach));
+}
+
 /* ---- the jails ---- */
 
 static void class_row(const struct bounds *b, const char *name, enum job_class id)
@@ -124,9 +139,7 @@ static void command_rows(const struct bounds *b)
 	row(b, "commands.write", text(b, &write));
 	row(b, "commands.protected", text(b, &protect));
 	row(b, "commands.hidden", text(b, &hidden));
-	row(b, "commands.network", str_printf(b->k->mem, "sandbox.tool_network = \"%s\": %s",
-		config_word("sandbox.tool_network", c->tool_network),
-		p->network == NETWORK_HOST ? "the host's" : "a loopback that the run's commands share, and nothing else"));
+	reach_row(b, "commands.network", NETWORK_OF_COMMANDS, NETWISH_AUTO);
 	row(b, "commands.memory", p->memory_limit_mb > 0 ? str_printf(b->k->mem, "%lld MiB", (long long)p->memory_limit_mb)
 							: STR("no limit of ours"));
 	for (size_t i = 0; i < b->commands.nlimits; i++)
@@ -140,6 +153,7 @@ static void command_rows(const struct bounds *b)
 
 static void agent_rows(const struct bounds *b)
 {
+	reach_row(b, "agent.network", NETWORK_OF_AGENT, NETWISH_AUTO);
 	class_row(b, "file_tools.rights", JOB_AGENT);
 	row(b, "file_tools.calls", calls(b, SECCOMP_AGENT));
 	class_row(b, "grep.rights", JOB_INDEX);
@@ -163,23 +177,60 @@ static void git_rows(const struct bounds *b)
 
 /* ---- the others ---- */
 
-static void network_rows(const struct bounds *b, struct err *err)
+static void route_row(const struct bounds *b, const char *name, const struct route *r, const char *what)
 {
-	const struct endpoint *e;
+	const struct {
+		bool ok;
+		const char *where;
+	} ranges[] = { { r->loopback_ok, "this machine" }, { r->private_ok, "a private network" },
+		{ r->local_ok, "a link-local address (cloud metadata)" } };
+	auto_buf struct buf refused = BUF_MAX(256);
 
-	if (settings_model(b->s, err) < 0) {
-		row(b, "client.reach", str_printf(b->k->mem, "nothing yet: %s", err->msg));
+	for (size_t i = 0; i < COUNT(ranges) && host_range(r->host) == HOST_NAME; i++)
+		if (!ranges[i].ok)
+			add_word(&refused, ranges[i].where);
+	row(b, name, str_printf(b->k->mem, STR_FMT ":%u, %s%s" STR_FMT, STR_ARG(r->host), (unsigned)r->port, what,
+		refused.n > 0 ? "; not where the name leads to " : "", STR_ARG(buf_str(&refused))));
+}
+
+static void endpoint_row(const struct bounds *b, const struct endpoint *e)
+{
+	struct route r;
+
+	if (e->kind != ENDPOINT_NETWORK || e->host.n == 0)
+		return;
+	route_set_host(&r, e->host, e->port);
+	if (e->direct)
+		row(b, "client.reach", str_printf(b->k->mem, STR_FMT ":%u%s, dialled by the client itself", STR_ARG(e->host),
+			(unsigned)e->port, e->tls ? " by TLS" : ""));
+	else
+		route_row(b, "broker.reach", &r, str_printf(b->k->mem, "for provider " STR_FMT "%s", STR_ARG(e->name),
+			e->tls ? ", by TLS" : "").p);
+}
+
+/* The hosts that the two processes with a network would be told, from what they would be told them with. */
+static void dial_rows(const struct bounds *b, struct err *err)
+{
+	struct start *s = b->s;
+
+	if (settings_model(s, err) < 0) {
+		row(b, "broker.reach", str_printf(b->k->mem, "no provider yet: %s", err->msg));
 		*err = (struct err){ 0 };
 	}
-	for (size_t i = 0; i < b->s->endpoints.n; i++) {
-		e = &b->s->endpoints.p[i];
-		if (e->host.n > 0)
-			row(b, e->direct ? "client.reach" : "broker.reach", str_printf(b->k->mem, STR_FMT ":%u%s, %s", STR_ARG(e->host),
-				(unsigned)e->port, e->tls ? " by TLS" : "", e->direct ? "dialled by the client itself" : "for the client"));
+	if (settings_routes(s, err) < 0) {
+		b->k->row(b->k->self, CHECK_FAIL, "broker.reach", err->msg);
+		*err = (struct err){ 0 };
 	}
-	row(b, "client.keys", str_printf(b->k->mem, "%s, read at its start", b->s->paths.secrets_file));
-	row(b, "client.calls", calls(b, b->s->config->sandbox.agent_network == AGENT_NETWORK_OPEN ? SECCOMP_CLIENT_OPEN
-													 : SECCOMP_CLIENT));
+	reach_row(b, "client.network", NETWORK_OF_CLIENT, NETWISH_AUTO);
+	for (size_t i = 0; i < s->endpoints.n; i++)
+		endpoint_row(b, &s->endpoints.p[i]);
+	for (size_t i = 0; i < s->allowed.n; i++)
+		route_row(b, "broker.reach", &s->allowed.p[i], "by sandbox.allow_urls, for nobody in this version");
+	if (s->endpoints.proxy.n > 0)
+		row(b, "client.proxy", s->endpoints.proxy);
+	row(b, "client.keys", str_printf(b->k->mem, "%s, read at its start", s->paths.secrets_file));
+	row(b, "client.calls", calls(b, s->config->sandbox.agent_network == AGENT_NETWORK_OPEN ? SECCOMP_CLIENT_OPEN
+												 : SECCOMP_CLIENT));
 	row(b, "broker.calls", calls(b, SECCOMP_BROKER));
 }
 
@@ -223,7 +274,7 @@ int check_boundaries(const struct check *k, const struct place *place, struct er
 	command_rows(&b);
 	agent_rows(&b);
 	git_rows(&b);
-	network_rows(&b, err);
+	dial_rows(&b, err);
 	record_rows(&b);
 	return 0;
 }

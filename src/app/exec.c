@@ -315,10 +315,10 @@ static int prepare(struct start *s, const struct exec_request *rq, struct zygote
 	TRY(settings_workspace(s, err));
 	TRY(settings_load(s, err));
 	TRY(settings_apart(s, err));
-	TRY(settings_networks(s, err));
 	TRY(settings_profile(s, err));
 	if (rq->run.n > 0)
 		TRY(follow_run(s, rq, err));
+	TRY(settings_networks(s, err));
 	TRY(settings_tools(s, err));
 	for (size_t i = 0; i < s->nnotices; i++)
 		say(rq, s->notices[i]);

@@ -127,8 +127,10 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_model(&s, err));
+	TRY(settings_routes(&s, err));
 	TRY(start_early(&s, err));
 	TRY(settings_profile(&s, err));
+	TRY(settings_networks(&s, err));
 	TRY(settings_params(&s, err));
 	TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
 	r = find_session(&s, err);

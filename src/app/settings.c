@@ -106,14 +106,13 @@ int settings_profile(struct start *s, struct err *err)
 	TRY(probe_host(&probe, err));
 	TRY(profile_resolve(&probe, wish, &s->profile, &notice, err));
 	if (notice.n > 0)
-		s->notices[s->nnotices++] = str_dup(s->mem, buf_str(&notice));
+		start_notice(s, str_dup(s->mem, buf_str(&notice)));
 	if (s->profile == PROFILE_NONE)
-		s->notices[s->nnotices++] = STR("UNSANDBOXED: the model's commands run as you, with your files, your keys and "
-						"your network");
+		start_notice(s, STR("UNSANDBOXED: the model's commands run as you, with your files, your keys and your network"));
 	return 0;
 }
 
-static int set_run_commands(struct start *s, struct err *err)
+int settings_policy(struct start *s, struct err *err)
 {
 	int want = s->config->sandbox.run_commands;
 	int r;
@@ -130,24 +129,6 @@ static int set_run_commands(struct start *s, struct err *err)
 	return r;
 }
 
-int settings_networks(const struct start *s, struct err *err)
-{
-	int r;
-
-	if (s->config->sandbox.tool_network == TOOL_NETWORK_ALLOW) {
-		r = err_set(err, ERR_UNSUPPORTED, "sandbox.tool_network = \"allow\" is not available yet");
-		err_hint(err, "agent6 config unset sandbox.tool_network");
-		return r;
-	}
-	return 0;
-}
-
-int settings_policy(struct start *s, struct err *err)
-{
-	TRY(set_run_commands(s, err));
-	return settings_networks(s, err);
-}
-
 /* ---- which model ---- */
 
 static int no_model(struct err *err)
@@ -156,27 +137,6 @@ static int no_model(struct err *err)
 
 	err_hint(err, "agent6 connect adds a provider, agent6 model worker PROVIDER MODEL chooses one; agent6 demo needs neither");
 	return r;
-}
-
-/* agent_network: through the broker, to loopback only, or dialled by the client itself. */
-static int set_agent_network(struct start *s, struct endpoint *e, struct err *err)
-{
-	switch ((enum config_agent_network)s->config->sandbox.agent_network) {
-	case AGENT_NETWORK_PROVIDERS:
-		return 0;
-	case AGENT_NETWORK_LOCAL:
-		if (host_is_loopback(e->host))
-			return 0;
-		return err_set(err, ERR_DENIED,
-			"sandbox.agent_network is \"local\" and provider " STR_FMT " is at " STR_FMT, STR_ARG(e->name),
-			STR_ARG(e->host));
-	case AGENT_NETWORK_OPEN:
-		e->direct = true;
-		s->notices[s->nnotices++] = STR("sandbox.agent_network is \"open\": the client dials by itself and is not held "
-						"to the providers' hosts");
-		return 0;
-	}
-	return err_set(err, ERR_INVALID, "sandbox.agent_network has no such value");
 }
 
 static int open_secrets(struct start *s, const struct endpoint *e, struct err *err)
@@ -237,7 +197,7 @@ int settings_model(struct start *s, struct err *err)
 	endpoint_init(s->endpoints.p); /* so that a failure leaves something to wipe */
 	TRY(app_endpoint(p, m.model, s->mem, s->endpoints.p, err));
 	app_endpoint_forget_keys(s->config);
-	TRY(set_agent_network(s, s->endpoints.p, err));
+	TRY(settings_endpoint_network(s, s->endpoints.p, err));
 	TRY(open_secrets(s, s->endpoints.p, err));
 	s->params.provider = p->name;
 	s->params.api_format = str_from(api_wire_name(app_wire(p, m.model)));
@@ -392,7 +352,7 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	(void)err;
 	z.policy.profile = s->profile;
 	z.policy.cwd = s->workspace;
-	z.policy.network = NETWORK_NONE;
+	z.policy.network = settings_jail_network(s);
 	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? c->memory_limit_mb : 0;
 	z.policy.root_as_uid = c->root_as_uid;
 	z.policy.tool_paths = s->tools.mounts;

@@ -23,7 +23,7 @@ struct start {
 	enum policy_profile profile;
 	bool attended;
 
-	struct str notices[8];   /* what the person must be told at the start */
+	struct str notices[48];  /* what the person must be told at the start */
 	size_t nnotices;
 
 	struct paths paths;
@@ -39,6 +39,7 @@ struct start {
 
 	struct run_params params;
 	struct endpoint_table endpoints;
+	struct route_table allowed; /* sandbox.allow_urls */
 	int secrets_fd;
 
 	struct programs programs;
@@ -60,14 +61,21 @@ void start_fini(struct start *s);
 int settings_workspace(struct start *s, struct err *err) CHECKED; /* workspace, is_git, repo */
 int settings_load(struct start *s, struct err *err) CHECKED;     /* config, state_dir, config_dir, attended */
 int settings_apart(const struct start *s, struct err *err) CHECKED; /* what the model writes holds nothing we trust */
-int settings_networks(const struct start *s, struct err *err) CHECKED; /* refusals */
 int settings_tools(struct start *s, struct err *err) CHECKED;    /* tools */
-int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands, refusals */
+int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands */
 int settings_profile(struct start *s, struct err *err) CHECKED;  /* profile, found by trying */
 int settings_identity(struct start *s, struct err *err) CHECKED; /* who the commits are by; waits for the spawner */
 int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
 int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, model, prices */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
+
+/* settings_network.c: who may reach what, by the table of app/network.h. They want config and profile. */
+int settings_networks(struct start *s, struct err *err) CHECKED; /* of commands: refusals, notices */
+enum policy_network settings_jail_network(const struct start *s);
+int settings_endpoint_network(struct start *s, struct endpoint *e, struct err *err) CHECKED; /* of one provider in use */
+int settings_routes(struct start *s, struct err *err) CHECKED; /* allowed, and what agent_network means */
+void start_notice(struct start *s, struct str text);
+
 /* resume.c: the run that is to go on, locked; what its record says goes into params. */
 int resume_session(struct start *s, struct err *err) CHECKED;
 

@@ -114,6 +114,7 @@ static int add_rule(int ruleset, const struct ruleset_attr *all, const struct ll
 	case LL_CONNECT:
 	case LL_BIND:
 		return add_port(ruleset, all, rule, err);
+	case LL_FS_FREE:
 	case LL_NET_FREE:
 		return 0;
 	}
@@ -129,6 +130,8 @@ int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err
 	for (size_t i = 0; i < n; i++)
 		if (rules[i].kind == LL_NET_FREE)
 			all.handled_net = 0;
+		else if (rules[i].kind == LL_FS_FREE)
+			all.handled_fs = 0;
 	if (size == 0)
 		return err_set(err, ERR_UNSUPPORTED, "this kernel has no Landlock (it came with Linux 5.13)");
 	fd = (int)syscall(NR_CREATE_RULESET, &all, size, 0);

@@ -49,6 +49,7 @@ enum ll_kind {
 	LL_FD,          /* .fd */
 	LL_CONNECT,     /* .port: TCP connect */
 	LL_BIND,        /* .port: TCP bind */
+	LL_FS_FREE,     /* files are not handled at all: a domain that handles them can mount nothing */
 	LL_NET_FREE,    /* TCP is not handled at all: the network is confined by other means, or meant to be open */
 };
 

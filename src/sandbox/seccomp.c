@@ -235,11 +235,6 @@ static void emit_check(struct build *b, enum verdict v)
 		return check_pair(b);
 	case V_SOCKET_UNIX:
 		return check_only(b, 0, AF_UNIX, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	case V_SOCKET_INET_DGRAM:
-		load_arg(b, 0);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0);
-		ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-		return check_inet_kind(b);
 	case V_NOEXEC:
 		return check_bits(b, 2, PROT_EXEC);
 	case V_SELF0:

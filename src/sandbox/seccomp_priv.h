@@ -28,7 +28,6 @@ enum verdict {
 	V_SOCKET,                 /* unix; TCP and UDP; route netlink */
 	V_SOCKET_UNIX,
 	V_SOCKET_INET,            /* TCP and UDP; route netlink */
-	V_SOCKET_INET_DGRAM,      /* to raise lo */
 	V_PAIR_STREAM,            /* a pair of unix sockets that stays a pair: a datagram socket may be connected anew */
 	V_PERSONALITY,
 	V_NOEXEC,                 /* memory protection, argument 2, without execute */

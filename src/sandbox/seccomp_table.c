@@ -70,11 +70,11 @@ static const struct seccomp_row no_unix_rows[] = {
 };
 static const struct seccomp_set no_unix = { no_unix_rows, COUNT(no_unix_rows) };
 
-/* One datagram socket, to raise lo. */
-static const struct seccomp_row lo_socket_rows[] = {
-	{ NR(socket), V_SOCKET_INET_DGRAM },
+/* What it refuses itself its jails can never have: so the kinds that commands may have. */
+static const struct seccomp_row jails_sockets_rows[] = {
+	{ NR(socket), V_SOCKET }, { NR(socketpair), V_SOCKET_UNIX },
 };
-static const struct seccomp_set lo_socket = { lo_socket_rows, COUNT(lo_socket_rows) };
+static const struct seccomp_set jails_sockets = { jails_sockets_rows, COUNT(jails_sockets_rows) };
 
 /* Without namespaces around it: nothing that reaches other processes of the same user; metadata, which Landlock does
  * not know, through the guardian. */
@@ -215,7 +215,7 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_COMMAND_HOSTNET] = { "command_hostnet", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &deny_shared, &no_unix } },
 	[SECCOMP_GIT] = { "git", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &no_sockets } },
 	[SECCOMP_INDEX] = { "index", V_ALLOW, { &deny_kernel, &deny_world, &deny_args, &no_sockets } },
-	[SECCOMP_ZYGOTE] = { "zygote", V_ALLOW, { &deny_kernel, &lo_socket } },
+	[SECCOMP_ZYGOTE] = { "zygote", V_ALLOW, { &deny_kernel, &jails_sockets } },
 	[SECCOMP_AGENT] = { "agent", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &deny_hidden, SANITIZER } },
 	[SECCOMP_MONITOR] = { "monitor", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_parent, SANITIZER } },
 	[SECCOMP_RECORDER] = { "recorder", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },

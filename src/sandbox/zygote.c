@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "fmt/pack.h"
 #include "sandbox/caps.h"
+#include "sandbox/landlock.h"
 #include "sandbox/zygote_priv.h"
 #include "sys/file.h"
 
@@ -105,12 +106,16 @@ static int prepare(struct zygote *z, struct err *err)
 	return 0;
 }
 
-/* What making jails needs and no more. No Landlock: a domain that handles files refuses every mount. */
-static int confine(struct err *err)
+/* What making jails needs and no more. Landlock handles no files here, since its domain would refuse every mount; in the
+ * host's network it keeps the abstract unix sockets of others away. */
+static int confine(const struct cell *cell, struct err *err)
 {
+	static const struct ll_rule scopes[] = { { .kind = LL_FS_FREE }, { .kind = LL_NET_FREE } };
 	autofree struct seccomp_filter *f = mem_alloc(sizeof(*f));
 
 	TRY(caps_no_new_privs(err));
+	if (cell->spec->root.host_network && cell->landlock_abi >= LL_SCOPES_ABI)
+		TRY(landlock_confine(scopes, COUNT(scopes), err));
 	TRY(seccomp_build(SECCOMP_ZYGOTE, f, err));
 	return seccomp_enter(f, err);
 }
@@ -121,7 +126,7 @@ static int serve_in(struct zygote *z, const struct cell *cell, struct err *err)
 	TRY(newgit_open(&z->spec.no_git, &z->newgit, err));
 	if (z->spec.policy.profile != PROFILE_NONE) {
 		TRY(jails_open(cell, &z->jails, err));
-		TRY(confine(err));
+		TRY(confine(cell, err));
 	}
 	TRY(send_ready(z->monitor, cell, err));
 	return zygote_serve(z, err);

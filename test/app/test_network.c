@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "app/network.h"
+#include "base/arena.h"
+#include "sys/file.h"
 #include "test/lib/test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
 
 static int settings_of(enum network_actor a)
 {
@@ -64,10 +69,51 @@ TEST(network_never_gives_the_agent_a_socket)
 				CHECK(r->wish == NETWISH_ALLOW || r->setting == TOOL_NETWORK_ALLOW);
 }
 
+/* settings_network.c decides about endpoints before the profile is known. */
+TEST(network_of_the_client_is_the_same_under_every_profile)
+{
+	for (const struct network_row *r = network_rows; r->actor != NETWORK_ACTORS; r++)
+		for (enum policy_profile p = PROFILE_STRICT; p <= PROFILE_NONE && r->actor == NETWORK_OF_CLIENT; p++)
+			CHECK_INT(r->reach[p], r->reach[PROFILE_STRICT]);
+}
+
 TEST(network_is_a_namespace_or_the_hosts)
 {
 	CHECK_INT(network_of_jail(REACH_RUN), NETWORK_NONE);
 	CHECK_INT(network_of_jail(REACH_ALONE), NETWORK_NONE);
 	CHECK_INT(network_of_jail(REACH_NOTHING), NETWORK_NONE);
 	CHECK_INT(network_of_jail(REACH_HOST), NETWORK_HOST);
+}
+
+static struct str setting_words(const struct network_row *r, struct arena *mem)
+{
+	static const char *const wishes[] = { "auto", "block", "allow" };
+	bool of_client = r->actor == NETWORK_OF_AGENT || r->actor == NETWORK_OF_CLIENT;
+	const char *key = of_client ? "agent_network" : "tool_network";
+
+	if (r->setting == NETWORK_ANY)
+		return str_printf(mem, "any `%s`", key);
+	const char *word = config_word(of_client ? "sandbox.agent_network" : "sandbox.tool_network", r->setting);
+
+	return r->wish == NETWORK_ANY ? str_printf(mem, "`%s` = %s", key, word)
+				      : str_printf(mem, "`%s` = %s, `allow_network` = %s", key, word, wishes[r->wish]);
+}
+
+TEST(network_is_documented_row_by_row)
+{
+	static const char *const actors[] = { "agent", "client", "commands", "tool state" };
+	const char *source = getenv("AGENT6_SOURCE");
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf doc = BUF_MAX(1 << 20);
+	struct err err = { 0 };
+
+	CHECK_OK(file_read(AT_FDCWD, str_printf(mem, "%s/docs/sandbox.md", source ? source : ".").p, &doc, &err));
+	for (const struct network_row *r = network_rows; r->actor != NETWORK_ACTORS; r++) {
+		struct str want = str_printf(mem, "| %s | " STR_FMT " | %s | %s | %s |\n", actors[r->actor],
+			STR_ARG(setting_words(r, mem)), network_words(r->reach[PROFILE_STRICT]),
+			network_words(r->reach[PROFILE_HARDENED]), network_words(r->reach[PROFILE_NONE]));
+
+		if (str_find(buf_str(&doc), want) == doc.n)
+			CHECK_STR(want, STR("a line of docs/sandbox.md"));
+	}
 }

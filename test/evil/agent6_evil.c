@@ -104,6 +104,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 {
 	if (str_eqz(what, "probe"))
 		evil_probe(e);
+	else if (str_eqz(what, "net"))
+		evil_net(e);
 	else if (str_eqz(what, "commands"))
 		evil_commands(e);
 	else if (str_eqz(what, "git"))

@@ -32,6 +32,7 @@ void evil_done(struct evil *e); /* says that the run is over, and well */
 bool evil_dropped(enum peer p, int wait_ms); /* the peer hung up */
 
 void evil_probe(struct evil *e);             /* system calls */
+void evil_net(struct evil *e);               /* sockets, to the targets in the file net.targets */
 void evil_commands(struct evil *e);          /* the command zygote, with well-formed requests */
 void evil_git(struct evil *e);               /* the git zygote */
 void evil_client(struct evil *e);            /* the model client */

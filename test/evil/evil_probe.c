@@ -3,6 +3,7 @@
 /* What the kernel is asked for. Each line of the report says what was tried and with which errno it failed, or
  * HOLE when it did not fail. */
 #include "evil.h"
+#include "netprobe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -245,4 +246,20 @@ void evil_repository(struct evil *e)
 	evil_done(e);
 	for (;;)
 		(void)make_repository();
+}
+
+static void say_net(void *self, const char *line)
+{
+	evil_say(self, "net %s", line);
+}
+
+void evil_net(struct evil *e)
+{
+	char targets[2048] = "";
+	int fd = open("net.targets", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, targets, sizeof(targets) - 1) <= 0)
+		evil_say(e, "FAIL there are no net.targets");
+	close(fd);
+	netprobe_run(targets, say_net, e);
 }

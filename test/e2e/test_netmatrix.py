@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""The network matrix (docs/sandbox.md, "The network"), each cell tried: who listens is outside, who tries is a command,
+the agent's place, or the broker's table. test/evil/netprobe.c knows the ways; the cells below are written down a second
+time, from the documentation and not from the code's table."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+
+import pytest
+
+import conftest
+from conftest import call, finish, missing, script, turn
+
+PROBE = os.path.join(conftest.BUILD, "netprobe")
+EVIL = os.path.join(conftest.BUILD, "agent6-evil")
+JAIL = os.path.join(conftest.BUILD, "agent6-jail")
+ROOT = os.geteuid() == 0
+
+NET = {"tcp4", "tcp6", "udp", "dns"}
+OUTSIDE = {"path", "abstract", "pair-path", "pair-abstract"}  # unix sockets of the host
+ODD = {"netlink-uevent", "netlink-generic", "netlink-audit", "netlink-netfilter", "raw", "raw6", "ping", "sctp", "mptcp",
+       "udplite", "packet", "packet-dgram", "vsock", "alg", "tipc", "bluetooth", "can", "rds", "xdp", "smc", "io_uring"}
+PLAIN = {"socketpair", "netlink"}  # what ordinary programs do with themselves
+ALL = NET | OUTSIDE | ODD | PLAIN
+
+# What works; everything else of ALL must be refused. UNENFORCED lists what must work at least.
+RUN = PLAIN
+NOTHING_BUT_PAIRS = {"socketpair"}
+NOTHING = set()
+HOST = NET | PLAIN
+UNENFORCED = NET | PLAIN | {"path", "abstract"}
+
+WORDS = {"strict-block": "a loopback that the run's commands share, and nothing else",
+         "hardened-block": "nothing: no socket can be made",
+         "host": "the host's network, and no unix socket outside",
+         "none": "the host's network: nothing is enforced"}
+
+# profile, tool_network, what a command reaches, what `check boundaries` calls it
+COMMANDS = [
+    ("strict", "block", RUN, "strict-block"),
+    ("strict", "only_explicit_states", RUN, "strict-block"),
+    ("strict", "allow", HOST, "host"),
+    ("hardened", "block", NOTHING_BUT_PAIRS, "hardened-block"),
+    ("hardened", "only_explicit_states", NOTHING_BUT_PAIRS, "hardened-block"),
+    ("hardened", "allow", HOST, "host"),
+    ("none", "block", UNENFORCED, "none"),
+    ("none", "allow", UNENFORCED, "none"),
+]
+WHOLE_RUNS = {"strict", "none"}  # hardened: single commands of agent6-jail
+
+
+class Servers:
+    """One listener of each kind, outside of every jail; each answers whoever comes."""
+
+    def __init__(self, folder):
+        self.came, self.news = [], threading.Condition()
+        self.open, self.threads, self.targets = [], [], {}
+        self.tcp("tcp4", socket.AF_INET, "127.0.0.1")
+        self.has_v6 = os.path.exists("/proc/net/if_inet6") and self.tcp("tcp6", socket.AF_INET6, "::1")
+        self.udp()
+        for name, address in (("path", os.path.join(folder, "s")), ("abstract", "\0agent6-test-%d" % os.getpid())):
+            for kind, suffix in ((socket.SOCK_STREAM, ""), (socket.SOCK_DGRAM, ".d")):
+                s = self.listen(name + suffix, socket.AF_UNIX, kind, address + suffix)
+                self.targets[name + suffix] = (address + suffix).lstrip("\0")
+                if name == "path":
+                    os.chmod(address + suffix, 0o777)
+                assert s
+
+    def listen(self, name, family, kind, address):
+        s = socket.socket(family, kind)
+        self.open.append(s)
+        s.bind(address)
+        if kind == socket.SOCK_STREAM:
+            s.listen(16)
+        t = threading.Thread(target=self.serve, args=(name, s, kind), daemon=True)
+        t.start()
+        self.threads.append(t)
+        return s
+
+    def tcp(self, name, family, host):
+        try:
+            s = self.listen(name, family, socket.SOCK_STREAM, (host, 0))
+        except OSError:
+            return False
+        self.targets[name] = s.getsockname()[1]
+        return True
+
+    def udp(self):
+        s = self.listen("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
+        self.targets["udp"] = s.getsockname()[1]
+
+    def serve(self, name, s, kind):
+        while True:
+            try:
+                if kind == socket.SOCK_STREAM:
+                    s.accept()[0].close()
+                else:
+                    _, who = s.recvfrom(64)
+                    if not who:
+                        continue
+                    if s.family == socket.AF_INET:
+                        s.sendto(b"here", who)
+            except OSError:
+                return
+            with self.news:
+                self.came.append(name)
+                self.news.notify_all()
+
+    def who_came(self, expected):
+        """Whoever came, once those who are expected have."""
+        with self.news:
+            self.news.wait_for(lambda: expected <= set(self.came), 20)
+            return {n.split(".")[0] for n in self.came}
+
+    def words(self):
+        return " ".join(f"{k}={v}" for k, v in self.targets.items())
+
+    def close(self):
+        for s in self.open:
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept
+            if s.type == socket.SOCK_DGRAM:
+                with contextlib.suppress(OSError), socket.socket(s.family, socket.SOCK_DGRAM) as end:
+                    end.sendto(b"", s.getsockname())
+            s.close()
+
+
+@pytest.fixture
+def servers():
+    folder = conftest.tempfile.mkdtemp(prefix="agent6-net-", dir="/var/tmp")
+    os.chmod(folder, 0o755)
+    s = Servers(folder)
+    yield s
+    s.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def place(lab):
+    if not os.path.exists(PROBE) or not os.path.exists(EVIL):
+        missing(f"{PROBE} is not built (meson option tests)")
+    shutil.copy(PROBE, lab.write("netprobe", "", 0o755))
+    lab.repo()
+    return lab
+
+
+def ways(lines):
+    """{way: "" when it was reached, else the errno}; every way is there, or the probe did not run."""
+    found = dict(re.match(r"(?:net )?([\w-]+) (?:reached|refused (\w+))$", l).groups() for l in lines
+                 if re.match(r"(net )?[\w-]+ (reached|refused)", l))
+    assert set(found) == ALL, lines
+    assert [w for w, e in found.items() if e == "ENODATA" and w != "tcp6"] == [], "a target is missing"
+    return {w: e or "" for w, e in found.items()}
+
+
+def judge(found, may, servers, exact=True):
+    reached = {w for w, e in found.items() if not e}
+    may = set(may) - (set() if servers.has_v6 else {"tcp6"})
+    if exact:
+        assert reached == may, {w: found[w] for w in reached ^ may}
+        # Who listens says the same: nobody came by a way that is not the commands'.
+        listening = may & {"tcp4", "tcp6", "udp", "path", "abstract"}
+        assert servers.who_came(listening) == listening
+        # A refused kind of socket is refused as such, and not by chance.
+        odd = {found[w] for w in ODD & set(found)}
+        assert odd <= {"EAFNOSUPPORT", "EACCES", "EPERM", "ENOSYS"}, odd
+    else:
+        assert may <= reached, {w: found[w] for w in may - reached}
+
+
+def one_shot(place, profile, network, words):
+    policy = {"profile": profile, "cwd": place.ws, "argv": ["./netprobe", words], "network": network,
+              "env": [["PATH", "/usr/bin:/bin"]], "timeout_s": 30}
+    r = subprocess.run([JAIL], input=json.dumps(policy), capture_output=True, text=True, timeout=60)
+    assert r.returncode == 0, r.stderr
+    return json.loads(r.stdout)["stdout"].splitlines()
+
+
+@pytest.mark.parametrize("profile,setting,may,words", COMMANDS, ids=[f"{c[0]}-{c[1]}" for c in COMMANDS])
+def test_what_a_command_reaches(place, servers, profile, setting, may, words):
+    place.config(f'[sandbox]\nprofile = "{profile}"\ntool_network = "{setting}"\n')
+    network = "host" if setting == "allow" else "none"
+    judge(ways(one_shot(place, profile, network, servers.words())), may, servers, exact=profile != "none")
+    if profile not in WHOLE_RUNS:
+        return
+    servers.came.clear()
+    r = place.agent6("exec", "--", "./netprobe", servers.words())
+    judge(ways(r.out.splitlines()), may, servers, exact=profile != "none")
+    # It is said aloud where it is wider than the default, and by the page that lists the boundaries.
+    loud = {"none": "UNSANDBOXED"}.get(profile, "tool_network is \"allow\"")
+    assert (loud in r.err) == (profile == "none" or setting == "allow"), r.err
+    said = place.agent6("check", "boundaries").out
+    assert f'commands.network: sandbox.tool_network = "{setting}": {WORDS[words]}' in said
+
+
+@pytest.mark.parametrize("setting", ["providers", "local", "open"])
+@pytest.mark.parametrize("how", ["", "raw "])
+def test_the_agents_place_has_no_socket_whatever_is_configured(place, servers, setting, how):
+    place.mock(script(finish()), top=f'[sandbox]\nagent_network = "{setting}"\ntool_network = "allow"\n')
+    place.write("net.targets", servers.words())
+    place.git("add", "-A")
+    place.git("commit", "-qm", "targets")
+    r = subprocess.run([EVIL, "run", "--auto-approve", f"evil {how}net"], cwd=place.ws, env=place.env, capture_output=True,
+                       stdin=subprocess.DEVNULL, timeout=60)
+    lines = place.read("evil.report").splitlines()
+    assert "DONE" in lines, r.stderr.decode()
+    may = NOTHING_BUT_PAIRS if how else NOTHING  # before it confines itself it may still make a pair
+    judge(ways(lines), may, servers)
+    said = place.agent6("check", "boundaries").out
+    assert "agent.network: nothing: no socket can be made" in said
+
+
+def test_without_a_sandbox_the_agent_is_unconfined_and_that_is_said(place, servers):
+    place.mock(script(finish()), top='[sandbox]\nprofile = "none"\n')
+    place.write("net.targets", servers.words())
+    place.git("add", "-A")
+    place.git("commit", "-qm", "targets")
+    r = subprocess.run([EVIL, "run", "--auto-approve", "evil raw net"], cwd=place.ws, env=place.env, capture_output=True,
+                       stdin=subprocess.DEVNULL, timeout=60)
+    judge(ways(place.read("evil.report").splitlines()), UNENFORCED, servers, exact=False)
+    assert b"UNSANDBOXED" in r.stderr
+    assert "agent.network: the host's network: nothing is enforced" in place.agent6("check", "boundaries").out
+
+
+def test_a_live_run_under_allow_reaches_the_hosts_network_and_keeps_the_rest(place, servers):
+    """The whole product: the model's command dials out; .git stays read-only, the agent is told, the person is told."""
+    m = place.mock(script(turn(call("run_command", argv=["./netprobe", servers.words()])),
+                          turn(call("run_command", argv=["sh", "-c", "echo x > .git/config; echo x > ../out; ls /proc/1/root"])),
+                          finish()), top='[sandbox]\ntool_network = "allow"\n')
+    r = place.run()
+    assert r.returncode == 0, r.err
+    assert 'sandbox.tool_network is "allow"' in r.err
+    results = [e for e in place.events("loop.tool_result") if e.get("name") == "run_command"] or place.journal()
+    text = json.dumps(m.model_requests()[1]["body"])
+    out = re.search(r"tcp4 (reached|refused \w+)", text)
+    assert out and out.group(1) == "reached", text[-2000:]
+    assert "path refused" in text and "abstract refused" in text and results
+    assert "have the network" in json.dumps(m.model_requests()[0]["body"])
+    assert place.read(".git/config").startswith("[core]") and not os.path.exists(os.path.join(place.ws, "..", "out"))
+
+
+# ---- the broker's table ----
+
+def broker_rows(place):
+    return re.findall(r"broker\.reach: (\S+?),", place.agent6("check", "boundaries").out)
+
+
+def test_the_hosts_the_broker_may_dial_are_the_providers_in_use_and_allow_urls(place, servers):
+    """Another configured provider is not in it, and neither is what the environment names."""
+    place.mock(script(finish()), top='[sandbox]\nallow_urls = ["example.com", "http://10.0.0.1/x", "[fd00::1]:8443", '
+               f'"localhost:{servers.targets["tcp4"]}", "example.com:443"]\n',
+               extra='[providers.other]\napi_format = "openai"\nbase_url = "https://other.example.net/v1"\n')
+    port = place.mocks[0].url.rsplit(":", 1)[1]
+    assert broker_rows(place) == [f"127.0.0.1:{port}", "example.com:443", "10.0.0.1:80", "fd00::1:8443",
+                                  f"localhost:{servers.targets['tcp4']}"]
+
+
+def test_a_run_has_one_private_socket_for_each_host_and_each_leads_there_and_nowhere_else(place, servers):
+    place.mock(script(turn(call("run_command", argv=["sh", "-c", "mkfifo go-on && touch started && cat go-on"])), finish()),
+               top=f'[sandbox]\nallow_urls = ["127.0.0.1:{servers.targets["tcp4"]}"]\n')
+    p = subprocess.Popen([conftest.AGENT6, "run", "--auto-approve", "x"], cwd=place.ws, env=place.env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        place.wait_for(lambda: os.path.exists(os.path.join(place.ws, "started")) or p.poll() is not None)
+        net = os.path.join(place.run_dirs()[-1], "net")
+        assert sorted(os.listdir(net)) == ["notes", "r0", "r1"]
+        assert os.stat(net).st_mode & 0o077 == 0
+        assert "tcp4" not in servers.came
+        at = os.open(net, os.O_PATH)  # its own path may be longer than an address
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(f"/proc/self/fd/{at}/r1")
+            os.close(at)
+            assert s.recv(16) == b""  # it was passed on, accepted and closed over there
+        assert servers.who_came({"tcp4"}) == {"tcp4"}
+        with open(os.path.join(place.ws, "go-on"), "w", encoding="utf-8"):
+            pass  # the command reads its end
+        assert p.wait(30) == 0
+    finally:
+        p.kill()
+        p.wait()
+
+
+def test_local_refuses_a_provider_elsewhere_by_name_before_anything_exists(place):
+    place.config('[sandbox]\nagent_network = "local"\nallow_urls = ["example.com"]\n[providers.far]\napi_format = "openai"\n'
+                 'base_url = "https://far.example.net/v1"\napi_key_env = "MOCK_API_KEY"\n[models.worker]\nprovider = "far"\n'
+                 'model = "m"\n')
+    r = place.run()
+    assert r.returncode == 2 and "provider far is at far.example.net" in r.err and "agent6 model" in r.err
+    assert place.run_dirs() == []
+    place.mock(script(finish()), top='[sandbox]\nagent_network = "local"\nallow_urls = ["example.com"]\n')
+    r = place.run()
+    assert r.returncode == 0, r.err
+    assert 'sandbox.allow_urls has no effect: sandbox.agent_network is "local"' in r.err
+    assert broker_rows(place) == [place.mocks[0].url.split("//")[1]]
+
+
+def test_open_dials_by_itself_and_honours_the_proxy_and_says_both(place):
+    """The proxy is a listener that notes what it is asked for: the name goes to it, nobody is asked here."""
+    asked = []
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            try:
+                c, _ = listener.accept()
+            except OSError:
+                return
+            asked.append(c.recv(4096).split(b"\r\n")[0])
+            c.sendall(b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+            c.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    proxy = "http://127.0.0.1:%d" % listener.getsockname()[1]
+    place.config('[git.commit]\nname = "Lab"\nemail = "lab@example.invalid"\n[sandbox]\nagent_network = "open"\n[providers.far]\napi_format = "openai"\n'
+                 'base_url = "https://far.invalid/v1"\napi_key_env = "MOCK_API_KEY"\n[models.worker]\nprovider = "far"\n'
+                 'model = "m"\n')
+    env = {"https_proxy": proxy}
+    r = place.run(env=env)
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    assert r.returncode != 0
+    assert 'agent_network is "open"' in r.err and f"through the proxy {proxy[7:]}, which https_proxy names" in r.err
+    assert asked and set(asked) == {b"CONNECT far.invalid:443 HTTP/1.1"}
+    assert broker_rows(place) == []
+    # One that cannot be used is refused; its value, which may hold a password, is not repeated.
+    r = place.run(env={"https_proxy": "http://me:hunter2@127.0.0.1:1"})
+    assert r.returncode != 0 and "the proxy that https_proxy names cannot be used" in r.err and "hunter2" not in r.err
+
+
+@pytest.mark.parametrize("entry,why", [("example.com:0", "port"), ("example.com:65536", "port"), ("ftp://x", "https://"),
+                                       ("user@example.com", "host"), ("https://u:p@example.com", "user"), ("", "1 to 253"),
+                                       ("a b", "host"), ("[::1", "address")])
+def test_an_entry_that_is_no_host_is_refused_where_it_stands(place, entry, why):
+    place.config(f'[sandbox]\nallow_urls = ["{entry}"]\n')
+    r = place.agent6("config", "show")
+    assert r.returncode != 0 and "sandbox.allow_urls" in r.err and why in r.err, r.err
+
+
+def test_a_metadata_address_in_allow_urls_is_said_aloud(place):
+    place.mock(script(finish()), top='[sandbox]\nallow_urls = ["169.254.169.254:80"]\n')
+    r = place.run()
+    assert r.returncode == 0 and "allow_urls names 169.254.169.254:80, a link-local address" in r.err
