@@ -13,7 +13,7 @@
 #define PARAMS_MAX  (16 * 1024 * 1024)
 #define PROMPT_MAX  (1024 * 1024)
 #define AGENTS_LONG 40000 /* characters of AGENTS.md that the operator is told about */
-#define TASK_SHOWN  4000
+#define TASK_SHOWN  4000 /* the same in app/start_manifest.c */
 
 struct waiting {
 	struct arena *mem;
@@ -209,31 +209,14 @@ static int set_tools(struct run *r, struct err *err)
 
 /* ---- the first records ---- */
 
+/* The rest of it is the monitor's (app/start_manifest.c). */
 static int put_manifest(struct run *r, struct err *err)
 {
-	auto_note struct note n = NOTE, models = NOTE, worker = NOTE, workflow = NOTE, policy = NOTE;
-	char now[TIME_ISO_MAX];
+	auto_note struct note n = NOTE, workflow = NOTE;
 
-	note_str(&worker, "provider", r->p->provider);
-	note_str(&worker, "model", r->p->model);
-	note_json(&models, "worker", note_text(&worker));
 	note_strs(&workflow, "verify_command", r->st.verify_command);
 	note_str(&workflow, "verify_origin", r->st.verify_origin);
-	note_str(&policy, "run_commands", r->p->run_commands);
-	note_str(&policy, "isolation", r->p->isolation);
-	note_str(&policy, "network", r->p->tool_network);
-	note_str(&n, "agent6_version", r->p->version);
-	note_str(&n, "run_id", r->p->run_id);
-	note_str(&n, "mode", r->p->mode);
-	note_z(&n, "start_ts", time_iso(time_now_us(), now));
-	note_str(&n, "user_task", str_head(r->p->task, utf8_head(r->p->task, TASK_SHOWN)));
-	note_str(&n, "workspace", r->p->workspace);
-	note_str(&n, "base_sha", r->st.base_sha);
-	note_str(&n, "base_branch", r->st.base_branch);
-	note_z(&n, "git_control", "agent6");
-	note_json(&n, "models", note_text(&models));
 	note_json(&n, "workflow", note_text(&workflow));
-	note_json(&n, "policy", note_text(&policy));
 	return note_put(&n, r->keep, RECORD_MANIFEST, 0, "", err);
 }
 

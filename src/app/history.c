@@ -230,7 +230,7 @@ static bool record_merge(struct history *h, struct str into, const struct repo_m
 	return buf_addz(&b, "{\"merged\":{", &err) == 0 && json_add_member(&b, "into", into, &err) == 0 &&
 		json_add_member(&b, "sha", m->sha, &err) == 0 && json_add_member(&b, "tip", h->tip, &err) == 0 &&
 		json_add_member(&b, "ts", str_from(time_iso(time_now_us(), now)), &err) == 0 &&
-		buf_addz(&b, "}}", &err) == 0 && manifest_merge(h->record, buf_str(&b), &err) == 0;
+		buf_addz(&b, "}}", &err) == 0 && manifest_merge(h->record, MANIFEST_HO, buf_str(&b), &err) == 0;
 }
 
 int history_merge(struct history *h, const struct history_merge *ask, struct history_merged *out, struct err *err)

@@ -207,6 +207,7 @@ int start_processes(struct start *s, struct err *err)
 	TRY(zygote_await(&s->zygote, s->mem, &notes, err));
 	TRY(launch_agent(s, err));
 	TRY(wait_recorder(s, err));
+	TRY(start_manifest(s, err));
 	TRY(note_all(notes, s, err));
 	TRY(start_view(s, time_iso(began_us, since), err));
 	if (s->is_git)

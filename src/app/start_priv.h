@@ -56,6 +56,7 @@ int start_early(struct start *s, struct err *err) CHECKED;
 int start_cell(struct start *s, struct err *err) CHECKED; /* the command cell; it needs the policy only */
 int start_processes(struct start *s, struct err *err) CHECKED;
 void start_fini(struct start *s);
+int start_manifest(struct start *s, struct err *err) CHECKED; /* start_manifest.c: what is noted of the run at its start */
 
 /* settings.c: the configuration turned into what the others are told. */
 int settings_workspace(struct start *s, struct err *err) CHECKED; /* workspace, is_git, repo */

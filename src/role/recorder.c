@@ -154,7 +154,7 @@ static int write_record(struct recorder *rec, const struct peer_link *p, enum re
 	case RECORD_TRANSCRIPT:
 		return store_transcript(s, arg, name, json, err);
 	case RECORD_MANIFEST:
-		return store_manifest(s, json, err);
+		return store_manifest(s, p->sender, json, err);
 	case RECORD_FILE:
 		return store_file(s, name, json, err);
 	case RECORD_IN_FLIGHT:

@@ -13,9 +13,10 @@ enum kind { KIND_STR, KIND_INT, KIND_STRS };
 static const struct row {
 	const char *name; /* dotted */
 	enum kind kind;
+	unsigned who;
 	size_t offset;
 } rows[] = {
-#define X(kind, member, name) { name, KIND_##kind, offsetof(struct manifest, member) },
+#define X(kind, who, member, name) { name, KIND_##kind, MANIFEST_##who, offsetof(struct manifest, member) },
 	MANIFEST_MEMBERS(X)
 #undef X
 };
@@ -100,7 +101,7 @@ int manifest_load(int record_fd, struct arena *mem, struct manifest *out, struct
 
 /* ---- writing ---- */
 
-static int check_leaf(const char *name, const json_t *v, struct err *err)
+static int check_leaf(unsigned who, const char *name, const json_t *v, struct err *err)
 {
 	static const char *const words[] = { [KIND_STR] = "a string", [KIND_INT] = "an integer",
 		[KIND_STRS] = "a list of strings" };
@@ -110,13 +111,15 @@ static int check_leaf(const char *name, const json_t *v, struct err *err)
 			continue;
 		if (!fits(rows[i].kind, v))
 			return err_set(err, ERR_INVALID, "manifest: \"%s\" is not %s or null", name, words[rows[i].kind]);
+		if (!(rows[i].who & who) && who != MANIFEST_HO)
+			return err_set(err, ERR_INVALID, "manifest: \"%s\" is not this sender's to set", name);
 		return 0;
 	}
 	return err_set(err, ERR_INVALID, "manifest: \"%.100s\" is not a member of it", name);
 }
 
 /* prefix: "" or "policy." */
-static int check_members(const char *prefix, const json_t *members, struct err *err)
+static int check_members(unsigned who, const char *prefix, const json_t *members, struct err *err)
 {
 	const char *key;
 	json_t *v;
@@ -127,11 +130,11 @@ static int check_members(const char *prefix, const json_t *members, struct err *
 		if (snprintf(dotted, sizeof(dotted), "%s%s", prefix, key) >= (int)sizeof(dotted) - 1)
 			return err_set(err, ERR_INVALID, "manifest: \"%.100s\" is not a member of it", dotted);
 		if (!json_is_object(v) || json_object_size(v) == 0) {
-			TRY(check_leaf(dotted, v, err));
+			TRY(check_leaf(who, dotted, v, err));
 			continue;
 		}
 		snprintf(dotted + strlen(dotted), 2, ".");
-		TRY(check_members(dotted, v, err));
+		TRY(check_members(who, dotted, v, err));
 	}
 	return 0;
 }
@@ -154,7 +157,7 @@ static int merge(json_t *into, const json_t *members)
 	return 0;
 }
 
-int manifest_merge(int record_fd, struct str members, struct err *err)
+int manifest_merge(int record_fd, unsigned who, struct str members, struct err *err)
 {
 	auto_json json_t *add = NULL, *now = NULL;
 	auto_buf struct buf text = BUF_MAX(MANIFEST_MAX);
@@ -164,7 +167,7 @@ int manifest_merge(int record_fd, struct str members, struct err *err)
 		return err_wrap(err, "manifest");
 	if (!json_is_object(add))
 		return err_set(err, ERR_INVALID, "manifest: the members are not an object");
-	TRY(check_members("", add, err));
+	TRY(check_members(who, "", add, err));
 	int r = read_file(record_fd, &now, &why);
 	if (r == -ERR_NOENT) {
 		now = json_object();

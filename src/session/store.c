@@ -236,10 +236,10 @@ int store_transcript(struct store *s, uint32_t seq, struct str role, struct str 
 	return lose(s, write_transcript(s, seq, buf_str(&b), err), err);
 }
 
-int store_manifest(struct store *s, struct str json, struct err *err)
+int store_manifest(struct store *s, unsigned who, struct str json, struct err *err)
 {
 	TRY(alive(s, err));
-	int r = manifest_merge(s->dir, json, err);
+	int r = manifest_merge(s->dir, who, json, err);
 
 	return r == -ERR_INVALID || r == -ERR_SYNTAX ? r : lose(s, r, err);
 }

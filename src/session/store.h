@@ -47,7 +47,7 @@ int store_state(struct store *s, uint32_t turn, struct str json, struct err *err
 int store_restart(struct store *s, uint32_t kept, struct err *err) CHECKED;
 int store_in_flight(struct store *s, struct str json, struct err *err) CHECKED;
 int store_transcript(struct store *s, uint32_t seq, struct str role, struct str json, struct err *err) CHECKED;
-int store_manifest(struct store *s, struct str json, struct err *err) CHECKED;
+int store_manifest(struct store *s, unsigned who, struct str json, struct err *err) CHECKED;
 int store_file(struct store *s, struct str name, struct str bytes, struct err *err) CHECKED;
 int store_sync(struct store *s, struct err *err) CHECKED;
 

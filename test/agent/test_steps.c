@@ -48,7 +48,6 @@ TEST(each_editing_step_without_a_gate_is_a_commit_beside_the_branch)
 	CHECK_STR(json_get_str(world_event(&w, "run.end", 0), "branch"), STR("agent6/sunny-otter-K4Q7B2"));
 	CHECK_INT(json_get_int(world_event(&w, "run.end", 0), "commits", 0), 2);
 	CHECK_STR(json_get_str(w.manifest, "run_branch"), STR("agent6/sunny-otter-K4Q7B2"));
-	CHECK_STR(json_get_str(w.manifest, "base_branch"), STR("main"));
 }
 
 TEST(with_a_gate_a_step_is_what_the_gate_saw)

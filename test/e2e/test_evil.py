@@ -7,6 +7,7 @@ on disk, what the provider saw, what git says, which processes are left.
 """
 import ctypes
 import hashlib
+import json
 import os
 import pty
 import re
@@ -248,7 +249,33 @@ def test_one_message_against_the_rules_ends_that_channel(evil):
     for run in evil.lab.run_dirs():
         assert sorted(os.listdir(run)) in (["answers", "net", "record", "run.lock"], ["answers", "record", "run.lock"]), run
         assert os.listdir(os.path.join(run, "answers")) == []
+        with open(os.path.join(run, "record", "manifest.json"), encoding="utf-8") as f:
+            manifest = json.load(f)
+        assert (manifest["base_branch"], manifest["base_sha"]) == ("main", evil.lab.git("rev-parse", "main").strip())
+        assert manifest["user_task"].startswith("evil break") and manifest["policy"]["isolation"] != "none"
+        assert "merged" not in manifest
     assert not os.path.exists(os.path.join(evil.lab.ws, "without-approval"))
+
+
+def test_what_a_merge_changes_and_a_diff_begins_with_is_not_the_agents_to_say(evil):
+    """It says nothing of either here, and what it says is refused there (test_one_message_...): both are known."""
+    lab, start = evil.lab, evil.lab.git("rev-parse", "main").strip()
+    lab.git("branch", "release")
+    evil.before, evil.refs = snapshot(lab), refs(lab)
+    evil.run("break 9999")
+    # The chain is the run's own, so the agent may have anything on it: two steps here, of which the last looks harmless.
+    tip, run = start, os.path.basename(lab.run_dirs()[-1])
+    for name in ("owned.txt", "harmless.txt"):
+        lab.write(name, "x\n")
+        lab.git("add", name)
+        tree = lab.git("write-tree").strip()
+        tip = lab.git("commit-tree", tree, "-p", tip, "-m", name).strip()
+    lab.git("reset", "-q", "--hard")
+    lab.git("update-ref", f"refs/agent6/{run}/head", tip)
+    assert "owned.txt" in lab.agent6("runs", "diff", run).both
+    merged = lab.agent6("runs", "merge", run)
+    assert merged.returncode == 0, merged.both
+    assert lab.git("show", "main:owned.txt") == "x\n" and lab.git("rev-parse", "release").strip() == start
 
 
 def test_thousands_of_made_up_messages_on_every_channel_open_nothing(evil):

@@ -198,8 +198,8 @@ TEST(store_refuses_what_breaks_a_rule_and_goes_on)
 			  STR("{\"id\":\"approval-1\",\"approved\":true,\"source\":\"x\"}"), &err), -ERR_INVALID);
 	CHECK_STR(str_from(err.msg), STR("approval.answer is not this sender's to write"));
 	CHECK_INT(store_event(s, EVENT_AGENT, STR("no.such"), STR("{}"), &err), -ERR_INVALID);
-	CHECK_INT(store_manifest(s, STR("{\"mode\":{}}"), &err), -ERR_INVALID);
-	CHECK_INT(store_manifest(s, STR("{\"models\":{\"worker\":{\"modell\":\"x\"}}}"), &err), -ERR_INVALID);
+	CHECK_INT(store_manifest(s, MANIFEST_MO, STR("{\"mode\":{}}"), &err), -ERR_INVALID);
+	CHECK_INT(store_manifest(s, MANIFEST_MO, STR("{\"models\":{\"worker\":{\"modell\":\"x\"}}}"), &err), -ERR_INVALID);
 	CHECK_STR(str_from(err.msg), STR("manifest: \"models.worker.modell\" is not a member of it"));
 	CHECK(!store_is_lost(s));
 	CHECK_OK(message(s, 0, &err));
@@ -230,19 +230,51 @@ TEST(manifest_is_merged_member_by_member)
 	struct manifest m;
 	struct err err = { 0 };
 
-	CHECK_OK(store_manifest(s, STR("{\"mode\":\"run\",\"policy\":{\"isolation\":\"strict\"},\"forked_from_turn\":null}"), &err));
-	CHECK_OK(store_manifest(s, STR("{\"policy\":{\"network\":\"block\"},\"workflow\":{\"verify_command\":[\"make\",\"test\"]}}"), &err));
+	CHECK_OK(store_manifest(s, MANIFEST_MO, STR("{\"mode\":\"run\",\"policy\":{\"isolation\":\"strict\"},\"forked_from_turn\":null}"), &err));
+	CHECK_OK(store_manifest(s, MANIFEST_MO, STR("{\"policy\":{\"network\":\"block\"}}"), &err));
 	CHECK_OK(manifest_load(d.fd, mem, &m, &err));
 	CHECK_INT(m.version, 3);
 	CHECK_STR(m.mode, STR("run"));
 	CHECK_STR(m.isolation, STR("strict"));
 	CHECK_STR(m.network, STR("block"));
 	CHECK_INT(m.forked_from_turn, -1);
+	CHECK_STR(m.base_sha, STR(""));
+	CHECK_OK(store_manifest(s, MANIFEST_AG, STR("{\"workflow\":{\"verify_command\":[\"make\",\"test\"]}}"), &err));
+	CHECK_OK(manifest_load(d.fd, mem, &m, &err));
 	CHECK_INT(m.verify_command.n, 2);
 	CHECK_STR(m.verify_command.p[1], STR("test"));
-	CHECK_STR(m.base_sha, STR(""));
+	CHECK_STR(m.mode, STR("run"));
 	test_write(&d, "manifest.json", STR("{\"version\":4}"));
 	CHECK_INT(manifest_load(d.fd, mem, &m, &err), -ERR_INVALID);
+}
+
+TEST(manifest_members_are_set_by_their_owners_only)
+{
+	static const struct {
+		const char *why, *members;
+		bool agent, monitor;
+	} cases[] = {
+		{ "what a merge goes to", "{\"base_branch\":\"release\"}", false, true },
+		{ "what a diff begins at", "{\"base_sha\":\"1\"}", false, true },
+		{ "taken back is set too", "{\"base_branch\":null}", false, true },
+		{ "the whole group", "{\"policy\":{\"isolation\":\"none\"}}", false, true },
+		{ "an empty group", "{\"policy\":{}}", false, false },
+		{ "the operator's words", "{\"user_task\":\"x\"}", false, true },
+		{ "one of its own, and one not", "{\"run_branch\":\"agent6/x\",\"mode\":\"ask\"}", false, false },
+		{ "its own", "{\"run_branch\":\"agent6/x\",\"workflow\":{\"verify_origin\":\"adopted\"}}", true, false },
+		{ "who waits", "{\"parked_reason\":\"a question\"}", true, true },
+		{ "whether it was merged", "{\"merged\":{\"into\":\"main\"}}", false, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_dir struct test_dir d = test_dir_new();
+		auto_store struct store *s = opened(&d);
+		struct err err = { 0 };
+
+		CHECK_INT(store_manifest(s, MANIFEST_AG, str_from(cases[i].members), &err), cases[i].agent ? 0 : -ERR_INVALID);
+		CHECK_INT(store_manifest(s, MANIFEST_MO, str_from(cases[i].members), &err), cases[i].monitor ? 0 : -ERR_INVALID);
+		CHECK(!store_is_lost(s));
+	}
 }
 
 /* P7: whichever call fails, what was synced before stays, and no half line is ever there. */
@@ -269,7 +301,7 @@ TEST(store_keeps_what_was_synced_whichever_call_fails)
 			if (r == 0)
 				r = store_file(s, STR("plan.md"), STR("plan"), &err);
 			if (r == 0)
-				r = store_manifest(s, STR("{\"mode\":\"run\"}"), &err);
+				r = store_manifest(s, MANIFEST_MO, STR("{\"mode\":\"run\"}"), &err);
 			if (r == 0)
 				r = store_state(s, 2, STR("{}"), &err);
 			if (r == 0)
