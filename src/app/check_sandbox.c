@@ -184,7 +184,7 @@ static int host_rows(struct box *b, struct err *err)
 		str_printf(b->k->mem, "%d", host.landlock).p);
 	row(b, host.seccomp ? CHECK_PASS : CHECK_FAIL, "seccomp",
 		host.seccomp ? "filters can be installed" : "not there");
-	if (profile_resolve(&host, profile_wish(b->config), &b->profile, &notice, &refused) < 0) {
+	if (probe_resolve(&host, profile_wish(b->config), &b->profile, &notice, &refused) < 0) {
 		row(b, CHECK_FAIL, "profile",
 			str_printf(b->k->mem, "%s asked for: %s%s%s", asked, refused.msg,
 				refused.hint[0] ? "; " : "", refused.hint)

@@ -40,7 +40,7 @@ static int resolve_profile(const struct config *c, enum policy_profile *out, str
 	struct probe probe;
 
 	TRY(probe_host(&probe, err));
-	return profile_resolve(&probe, profile_wish(c), out, &notice, err);
+	return probe_resolve(&probe, profile_wish(c), out, &notice, err);
 }
 
 /* The configured name and address, else the person's own. */

@@ -13,22 +13,3 @@ enum probe_wish profile_wish(const struct config *c)
 
 	return wishes[c->sandbox.profile];
 }
-
-int profile_resolve(const struct probe *host, enum probe_wish wish, enum policy_profile *out, struct buf *notice,
-	struct err *err)
-{
-	const char *reason = probe_reason(host), *remedy = probe_remedy(host);
-	enum policy_profile profile;
-
-	TRY(probe_resolve(host, wish, &profile, notice, err));
-	if (profile == PROFILE_HARDENED) {
-		int r = err_set(err, ERR_UNSUPPORTED, "the profile \"hardened\" does not confine a whole run yet, only single "
-						      "commands of agent6-jail%s%s", reason[0] ? "; strict is not possible: " : "",
-			reason);
-
-		err_hint(err, "%s", reason[0] ? remedy : "agent6 config set sandbox.profile strict");
-		return r;
-	}
-	*out = profile;
-	return 0;
-}

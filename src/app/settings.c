@@ -7,6 +7,7 @@
 #include "app/profile.h"
 #include "config/paths.h"
 #include "config/secrets.h"
+#include "sandbox/ground.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
 
@@ -97,6 +98,28 @@ int settings_load(struct start *s, struct err *err)
 
 /* ---- what may be done ---- */
 
+/* What Landlock cannot do is refused where somebody asked for it by name, and said where it is only a default. */
+static int hardened_limits(struct start *s, const struct probe *host, struct err *err)
+{
+	uid_t uid;
+	gid_t gid;
+	int r;
+
+	if (host->real_root)
+		TRY(ground_owner(s->workspace, &uid, &gid, err));
+	if (!s->is_git || !s->config->sandbox.protect_git)
+		return 0;
+	if (config_is_set(s->config, "sandbox.protect_git")) {
+		r = err_set(err, ERR_UNSUPPORTED, "sandbox.protect_git: profile \"hardened\" cannot: Landlock grants a directory "
+						  "whole%s%s", probe_reason(host)[0] ? "; strict is not possible: " : "", probe_reason(host));
+		err_hint(err, "agent6 config unset sandbox.protect_git");
+		return r;
+	}
+	start_notice(s, STR("hardened: .git can be written by commands, since Landlock cannot take it out of the workspace; look at "
+			    "its configuration and hooks before you use it"));
+	return 0;
+}
+
 int settings_profile(struct start *s, struct err *err)
 {
 	enum probe_wish wish = s->rq->disable_sandbox ? WISH_NONE : profile_wish(s->config);
@@ -104,9 +127,11 @@ int settings_profile(struct start *s, struct err *err)
 	struct probe probe;
 
 	TRY(probe_host(&probe, err));
-	TRY(profile_resolve(&probe, wish, &s->profile, &notice, err));
+	TRY(probe_resolve(&probe, wish, &s->profile, &notice, err));
 	if (notice.n > 0)
 		start_notice(s, str_dup(s->mem, buf_str(&notice)));
+	if (s->profile == PROFILE_HARDENED)
+		TRY(hardened_limits(s, &probe, err));
 	if (s->profile == PROFILE_NONE)
 		start_notice(s, STR("UNSANDBOXED: the model's commands run as you, with your files, your keys and your network"));
 	return 0;
@@ -316,15 +341,18 @@ static void protect_git(struct start *s, struct sandbox_policy *p)
 {
 	const char *dirs[] = { s->repo.git_dir, s->repo.common_dir };
 
+	bool mounts = s->profile == PROFILE_STRICT; /* elsewhere nothing inside the workspace can be taken out of it */
+
 	if (!s->is_git)
 		return;
-	policy_list_add(&p->extra_protect_paths, s->mem, s->repo.dot_git);
+	if (mounts)
+		policy_list_add(&p->extra_protect_paths, s->mem, s->repo.dot_git);
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		if (i > 0 && strcmp(dirs[i], dirs[0]) == 0)
 			continue;
 		if (!path_is_within(dirs[i], s->workspace))
 			policy_list_add(&p->extra_ro_paths, s->mem, dirs[i]);
-		else if (strcmp(dirs[i], s->repo.dot_git) != 0)
+		else if (mounts && strcmp(dirs[i], s->repo.dot_git) != 0)
 			policy_list_add(&p->extra_protect_paths, s->mem, dirs[i]);
 	}
 }

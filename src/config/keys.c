@@ -34,9 +34,8 @@ _Static_assert(COUNT(role_names) == CONFIG_ROLES, "a name for each role");
 static const struct field fixed[] = {
 	{ "sandbox.profile", &field_enum, AT(sandbox.profile), FIELD_LOOSENS, "auto", .choices = profiles,
 		.help = "How commands and agent6's own processes are confined. auto takes the strongest this host can "
-			"do and never becomes none; strict needs user namespaces, hardened Landlock and seccomp (it confines "
-			"single commands of agent6-jail; whole runs under it are refused for now). A profile that is named "
-			"and cannot be had is refused." },
+			"do and never becomes none; strict needs user namespaces, hardened Landlock and seccomp. A "
+			"profile that is named and cannot be had is refused." },
 	{ "sandbox.agent_network", &field_enum, AT(sandbox.agent_network), FIELD_LOOSENS, "providers",
 		.choices = agent_networks,
 		.help = "Whom model requests may reach: the configured providers and allow_urls; only providers on this "

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "sandbox/cell.h"
 #include "sandbox/caps.h"
+#include "sandbox/fds.h"
 #include "sandbox/landlock.h"
 #include "sandbox/namespace.h"
 #include "sandbox/probe.h"
@@ -9,11 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -59,31 +58,14 @@ static int parent_lives(int life, struct err *err)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
 static int close_others(const struct cell_spec *spec, int report, struct err *err)
 {
-	int keep[CELL_KEEP_MAX + 4] = { 0, 1, 2, report };
-	size_t n = 4;
-	unsigned from = 0;
+	int keep[CELL_KEEP_MAX + 1] = { report };
 
 	BUG_IF(spec->nkeep > CELL_KEEP_MAX);
 	for (size_t i = 0; i < spec->nkeep; i++)
-		keep[n++] = spec->keep_fds[i];
-	qsort(keep, n, sizeof(*keep), by_number);
-	for (size_t i = 0; i < n; i++) {
-		unsigned fd = (unsigned)keep[i];
-
-		if (fd > from && syscall(SYS_close_range, from, fd - 1, 0) < 0)
-			return err_sys(err, errno, "close descriptors");
-		from = fd + 1;
-	}
-	if (syscall(SYS_close_range, from, ~0u, 0) < 0)
-		return err_sys(err, errno, "close descriptors");
-	return 0;
+		keep[i + 1] = spec->keep_fds[i];
+	return fds_keep(keep, spec->nkeep + 1, err);
 }
 
 static int take_identity(const struct cell_spec *spec, struct err *err)

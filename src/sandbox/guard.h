@@ -2,16 +2,36 @@
 /* Copyright The agent6 authors. */
 /* guard: a command under Landlock and a filter alone, and the process that watches over it: profile "hardened".
  *
- * Shape    guard_start forks the guardian; it starts the command, writes a struct once_verdict, answers metadata
- *          calls, and when the command ends, or the life descriptor is closed by whoever holds it, kills
- *          everything the command left, removes its private directory and exits with the command's status.
- * Errors   What Landlock cannot express is refused: hiding, protecting.
+ * Shape    guard_start (guard_once.c) forks the guardian of one command of the launcher; guards.h keeps guardians for
+ *          a zygote. In a guardian: guard_enter once, then per command guard_launch, guard_watch, guard_sweep.
+ *          It answers metadata calls, and when the command ends, or its stop descriptor is readable or closed by
+ *          whoever holds the other end, it kills everything the command left.
+ * Memory   The listener is guard's; stop is the caller's.
+ * Errors   A command that cannot be executed is a result, told by launch->result.
  */
 #ifndef SANDBOX_GUARD_H
 #define SANDBOX_GUARD_H
 
 #include "sandbox/cell.h"
+#include "sandbox/launch.h"
 #include "sandbox/once_priv.h"
+
+struct guard {
+	int stop;      /* readable or hung up: the command has to end */
+	int listener;  /* of the command's filter, or -1 */
+	int ended;     /* a signalfd of SIGCHLD */
+	int children;  /* for sweeping */
+	bool read_memory; /* something of a command's memory was read here */
+	const struct policy_list *written; /* beneath these, metadata may change */
+};
+
+/* A session and orphans of its own. */
+int guard_enter(struct guard *g, struct err *err) CHECKED;
+/* As launch_run, with the filter's listener. The launch's ruleset and filter are the caller's to set. */
+long guard_launch(struct guard *g, struct launch *l, struct err *err) CHECKED;
+/* The command's wait status, or -1 when it had to be ended. */
+int guard_watch(struct guard *g, pid_t command);
+void guard_sweep(struct guard *g);
 
 /* *life is the caller's: closing it ends the command. */
 int guard_start(const struct once *o, struct cell_proc *out, int *life, struct err *err) CHECKED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sandbox/jail.h"
+#include "sandbox/guards.h"
 #include "sandbox/landlock.h"
 #include "sandbox/launch.h"
 #include "sandbox/mnt.h"
@@ -26,20 +27,27 @@ static const char *const git_exec[] = { "/usr/bin/git", "/usr/lib/git-core/git",
 /* Commands may read whatever the cell shows: its mounts are the ceiling, and a rule for "/" covers the /proc that
  * each jail mounts anew. The other classes see less than the cell does. */
 static const struct jail_class classes[] = {
-	{ .id = JOB_COMMAND, .name = "command", .filter = SECCOMP_COMMAND, .root = LL_RO, .system = LL_RX,
+	{ .id = JOB_COMMAND, .name = "command", .filter = SECCOMP_COMMAND,
+		.hardened = SECCOMP_COMMAND_HARDENED, .root = LL_RO, .system = LL_RX,
 		.tools = LL_RX, .workspace = LL_RWX, .grants = LL_RWX, .tmp = LL_RWX },
-	{ .id = JOB_VERIFY, .name = "verify", .filter = SECCOMP_COMMAND, .root = LL_RO, .system = LL_RX,
+	{ .id = JOB_VERIFY, .name = "verify", .filter = SECCOMP_COMMAND,
+		.hardened = SECCOMP_COMMAND_HARDENED, .root = LL_RO, .system = LL_RX,
 		.tools = LL_RX, .workspace = LL_RWX, .grants = LL_RWX, .tmp = LL_RWX },
-	{ .id = JOB_METRIC, .name = "metric", .filter = SECCOMP_COMMAND, .root = LL_RO, .system = LL_RX,
+	{ .id = JOB_METRIC, .name = "metric", .filter = SECCOMP_COMMAND,
+		.hardened = SECCOMP_COMMAND_HARDENED, .root = LL_RO, .system = LL_RX,
 		.tools = LL_RX, .workspace = LL_RWX, .grants = LL_RWX, .tmp = LL_RWX },
-	{ .id = JOB_BACKGROUND, .name = "background", .filter = SECCOMP_COMMAND, .root = LL_RO, .system = LL_RX,
+	{ .id = JOB_BACKGROUND, .name = "background", .filter = SECCOMP_COMMAND,
+		.hardened = SECCOMP_COMMAND_HARDENED, .root = LL_RO, .system = LL_RX,
 		.tools = LL_RX, .workspace = LL_RWX, .grants = LL_RWX, .tmp = LL_RWX },
-	{ .id = JOB_INDEX, .name = "index", .filter = SECCOMP_INDEX, .workspace_ro = true, .workspace_noexec = true,
+	{ .id = JOB_INDEX, .name = "index", .filter = SECCOMP_INDEX, .hardened = SECCOMP_INDEX_HARDENED,
+		.workspace_ro = true, .workspace_noexec = true,
 		.own_network = true, .system = LL_RX, .etc = LL_RO, .tools = LL_RX, .workspace = LL_RO,
 		.grants = LL_RO },
-	{ .id = JOB_GIT, .name = "git", .filter = SECCOMP_GIT, .workspace_noexec = true, .system = LL_RO,
+	{ .id = JOB_GIT, .name = "git", .filter = SECCOMP_GIT, .hardened = SECCOMP_GIT_HARDENED,
+		.workspace_noexec = true, .system = LL_RO,
 		.etc = LL_RO, .workspace = LL_RW, .grants = LL_RW, .tmp = LL_RW, .exec_paths = git_exec },
-	{ .id = JOB_AGENT, .name = "agent", .filter = SECCOMP_INDEX, .workspace_noexec = true, .own_network = true,
+	{ .id = JOB_AGENT, .name = "agent", .filter = SECCOMP_INDEX, .hardened = SECCOMP_INDEX_HARDENED,
+		.workspace_noexec = true, .own_network = true,
 		.system = LL_RX, .etc = LL_RO, .tools = LL_RO, .workspace = LL_RW, .grants = LL_RW },
 };
 
@@ -48,6 +56,7 @@ static const char *const system_dirs[] = { "/usr", "/bin", "/sbin", "/lib", "/li
 static const char *const shared_tmp[] = { "/tmp", "/dev/shm" };
 
 struct jails {
+	struct guards *guards; /* NULL: in a cell */
 	struct cell cell;
 	int ruleset[COUNT(classes)]; /* -1: not made yet */
 	bool have_filter[COUNT(classes)];
@@ -74,10 +83,26 @@ int jails_open(const struct cell *cell, struct jails **out, struct err *err)
 	return 0;
 }
 
+int jails_open_on(const struct ground *ground, int exe, struct jails **out, struct err *err)
+{
+	struct jails *j = mem_alloc(sizeof(*j));
+	int r;
+
+	for (size_t i = 0; i < COUNT(classes); i++)
+		j->ruleset[i] = -1;
+	r = guards_open(ground, exe, &j->guards, err);
+	if (r < 0)
+		free(j);
+	else
+		*out = j;
+	return r;
+}
+
 void jails_close(struct jails *j)
 {
 	if (!j)
 		return;
+	guards_close(j->guards);
 	for (size_t i = 0; i < COUNT(classes); i++)
 		base_close_fd(&j->ruleset[i]);
 	free(j);
@@ -274,6 +299,9 @@ int jail_spawn(struct jails *j, const struct jail_spec *spec, struct jail *out, 
 {
 	struct jail made = { .pid = -1, .pidfd = -1 };
 	autoclose int own_rules = -1;
+
+	if (j->guards)
+		return guards_spawn(j->guards, spec, out, err);
 	struct stub s = { .cell = &j->cell, .class = spec->class };
 
 	TRY(launch_open(&s.launch, spec, err));
@@ -321,6 +349,8 @@ _Noreturn void jail_wait_here(long child)
 
 void jail_kill(const struct jail *j)
 {
+	if (j->guards)
+		return guards_kill(j);
 	syscall(SYS_pidfd_send_signal, j->pidfd, SIGKILL, NULL, 0);
 }
 
@@ -341,6 +371,8 @@ int jail_reap(struct jail *j, struct jail_status *out, struct err *err)
 	int st;
 	pid_t r;
 
+	if (j->guards)
+		return guards_reap(j, out, err);
 	do
 		r = waitpid(j->pid, &st, 0);
 	while (r < 0 && errno == EINTR);

@@ -22,6 +22,7 @@ struct jail_class {
 	enum job_class id;
 	const char *name;
 	enum seccomp_profile filter;
+	enum seccomp_profile hardened; /* instead, where no namespace is around it */
 	bool workspace_ro;     /* remounted so in its own mount namespace */
 	bool workspace_noexec;
 	bool own_network;      /* network, ipc and uts namespaces of its own; lo stays down */
@@ -39,6 +40,9 @@ const struct jail_class *jail_class_find(enum job_class id); /* NULL when unknow
 struct jails;
 
 int jails_open(const struct cell *cell, struct jails **out, struct err *err) CHECKED;
+/* Without a cell: on the host's own directories. */
+struct ground;
+int jails_open_on(const struct ground *ground, int exe, struct jails **out, struct err *err) CHECKED;
 void jails_close(struct jails *j);
 
 #define JAIL_FDS_MAX 8
@@ -55,11 +59,14 @@ struct jail_spec {
 	int64_t memory_limit_mb; /* RLIMIT_DATA, 0 none */
 };
 
+struct guards;
+
 struct jail {
 	pid_t pid;      /* of the stub, process 1 of the jail */
 	int pidfd;      /* readable when the whole jail is gone */
 	int exec_errno; /* not 0: argv[0] could not be executed, and there is no process */
 	void *map;      /* the stub runs on it */
+	struct guards *guards; /* not NULL: a guardian stands in for the stub; pid is its, pidfd its socket */
 };
 
 struct jail_status {

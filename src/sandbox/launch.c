@@ -63,7 +63,7 @@ struct launch_result *launch_result_of(void *map)
 	return (struct launch_result *)((char *)map + 64);
 }
 
-static int lift(int fd, int *out, struct err *err)
+int launch_lift(int fd, int *out, struct err *err)
 {
 	*out = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD + JAIL_FDS_MAX);
 	return *out < 0 ? err_sys(err, errno, "duplicate a descriptor") : 0;
@@ -78,12 +78,12 @@ static int lift_all(struct launch *l, struct err *err)
 	if (null < 0)
 		return err_sys(err, errno, "open /dev/null");
 	for (int i = 0; i < 3; i++)
-		TRY(lift(wanted[i] >= 0 ? wanted[i] : null, &l->stdio[i], err));
+		TRY(launch_lift(wanted[i] >= 0 ? wanted[i] : null, &l->stdio[i], err));
 	BUG_IF(s->nfds > JAIL_FDS_MAX);
 	for (size_t i = 0; i < s->nfds; i++)
-		TRY(lift(s->fds[i], &l->fds[i], err));
+		TRY(launch_lift(s->fds[i], &l->fds[i], err));
 	if (s->exe_fd > 0)
-		TRY(lift(s->exe_fd, &l->exe, err));
+		TRY(launch_lift(s->exe_fd, &l->exe, err));
 	return 0;
 }
 

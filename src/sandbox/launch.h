@@ -55,6 +55,8 @@ struct launch {
 };
 
 int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err) CHECKED;
+/* A copy above every number that one of the command's will have. */
+int launch_lift(int fd, int *out, struct err *err) CHECKED;
 void launch_close(struct launch *l); /* everything but the map, which the stub may still run on */
 void launch_unmap(void *map);
 struct launch_result *launch_result_of(void *map);

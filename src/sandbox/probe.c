@@ -15,7 +15,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-#define LANDLOCK_MIN 3 /* below it a file outside every grant can still be truncated */
+
 
 static bool file_says(const char *path, char first)
 {
@@ -146,18 +146,21 @@ static int resolve_strict(const struct probe *p, struct buf *notice, struct err 
 	return 0;
 }
 
-static int resolve_hardened(const struct probe *p, struct err *err)
+static int resolve_hardened(const struct probe *p, struct buf *notice, struct err *err)
 {
 	if (!p->linux_arch)
 		return refuse(p, "hardened", err);
-	if (p->landlock < LANDLOCK_MIN || !p->seccomp) {
+	if (p->landlock < PROBE_LANDLOCK_MIN || !p->seccomp) {
 		err_set(err, ERR_UNSUPPORTED,
 			"profile \"hardened\" is not possible here: it needs Landlock ABI %d and seccomp, this kernel has "
 			"ABI %d%s",
-			LANDLOCK_MIN, p->landlock, p->landlock > 0 ? ", under which any file can be truncated" : "");
+			PROBE_LANDLOCK_MIN, p->landlock, p->landlock > 0 ? ", under which any file can be truncated" : "");
 		err_hint(err, "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
 		return -ERR_UNSUPPORTED;
 	}
+	if (p->landlock < PROBE_LANDLOCK_SCOPES)
+		return buf_addf(notice, err, "this kernel's Landlock (ABI %d) does not confine signals: commands can send them to "
+					     "every process of this user", p->landlock);
 	return 0;
 }
 
@@ -170,7 +173,7 @@ int probe_resolve(const struct probe *p, enum probe_wish wish, enum policy_profi
 		*out = PROFILE_STRICT;
 		return 0;
 	case WISH_HARDENED:
-		TRY(resolve_hardened(p, err));
+		TRY(resolve_hardened(p, notice, err));
 		*out = PROFILE_HARDENED;
 		return 0;
 	case WISH_NONE:
@@ -186,7 +189,15 @@ int probe_resolve(const struct probe *p, enum probe_wish wish, enum policy_profi
 		return 0;
 	}
 	/* Weaker, and said so; never from there to nothing. */
-	TRY(resolve_hardened(p, err));
+	TRY(resolve_hardened(p, notice, err));
+	if (p->landlock < PROBE_LANDLOCK_SCOPES) {
+		err_set(err, ERR_UNSUPPORTED, "strict is not possible here: %s; and under \"hardened\" on this kernel (Landlock "
+					      "ABI %d) a command could send signals to every process of this user", probe_reason(p),
+			p->landlock);
+		err_hint(err, "%s; or set sandbox.profile = \"hardened\" if that is acceptable", probe_remedy(p));
+		return -ERR_UNSUPPORTED;
+	}
+	buf_clear(notice);
 	TRY(buf_addf(notice, err, "commands run under \"hardened\" instead of \"strict\": %s; %s", probe_reason(p),
 		probe_remedy(p)));
 	*out = PROFILE_HARDENED;

@@ -11,6 +11,9 @@
 
 #include "sandbox/policy.h"
 
+#define PROBE_LANDLOCK_MIN 3 /* below it a file outside every grant can still be truncated */
+#define PROBE_LANDLOCK_SCOPES 6 /* below it signals reach every process of the user */
+
 struct probe {
 	bool linux_arch;   /* this machine has a system-call table */
 	bool userns;       /* user, mount and pid namespaces can be made and used */

@@ -198,6 +198,14 @@ static void check_pair(struct build *b)
 	ret(b, action(V_EACCES));
 }
 
+static void check_thread(struct build *b)
+{
+	load_arg(b, 0);
+	ret_if_any(b, (uint32_t)NEW_NAMESPACES, action(V_EPERM));
+	ret_if_any(b, CLONE_THREAD, action(V_ALLOW));
+	ret(b, action(V_EPERM));
+}
+
 static void emit_check(struct build *b, enum verdict v)
 {
 	static const uint32_t personalities[] = { 0, UINT32_MAX /* a question, no change */ };
@@ -205,6 +213,8 @@ static void emit_check(struct build *b, enum verdict v)
 	switch (v) {
 	case V_CLONE:
 		return check_bits(b, 0, (uint32_t)NEW_NAMESPACES);
+	case V_THREAD:
+		return check_thread(b);
 	case V_MODE1:
 		return check_bits(b, 1, SET_ID_BITS);
 	case V_MODE2:

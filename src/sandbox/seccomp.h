@@ -25,7 +25,10 @@ enum seccomp_profile {
 	SECCOMP_COMMAND_HOSTNET,  /* the same with the host's network, less its unix sockets */
 	SECCOMP_GIT,              /* command without sockets */
 	SECCOMP_INDEX,            /* index worker, and the agent until it narrows itself: no sockets, but openat2 */
+	SECCOMP_GIT_HARDENED,     /* git without namespaces around it, and without a second process */
+	SECCOMP_INDEX_HARDENED,   /* likewise the index worker and the agent */
 	SECCOMP_ZYGOTE,           /* deny-list less what making jails needs */
+	SECCOMP_ZYGOTE_HARDENED,  /* makes no namespace; reads the memory of its jails for the guardians */
 	/* allow-lists: our own programs, entered by themselves */
 	SECCOMP_AGENT,
 	SECCOMP_MONITOR,

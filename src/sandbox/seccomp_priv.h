@@ -16,6 +16,7 @@ enum verdict {
 	V_NOTIFY, /* the guardian answers; sandbox/meta.h */
 	VERDICT_CHECKS,
 	V_CLONE = VERDICT_CHECKS, /* no new namespace */
+	V_THREAD,                 /* a thread, no process */
 	V_MODE1,                  /* no set-id bit in the mode, argument 1, 2 */
 	V_MODE2,
 	V_OPEN,                   /* the same where the flags create */

@@ -95,6 +95,18 @@ static const struct seccomp_row deny_shared_rows[] = {
 };
 static const struct seccomp_set deny_shared = { deny_shared_rows, COUNT(deny_shared_rows) };
 
+/* git runs whatever it runs by itself: what a repository's configuration may name is a process, and there is none. */
+static const struct seccomp_row one_process_rows[] = {
+	{ NR(fork), V_EPERM }, { NR(vfork), V_EPERM }, { NR(clone), V_THREAD },
+};
+static const struct seccomp_set one_process = { one_process_rows, COUNT(one_process_rows) };
+
+/* A guardian reads what a command's call points to. */
+static const struct seccomp_row reads_memory_rows[] = {
+	{ NR(process_vm_readv), V_ALLOW },
+};
+static const struct seccomp_set reads_memory = { reads_memory_rows, COUNT(reads_memory_rows) };
+
 /* What any program of ours needs: memory that is never executable, time, its own signals, its end. */
 static const struct seccomp_row own_base_rows[] = {
 	{ NR(mmap), V_NOEXEC }, { NR(mprotect), V_NOEXEC }, { NR(munmap), V_ALLOW }, { NR(mremap), V_ALLOW },
@@ -215,7 +227,10 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_COMMAND_HOSTNET] = { "command_hostnet", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &deny_shared, &no_unix } },
 	[SECCOMP_GIT] = { "git", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &no_sockets } },
 	[SECCOMP_INDEX] = { "index", V_ALLOW, { &deny_kernel, &deny_world, &deny_args, &no_sockets } },
+	[SECCOMP_GIT_HARDENED] = { "git_hardened", V_ALLOW, { &deny_kernel, &deny_world, &deny_hidden, &deny_args, &deny_shared, &no_unix, &no_sockets, &one_process } },
+	[SECCOMP_INDEX_HARDENED] = { "index_hardened", V_ALLOW, { &deny_kernel, &deny_world, &deny_args, &deny_shared, &no_unix, &no_sockets } },
 	[SECCOMP_ZYGOTE] = { "zygote", V_ALLOW, { &deny_kernel, &jails_sockets } },
+	[SECCOMP_ZYGOTE_HARDENED] = { "zygote_hardened", V_ALLOW, { &deny_kernel, &deny_world, &jails_sockets, &reads_memory } },
 	[SECCOMP_AGENT] = { "agent", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &deny_hidden, SANITIZER } },
 	[SECCOMP_MONITOR] = { "monitor", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_parent, SANITIZER } },
 	[SECCOMP_RECORDER] = { "recorder", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },

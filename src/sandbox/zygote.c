@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
@@ -101,38 +102,51 @@ static int prepare(struct zygote *z, struct err *err)
 		TRY(remove_stale_locks(z, err));
 		return copy_index(z, err);
 	}
-	if (z->spec.policy.profile != PROFILE_NONE && mkdir(ZYGOTE_HOME, 0700) < 0 && errno != EEXIST)
+	if (z->spec.policy.profile == PROFILE_STRICT && mkdir(ZYGOTE_HOME, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "make %s", ZYGOTE_HOME);
 	return 0;
 }
 
-/* What making jails needs and no more. Landlock handles no files here, since its domain would refuse every mount; in the
- * host's network it keeps the abstract unix sockets of others away. */
-static int confine(const struct cell *cell, struct err *err)
+/* What making jails needs and no more. In a cell Landlock handles no files here, since its domain would refuse every
+ * mount; in the host's network it keeps the abstract unix sockets of others away. */
+static int confine(const struct cell *cell, enum seccomp_profile profile, struct err *err)
 {
 	static const struct ll_rule scopes[] = { { .kind = LL_FS_FREE }, { .kind = LL_NET_FREE } };
 	autofree struct seccomp_filter *f = mem_alloc(sizeof(*f));
 
 	TRY(caps_no_new_privs(err));
-	if (cell->spec->root.host_network && cell->landlock_abi >= LL_SCOPES_ABI)
+	if (cell->spec && cell->spec->root.host_network && cell->landlock_abi >= LL_SCOPES_ABI)
 		TRY(landlock_confine(scopes, COUNT(scopes), err));
-	TRY(seccomp_build(SECCOMP_ZYGOTE, f, err));
+	TRY(seccomp_build(profile, f, err));
 	return seccomp_enter(f, err);
+}
+
+static int open_jails(struct zygote *z, const struct cell *cell, struct err *err)
+{
+	switch (z->spec.policy.profile) {
+	case PROFILE_NONE:
+		return 0;
+	case PROFILE_HARDENED:
+		TRY(jails_open_on(z->ground, z->exe, &z->jails, err));
+		TRY(ground_enter(z->ground, z->spec.kind == ZYGOTE_GIT ? JOB_GIT : JOB_COMMAND, z->exe, err));
+		return confine(cell, SECCOMP_ZYGOTE_HARDENED, err);
+	case PROFILE_STRICT:
+		break;
+	}
+	TRY(jails_open(cell, &z->jails, err));
+	return confine(cell, SECCOMP_ZYGOTE, err);
 }
 
 static int serve_in(struct zygote *z, const struct cell *cell, struct err *err)
 {
 	TRY(prepare(z, err));
 	TRY(newgit_open(&z->spec.no_git, &z->newgit, err));
-	if (z->spec.policy.profile != PROFILE_NONE) {
-		TRY(jails_open(cell, &z->jails, err));
-		TRY(confine(cell, err));
-	}
+	TRY(open_jails(z, cell, err));
 	TRY(send_ready(z->monitor, cell, err));
 	return zygote_serve(z, err);
 }
 
-static int run_in(struct zygote *z, const struct cell *cell)
+int zygote_run_in(struct zygote *z, const struct cell *cell)
 {
 	struct err err = { 0 };
 	int r = serve_in(z, cell, &err);
@@ -146,7 +160,7 @@ static int run_in(struct zygote *z, const struct cell *cell)
 
 static int cell_main(const struct cell *cell, void *self)
 {
-	return run_in(self, cell);
+	return zygote_run_in(self, cell);
 }
 
 static int wait_for(struct cell_proc *p)
@@ -161,30 +175,39 @@ static int wait_for(struct cell_proc *p)
 	return r < 0 ? 2 : WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }
 
-/* Without a sandbox there is no cell and no private /tmp: HOME of the commands and git's own index get a directory of
- * their own, since whoever is first may have the fixed names. */
-static int run_plain(struct zygote *z)
+/* Without a cell there is no private /tmp: HOME of the commands and git's own index get a directory of their own, since
+ * whoever is first may have the fixed names. */
+int zygote_own_dir(struct zygote *z, struct arena *mem, const char **out, struct err *err)
+{
+	struct policy_list env = { 0 };
+	char dir[] = "/tmp/agent6-XXXXXX", real[PATH_MAX];
+
+	if (!mkdtemp(dir))
+		return err_sys(err, errno, "make %s", dir);
+	if (!realpath(dir, real))
+		return err_sys(err, errno, "find %s", dir);
+	z->git.index = str_printf(mem, "%s/index", real).p;
+	for (size_t i = 0; i < z->spec.policy.env.n; i++) {
+		bool home = strcmp(z->spec.policy.env.p[i], "HOME=" ZYGOTE_HOME) == 0;
+
+		policy_list_add(&env, mem, home ? str_printf(mem, "HOME=%s", real).p : z->spec.policy.env.p[i]);
+	}
+	z->spec.policy.env = env;
+	*out = str_dupz(mem, str_from(real));
+	return 0;
+}
+
+static int run_plain(struct zygote *z, struct arena *mem, struct err *err)
 {
 	static const struct cell nothing = { .landlock_abi = 0, .nnotes = 1,
 		.notes = { "the sandbox is off: nothing confines what runs" } };
-	char dir[] = "/tmp/agent6-XXXXXX", index[sizeof(dir) + sizeof("/index")], home[sizeof("HOME=") + sizeof(dir)];
-	const struct policy_list *env = &z->spec.policy.env;
-	struct err err = { 0 };
+	const char *dir;
 	int r;
 
-	if (!mkdtemp(dir)) {
-		err_sys(&err, errno, "make %s", dir);
-		return send_fail(z->monitor, &err) < 0 ? 3 : 2;
-	}
-	snprintf(index, sizeof(index), "%s/index", dir);
-	snprintf(home, sizeof(home), "HOME=%s", dir);
-	z->git.index = index;
-	for (size_t i = 0; i < env->n; i++)
-		if (strcmp(env->p[i], "HOME=" ZYGOTE_HOME) == 0)
-			env->p[i] = home;
-	r = run_in(z, &nothing);
-	if (dir_remove_tree(AT_FDCWD, dir, &err) < 0)
-		fprintf(stderr, "agent6-jail: %s\n", err.msg);
+	TRY(zygote_own_dir(z, mem, &dir, err));
+	r = zygote_run_in(z, &nothing);
+	if (dir_remove_tree(AT_FDCWD, dir, err) < 0)
+		fprintf(stderr, "agent6-jail: %s\n", err->msg);
 	return r;
 }
 
@@ -231,12 +254,15 @@ static int stand(struct zygote *z, struct arena *mem, struct err *err)
 	if (fcntl(FD_PROGRAM, F_GETFD) >= 0)
 		z->exe = FD_PROGRAM;
 	TRY(read_ceiling(z, mem, err));
-	if (z->spec.policy.profile == PROFILE_HARDENED) {
-		err_set(err, ERR_UNSUPPORTED, "a run under the profile \"hardened\" is not built yet");
-		err_hint(err, "allow user namespaces on this host and use \"strict\", see agent6 check sandbox");
-		return -ERR_UNSUPPORTED;
+	switch (z->spec.policy.profile) {
+	case PROFILE_NONE:
+		return run_plain(z, mem, err);
+	case PROFILE_HARDENED:
+		return zygote_on_ground(z, mem, err);
+	case PROFILE_STRICT:
+		break;
 	}
-	return z->spec.policy.profile == PROFILE_NONE ? run_plain(z) : run_cell(z, err);
+	return run_cell(z, err);
 }
 
 int zygote_main(zygote_git_fn *git)
@@ -247,7 +273,7 @@ int zygote_main(zygote_git_fn *git)
 	int r;
 
 	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX }, .monitor = FD_MONITOR,
-		.asker = FD_ASKER, .exe = -1 };
+		.asker = FD_ASKER, .exe = -1, .keeper = -1 };
 	r = stand(z, mem, &err);
 	if (r >= 0)
 		return r;

@@ -4,6 +4,7 @@
 #ifndef SANDBOX_ZYGOTE_PRIV_H
 #define SANDBOX_ZYGOTE_PRIV_H
 
+#include "sandbox/ground.h"
 #include "sandbox/jail.h"
 #include "sandbox/newgit.h"
 #include "sandbox/zygote.h"
@@ -86,6 +87,8 @@ struct job {
 struct zygote {
 	struct zygote_spec spec;
 	struct jails *jails;   /* NULL: the sandbox is off */
+	const struct ground *ground; /* hardened */
+	int keeper;            /* hung up: the process that cleans up after us is gone; or -1 */
 	int monitor, asker;    /* channels; asker is -1 once it was dropped */
 	int exe;               /* the agent6 program, or -1 */
 	struct git_place git;
@@ -99,6 +102,15 @@ struct zygote {
 };
 
 const struct zygote_limit *zygote_limit_of(const struct zygote_spec *s, enum job_class class);
+
+/* Serves in a cell, or on the ground, to the end; the exit status. */
+int zygote_run_in(struct zygote *z, const struct cell *cell);
+/* A private directory beneath /tmp, and what names one in the environment turned to it. */
+int zygote_own_dir(struct zygote *z, struct arena *mem, const char **out, struct err *err) CHECKED;
+
+/* ---- zygote_ground.c: where no namespace is ---- */
+
+int zygote_on_ground(struct zygote *z, struct arena *mem, struct err *err) CHECKED;
 
 /* ---- zygote_serve.c ---- */
 

@@ -564,6 +564,16 @@ static void kill_all(struct zygote *z)
 	(void)r; /* we end, and as process 1 of a cell take with us what is left */
 }
 
+static int on_keeper(void *self, uint32_t events, struct err *err)
+{
+	const struct zygote *z = self;
+
+	(void)events;
+	(void)err;
+	loop_quit(z->loop);
+	return 0;
+}
+
 int zygote_serve(struct zygote *z, struct err *err)
 {
 	int r;
@@ -573,6 +583,8 @@ int zygote_serve(struct zygote *z, struct err *err)
 	r = chan_nonblock(z->asker, err);
 	r = r < 0 ? r : loop_watch(z->loop, z->monitor, EPOLLIN, on_monitor, z, err);
 	r = r < 0 ? r : loop_watch(z->loop, z->asker, EPOLLIN, on_asker, z, err);
+	if (z->keeper >= 0)
+		r = r < 0 ? r : loop_watch(z->loop, z->keeper, EPOLLIN, on_keeper, z, err);
 	r = r < 0 ? r : loop_run(z->loop, err);
 	kill_all(z);
 	loop_close(z->loop);

@@ -400,7 +400,7 @@ int dir_remove_tree(int dirfd, const char *name, struct err *err)
 
 	if (unlinkat(dirfd, name, 0) == 0)
 		return 0;
-	if (errno != EISDIR && errno != EPERM)
+	if (errno != EISDIR && errno != EPERM && errno != EACCES) /* who may remove directories only is told EACCES */
 		return err_sys(err, errno, "remove %s", name);
 	autoclose int top = open_to_empty(dirfd, name, err);
 	TRY(top);

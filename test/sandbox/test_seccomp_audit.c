@@ -29,7 +29,12 @@
 /* Programs that the repository or the model chose. */
 #define FOREIGN                                                                                              \
 	(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | \
-		OF(SECCOMP_GIT) | OF(SECCOMP_INDEX))
+		OF(SECCOMP_GIT) | OF(SECCOMP_INDEX) | \
+		OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED))
+/* Made by us, and what they start has a filter of its own. */
+#define ZYGOTES (OF(SECCOMP_ZYGOTE) | OF(SECCOMP_ZYGOTE_HARDENED))
+#define WITHOUT_NAMESPACES                                                                                   \
+	(OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED))
 #define ALL (OWN | FOREIGN)
 
 static const struct {
@@ -41,36 +46,42 @@ static const struct {
 	{ "execve", __NR_execve, OWN, { 0 } },
 	{ "execveat", __NR_execveat, OWN, { 0 } },
 	{ "fork", __NR_clone, OWN & ~OF(SECCOMP_CLIENT_OPEN), { SIGCHLD } },
+	{ "another process of git's", __NR_clone, OF(SECCOMP_GIT_HARDENED), { SIGCHLD } },
+	{ "another process of git's, as vfork makes it", __NR_clone, OF(SECCOMP_GIT_HARDENED), { CLONE_VM | CLONE_VFORK | SIGCHLD } },
+	{ "the mode of a file, unseen by a guardian", __NR_fchmodat, WITHOUT_NAMESPACES, { 0, 0, 0644 } },
+	{ "the owner of a file", __NR_fchownat, WITHOUT_NAMESPACES, { 0 } },
+	{ "the times of a file, unseen by a guardian", __NR_utimensat, WITHOUT_NAMESPACES, { 0 } },
+	{ "shared memory by key", __NR_shmget, WITHOUT_NAMESPACES, { 0 } },
 	{ "clone3", __NR_clone3, ALL, { 0 } },
 	{ "a user namespace", __NR_clone, ALL, { CLONE_NEWUSER | SIGCHLD } },
 	{ "a network namespace", __NR_clone, ALL, { CLONE_NEWNET | SIGCHLD } },
 	{ "unshare", __NR_unshare, ALL, { CLONE_NEWUSER } },
 	{ "setns", __NR_setns, ALL, { 0 } },
-	{ "ptrace", __NR_ptrace, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "ptrace", __NR_ptrace, ALL | ZYGOTES, { 0 } },
 	{ "process_vm_readv", __NR_process_vm_readv, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
-	{ "pidfd_getfd", __NR_pidfd_getfd, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
-	{ "mount", __NR_mount, ALL, { 0 } },
+	{ "pidfd_getfd", __NR_pidfd_getfd, ALL | ZYGOTES, { 0 } },
+	{ "mount", __NR_mount, ALL | OF(SECCOMP_ZYGOTE_HARDENED), { 0 } },
 	{ "umount2", __NR_umount2, ALL, { 0 } },
 	{ "pivot_root", __NR_pivot_root, ALL, { 0 } },
 	{ "chroot", __NR_chroot, ALL, { 0 } },
 	{ "move_mount", __NR_move_mount, ALL, { 0 } },
-	{ "bpf", __NR_bpf, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
-	{ "io_uring_setup", __NR_io_uring_setup, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
-	{ "userfaultfd", __NR_userfaultfd, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
-	{ "perf_event_open", __NR_perf_event_open, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
-	{ "keyctl", __NR_keyctl, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
-	{ "open_by_handle_at", __NR_open_by_handle_at, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
+	{ "bpf", __NR_bpf, ALL | ZYGOTES, { 0 } },
+	{ "io_uring_setup", __NR_io_uring_setup, ALL | ZYGOTES, { 0 } },
+	{ "userfaultfd", __NR_userfaultfd, ALL | ZYGOTES, { 0 } },
+	{ "perf_event_open", __NR_perf_event_open, ALL | ZYGOTES, { 0 } },
+	{ "keyctl", __NR_keyctl, ALL | ZYGOTES, { 0 } },
+	{ "open_by_handle_at", __NR_open_by_handle_at, ALL | ZYGOTES, { 0 } },
 	{ "kill", __NR_kill, OWN, { 1, SIGKILL } },
 	{ "tcp", __NR_socket, ALL & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
 		{ AF_INET, SOCK_STREAM } },
-	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) |
+	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED) |
 		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) |
 		OF(SECCOMP_COMMAND_INET), { AF_UNIX, SOCK_STREAM } },
-	{ "a pair that can be connected elsewhere", __NR_socketpair, OF(SECCOMP_COMMAND_HARDENED) |
+	{ "a pair that can be connected elsewhere", __NR_socketpair, WITHOUT_NAMESPACES | OF(SECCOMP_COMMAND_HARDENED) |
 		OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_AGENT), { AF_UNIX, SOCK_DGRAM } },
 	{ "a pair of another family", __NR_socketpair, FOREIGN | OF(SECCOMP_AGENT), { 30 /* AF_TIPC */, SOCK_STREAM } },
-	{ "vsock", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_VSOCK, SOCK_STREAM } },
-	{ "packet", __NR_socket, ALL | OF(SECCOMP_ZYGOTE), { AF_PACKET, SOCK_RAW } },
+	{ "vsock", __NR_socket, ALL | ZYGOTES, { AF_VSOCK, SOCK_STREAM } },
+	{ "packet", __NR_socket, ALL | ZYGOTES, { AF_PACKET, SOCK_RAW } },
 	{ "connect", __NR_connect, OF(SECCOMP_AGENT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |
 		OF(SECCOMP_VIEW), { 0 } },
 	{ "executable memory", __NR_mmap, OWN, { 0, 4096, PROT_READ | PROT_EXEC } },
