@@ -190,6 +190,7 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.host = &r->host;
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
+	r->tools.skills = &r->skills;
 	r->tools.mode = MODE_RUN;
 	r->tools.unconfined = str_eqz(r->p->isolation, "none");
 	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");
@@ -256,6 +257,10 @@ static int put_notices(struct run *r, struct err *err)
 	if (str_eqz(r->p->run_commands, "no") && r->p->verify_command.n > 0)
 		TRY(put_notice(r, "warning",
 			"commands may not run, so there is no verify command in this run", err));
+	for (size_t i = 0; i < r->skills.n; i++)
+		if (r->skills.p[i].fault)
+			TRY(put_notice(r, "warning", str_printf(r->mem, "skill " STR_FMT " cannot be used: %s", STR_ARG(r->skills.p[i].name),
+							     r->skills.p[i].fault).p, err));
 	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &notes) && notes.n > AGENTS_LONG)
 		TRY(put_notice(r, "warning",
 			"AGENTS.md is longer than 40000 characters; the model is sent all of it with each "
@@ -288,6 +293,7 @@ static struct prompt_facts facts_of(const struct run *r)
 	return (struct prompt_facts){
 		.params = r->p,
 		.verify_command = &r->st.verify_command,
+		.skills = &r->skills,
 		.repo = r->repo,
 		.root_fd = r->roots[0].dirfd,
 		.head = { .unborn = r->unborn, .sha = r->st.base_sha, .branch = r->st.base_branch },
@@ -343,8 +349,18 @@ static int begin_again(struct run *r, struct err *err)
 	return set_prompt(r, &facts, err);
 }
 
+static int open_skills(struct run *r, struct err *err)
+{
+	TRY(skills_unpack(r->p->skills, r->mem, &r->skills, err));
+	for (size_t i = 0; i < r->p->use_skills.n; i++)
+		if (!skills_find(&r->skills, r->p->use_skills.p[i]))
+			return err_set(err, ERR_NOENT, "there is no skill \"" STR_FMT "\" that can be used", STR_ARG(r->p->use_skills.p[i]));
+	return 0;
+}
+
 static int begin(struct run *r, struct err *err)
 {
+	TRY(open_skills(r, err));
 	TRY(set_model(r, err));
 	TRY(step_begin(r, err));
 	if (r->reason != REASON_NONE)

@@ -65,6 +65,8 @@
 	X(INT, summary_max_tokens)                                                                           \
 	X(INT, elision_gists)                                                                                \
 	X(STRS, pins)             /* --pin: said again after every restart of the conversation */            \
+	X(STR, skills)            /* the packed bundle, memory/skill.h; empty: none */                      \
+	X(STRS, use_skills)       /* names whose text opens the task */                                      \
 	X(STR, extra_body)        /* JSON object text, or empty */                                           \
 	X(STRS, notes)            /* of earlier runs, in force, newest first: id, scope, text, origin, time; five each */
 

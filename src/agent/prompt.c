@@ -14,6 +14,9 @@
 #define AGENTS_MAX  (64 * 1024)
 #define AGENTS_HEAD (32 * 1024)
 #define AGENTS_TAIL (8 * 1024)
+#define SKILL_LINE   200   /* of the list in the prompt */
+#define SKILLS_INDEX 8000
+#define SKILL_WHOLE  24000
 
 static const char opening_rules[] =
 	"You are agent6, a coding agent in a person's repository. You act through the tools alone; what you "
@@ -90,6 +93,49 @@ static int add_budget(const struct run_params *p, struct buf *out, struct err *e
 	return 0;
 }
 
+/* One line for each skill that the model may ask for; the ones that are always there follow, whole. */
+static int add_skills(const struct skills *s, struct buf *out, struct err *err)
+{
+	size_t start, left = SKILLS_INDEX, dropped = 0;
+
+	if (!s || !skills_any(s))
+		return 0;
+	TRY(buf_addz(out, "\nSkills, instructions that the operator installed. Read one with use_skill when the task calls for it:\n", err));
+	for (size_t i = 0; i < s->n; i++) {
+		const struct skill *k = &s->p[i];
+		struct str line = str_head(k->description, utf8_head(k->description, SKILL_LINE));
+
+		if (k->fault || k->hidden)
+			continue;
+		if (k->name.n + line.n + 5 > left) {
+			dropped++;
+			continue;
+		}
+		start = out->n;
+		TRY(buf_addf(out, err, "- " STR_FMT ": ", STR_ARG(k->name)));
+		for (size_t c = 0; c < line.n; c++)
+			TRY(buf_addc(out, line.p[c] == '\n' ? ' ' : line.p[c], err));
+		TRY(buf_addc(out, '\n', err));
+		left -= out->n - start;
+	}
+	return dropped > 0 ? buf_addf(out, err, "and %zu more\n", dropped) : 0;
+}
+
+static int add_whole_skill(const struct skill *k, struct buf *out, struct err *err)
+{
+	TRY(buf_addf(out, err, "<skill name=\"" STR_FMT "\">\n", STR_ARG(k->name)));
+	TRY(buf_add(out, str_head(k->body, utf8_head(k->body, SKILL_WHOLE)), err));
+	return buf_addz(out, k->body.n > SKILL_WHOLE ? "\n(cut off here; use_skill has the rest)\n</skill>\n" : "\n</skill>\n", err);
+}
+
+static int add_always(const struct skills *s, struct buf *out, struct err *err)
+{
+	for (size_t i = 0; s && i < s->n; i++)
+		if (s->p[i].always && !s->p[i].fault)
+			TRY(add_whole_skill(&s->p[i], out, err));
+	return 0;
+}
+
 int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err)
 {
 	const struct run_params *p = f->params;
@@ -104,6 +150,8 @@ int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err
 	if (p->is_git && p->commit_per_step)
 		TRY(buf_addz(out, f->verify_command->n > 0 ? gated_commit_rule : gateless_commit_rule, err));
 	TRY(add_gate(f, out, err));
+	TRY(add_skills(f->skills, out, err));
+	TRY(add_always(f->skills, out, err));
 	return add_budget(p, out, err);
 }
 
@@ -195,6 +243,12 @@ static int add_agents_md(int root_fd, struct buf *out, struct err *err)
 
 int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *out, struct err *err)
 {
+	for (size_t i = 0; f->skills && i < f->params->use_skills.n; i++) {
+		const struct skill *k = skills_find(f->skills, f->params->use_skills.p[i]);
+
+		if (k)
+			TRY(add_whole_skill(k, out, err));
+	}
 	TRY(buf_addz(out, "TASK:\n", err));
 	TRY(buf_add_utf8(out, str_trim(f->params->task), err));
 	TRY(buf_addz(out, "\n\n", err));

@@ -14,12 +14,14 @@
 #include "agent/params.h"
 #include "git/repo.h"
 #include "memory/notes.h"
+#include "memory/skill.h"
 
 #define PROMPT_FIRST_MAX 12288
 
 struct prompt_facts {
 	const struct run_params *params;
 	const struct str_list *verify_command; /* empty: gateless */
+	const struct skills *skills;           /* NULL: none */
 	struct repo *repo;                     /* NULL: not a repository */
 	int root_fd;
 	struct repo_head head;

@@ -15,6 +15,7 @@
 #include "agent/prompt.h"
 #include "agent/state.h"
 #include "git/repo.h"
+#include "memory/skill.h"
 
 #define ROOTS_MAX 64
 
@@ -70,6 +71,7 @@ struct run {
 	bool graph_changed;            /* since it was last put on record */
 	size_t notes_written;          /* for later runs */
 	struct buf tools_json;
+	struct skills skills;          /* in mem */
 	struct git_host git_host;
 	struct repo *repo;             /* owned; NULL: steps are not recorded */
 	struct conversation *conv;     /* owned */

@@ -31,6 +31,7 @@ struct run_request {
 	 * format; no provider and no key is looked for then. */
 	int recording_fd;       /* -1: none */
 	const char *git_name, *git_email; /* identity to use instead of the person's; NULL: theirs */
+	struct str_list skills; /* names that open the task */
 	struct str_list verify_command;   /* overrides the configuration; empty: as configured */
 	char *out_run_id;       /* when not NULL: at least SESSION_ID_MAX + 1 bytes, gets the run's id */
 };

@@ -5,6 +5,7 @@
 #include "app/endpoint.h"
 #include "app/gitbox.h"
 #include "app/profile.h"
+#include "app/skills.h"
 #include "config/paths.h"
 #include "config/secrets.h"
 #include "sandbox/ground.h"
@@ -72,7 +73,8 @@ static int check_apart(const struct start *s, const char *dir, const char *what,
 int settings_apart(const struct start *s, struct err *err)
 {
 	TRY(check_apart(s, s->config_dir, "configuration directory", "AGENT6_CONFIG_HOME", err));
-	return check_apart(s, s->state_dir, "state directory", "AGENT6_STATE_HOME", err);
+	TRY(check_apart(s, s->state_dir, "state directory", "AGENT6_STATE_HOME", err));
+	return check_apart(s, s->paths.data, "data directory", "AGENT6_DATA_HOME", err);
 }
 
 int settings_load(struct start *s, struct err *err)
@@ -272,6 +274,23 @@ int settings_tools(struct start *s, struct err *err)
 	return 0;
 }
 
+/* Read now, while we may; what is in them is for the agent to find out. */
+static int set_skills(struct start *s, struct err *err)
+{
+	auto_buf struct buf bundle = BUF_MAX(SKILL_BUNDLE_MAX + 256 * 1024);
+	struct skills_found found;
+
+	TRY(skills_collect(&s->paths, s->config, false, s->mem, &found, err));
+	if (found.notes.n > 0)
+		s->notices[s->nnotices++] = str_join(s->mem, found.notes.p, found.notes.n, ';');
+	s->params.use_skills = s->rq->skills;
+	if (found.skills.n == 0)
+		return 0;
+	TRY(skills_pack(&found.skills, &bundle, err));
+	s->params.skills = str_dup(s->mem, buf_str(&bundle));
+	return 0;
+}
+
 int settings_params(struct start *s, struct err *err)
 {
 	const struct config *c = s->config;
@@ -309,6 +328,7 @@ int settings_params(struct start *s, struct err *err)
 	p->max_input_tokens = c->budget.max_input_tokens;
 	p->max_output_tokens = c->budget.max_output_tokens;
 	p->max_usd = s->rq->max_usd >= -1 ? s->rq->max_usd : c->budget.max_usd;
+	TRY(set_skills(s, err));
 	return settings_tools(s, err);
 }
 

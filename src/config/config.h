@@ -74,6 +74,10 @@ struct config_budget {
 	double max_usd;                              /* -1: no limit */
 };
 
+struct config_skills {
+	struct str_list extra_dirs; /* absolute */
+	struct str_list disabled, always; /* names */
+};
 struct config_provider {
 	struct str name;
 	int api_format, deployment, auth_style;
@@ -100,6 +104,7 @@ struct config {
 	struct config_workflow_keys workflow;
 	struct config_context context;
 	struct config_budget budget;
+	struct config_skills skills;
 	struct config_origin origin[CONFIG_KEYS_MAX];
 	struct config_provider **providers; /* in order of first mention */
 	size_t nproviders;

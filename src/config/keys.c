@@ -121,6 +121,13 @@ static const struct field fixed[] = {
 		.help = "Tokens a leg of a run may be answered with; -1 is no limit." },
 	{ "budget.max_usd", &field_num, AT(budget.max_usd), 0, "10", -1, 1000000,
 		.help = "Dollars a leg of a run may cost, where the price is known; -1 is no limit." },
+
+	{ "skills.extra_dirs", &field_strs, AT(skills.extra_dirs), FIELD_GLOBAL | KEY_PATHS, .max = 16,
+		.help = "Absolute directories that hold skills beside the ones agent6 manages." },
+	{ "skills.disabled", &field_strs, AT(skills.disabled), .max = 64,
+		.help = "Names of skills that no run is given. `agent6 skills disable` adds to it." },
+	{ "skills.always", &field_strs, AT(skills.always), .max = 64,
+		.help = "Names of skills whose whole text is part of every run's prompt." },
 };
 #undef AT
 
@@ -180,6 +187,7 @@ const struct key_section key_sections[] = {
 	{ "git", "What a run does to the repository's history." },
 	{ "workflow", "How a run is driven and what counts as success." },
 	{ "context", "How a conversation is kept within the model's window." },
+	{ "skills", "Instructions that you installed for the model. None is ever taken from a repository." },
 	{ "budget", "Where a run stops because of its cost. Each leg (a start or a resume) has its own account." },
 	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "
 		       "elsewhere." },

@@ -16,7 +16,7 @@
 const struct tool *const tools[] = {
 	&tool_read_file, &tool_list_dir, &tool_grep, &tool_apply_edit, &tool_apply_patch, &tool_run_verify_command,
 	&tool_run_command, &tool_ask_user, &tool_add_task, &tool_update_task, &tool_list_tasks, &tool_add_memory,
-	&tool_invalidate_memory, &tool_finish_run, &tool_read_background, &tool_stop_background, NULL,
+	&tool_invalidate_memory, &tool_use_skill, &tool_finish_run, &tool_read_background, &tool_stop_background, NULL,
 };
 
 static const struct {
@@ -46,6 +46,8 @@ bool tool_exposed(const struct tool *t, const struct tool_ctx *ctx)
 		return false;
 	if ((t->effect == EFFECT_COMMAND || t->effect == EFFECT_VERIFY || t->effect == EFFECT_BACKGROUND) &&
 		!ctx->commands_allowed)
+		return false;
+	if (t->shown && !t->shown(ctx))
 		return false;
 	return t->effect != EFFECT_VERIFY || ctx->verify_command.n > 0;
 }
@@ -90,6 +92,8 @@ static int permitted(const struct tool *t, const struct tool_ctx *ctx, struct to
 		return err_set(err, ERR_DENIED, "%s is not available in %s mode", t->name, mode_word(ctx->mode));
 	if (!ctx->commands_allowed)
 		return err_set(err, ERR_DENIED, "%s is refused: sandbox.run_commands is \"no\"", t->name);
+	if (t->shown && !t->shown(ctx))
+		return err_set(err, ERR_DENIED, "%s is not available in this run", t->name);
 	return err_set(err, ERR_DENIED, "%s is not available: no verify command is configured", t->name);
 }
 

@@ -95,6 +95,8 @@ struct tool_root {
 	bool writable;
 };
 
+struct skills;
+
 struct tool_ctx {
 	struct arena *mem;
 	const struct tool_host *host;
@@ -107,6 +109,7 @@ struct tool_ctx {
 	int64_t verify_timeout_ms;
 	int64_t command_timeout_ms;    /* 0: none */
 	int64_t command_checkin_ms;    /* of run mode, where what was handed back can be looked after; 0: never */
+	const struct skills *skills;   /* memory/skill.h; NULL: none */
 	bool unconfined;               /* the sandbox is off */
 	bool commands_online;          /* commands have the host's network */
 	struct str task;               /* what the run is for */
@@ -145,6 +148,7 @@ struct tool {
 	size_t nfields, size;
 	unsigned modes;
 	enum tool_effect effect;
+	bool (*shown)(const struct tool_ctx *ctx); /* NULL: wherever mode and effect allow it */
 	/* Writes one JSON object. A failure becomes {"error": err->msg}; a tool that has more to say than an
 	 * err holds writes that object itself, sets oc->ok to false and returns 0. */
 	int (*run)(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc, struct err *err);

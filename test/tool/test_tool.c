@@ -21,13 +21,15 @@ TEST(tools_schema_is_small_and_valid)
 	print_message("tools_schema: %zu bytes\n", out.n);
 	CHECK(out.n <= 6 * 1024);
 	CHECK_OK(json_decode(buf_str(&out), JSON_EXACT, &j, &err));
-	CHECK_INT(json_array_size(j), 16);
-	for (size_t i = 0; i < json_array_size(j); i++) {
+	CHECK(json_array_size(j) >= 16);
+	for (size_t i = 0, row = 0; i < json_array_size(j); i++, row++) {
 		const json_t *schema = json_object_get(json_array_get(j, i), "input_schema");
 
 		CHECK_STR(json_get_str(schema, "type"), STR("object"));
 		CHECK(json_is_false(json_object_get(schema, "additionalProperties")));
-		CHECK(tool_find(json_get_str(json_array_get(j, i), "name")) == tools[i]);
+		while (!tool_exposed(tools[row], &k.ctx)) /* in the order of the table */
+			row++;
+		CHECK(tool_find(json_get_str(json_array_get(j, i), "name")) == tools[row]);
 	}
 }
 

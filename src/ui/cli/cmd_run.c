@@ -8,6 +8,7 @@ struct run_args {
 	struct str task, run_id, steer;
 	struct str_list pin;
 	bool auto_approve, no_commands, disable_sandbox, unattended;
+	struct str_list skills;
 	double max_usd;
 	int64_t max_iterations;
 };
@@ -34,6 +35,8 @@ static const struct field run_fields[] = {
 		.help = "What is to be done, in your words." },
 	SHARED_FIELDS,
 	{ "run-id", &field_str, offsetof(struct run_args, run_id), .max = 96, .help = "Use this id instead of a made-up one." },
+	{ "skill", &field_strs, offsetof(struct run_args, skills), .max = 8,
+		.help = "Begin with this skill's instructions; may be said several times." },
 };
 
 static const struct field resume_fields[] = {
@@ -58,6 +61,7 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.run_id = args->run_id;
 	rq.steer = args->steer;
 	rq.pins = args->pin;
+	rq.skills = args->skills;
 	rq.auto_approve = args->auto_approve || cli_env_flag("AGENT6_AUTO_APPROVE");
 	rq.no_commands = args->no_commands || cli_env_flag("AGENT6_NO_COMMANDS");
 	rq.disable_sandbox = args->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");

@@ -15,5 +15,6 @@ const struct command_group *const command_groups[] = {
 	&commands_demo,
 	&commands_check,
 	&commands_shell,
+	&commands_skills,
 	NULL,
 };

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/command.h"
+
+#include "app/place.h"
+#include "app/skills_fetch.h"
+#include "config/edit.h"
+#include "sandbox/confine.h"
+#include "sys/term.h"
+
+#define SHOWN_MAX 200
+
+struct skills_args {
+	struct str name;
+	bool json, force, always, repo;
+};
+
+static int load(struct command_ctx *ctx, struct place *place, struct skills_found *found, struct err *err)
+{
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, place, err));
+	TRY(config_load(&place->files, ctx->mem, c, err));
+	return skills_collect(&place->paths, c, true, ctx->mem, found, err);
+}
+
+/* From here on what is in the files is looked at, and it is somebody else's. */
+static int confine_and_parse(const struct skills_found *found, struct arena *mem, struct skills *out, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(SKILL_BUNDLE_MAX + 256 * 1024);
+	int r;
+
+	TRY(skills_pack(&found->skills, &b, err));
+	r = confine_self(SECCOMP_VIEW, NULL, 0, err);
+	if (r == -ERR_UNSUPPORTED)
+		cli_note("this host cannot confine what reads the skills: %s", err->msg);
+	else if (r < 0)
+		return r;
+	return skills_unpack(str_dup(mem, buf_str(&b)), mem, out, err);
+}
+
+static struct str clean(struct arena *mem, struct str s)
+{
+	auto_buf struct buf b = BUF_MAX(64 * 1024);
+
+	return term_clean(str_head(s, utf8_head(s, SHOWN_MAX)), TERM_LINE, &b, ERR_DISCARD) < 0 ? STR("") : str_dup(mem, buf_str(&b));
+}
+
+static const char *state_of(const struct skills_found *found, const struct skill *s, size_t i)
+{
+	return found->disabled[i] ? "disabled" : s->fault ? "unusable" : s->always ? "always" : s->hidden ? "by --skill only" : "enabled";
+}
+
+static int print_json(const struct skills_found *found, const struct skills *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(4 * SKILL_BUNDLE_MAX);
+
+	TRY(buf_addc(&b, '[', err));
+	for (size_t i = 0; i < s->n; i++) {
+		TRY(buf_addf(&b, err, "%s{\"state\":\"%s\"", i > 0 ? "," : "", state_of(found, &s->p[i], i)));
+		TRY(json_add_member(&b, "name", s->p[i].name, err));
+		TRY(json_add_member(&b, "dir", str_from(found->dirs[i]), err));
+		TRY(json_add_member(&b, "description", s->p[i].description, err));
+		if (s->p[i].fault)
+			TRY(json_add_member(&b, "fault", str_from(s->p[i].fault), err));
+		TRY(buf_addc(&b, '}', err));
+	}
+	TRY(buf_addz(&b, "]\n", err));
+	cli_out(STR_FMT, STR_ARG(buf_str(&b)));
+	return 0;
+}
+
+static int run_list(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct skills_args *args = decoded;
+	struct skills_found found;
+	struct skills s;
+	struct place place;
+
+	TRY(load(ctx, &place, &found, err));
+	TRY(confine_and_parse(&found, ctx->mem, &s, err));
+	for (size_t i = 0; i < found.notes.n; i++)
+		cli_note(STR_FMT, STR_ARG(clean(ctx->mem, found.notes.p[i])));
+	if (args->json)
+		return print_json(&found, &s, err);
+	if (s.n == 0)
+		cli_note("there are no skills; `agent6 skills install SOURCE` puts them into %s", skills_dir(&place.paths, ctx->mem));
+	for (size_t i = 0; i < s.n; i++) {
+		struct str about = s.p[i].fault ? str_from(s.p[i].fault) : s.p[i].description;
+
+		cli_out("%-24.*s %-16s " STR_FMT "\n", (int)s.p[i].name.n, s.p[i].name.p, state_of(&found, &s.p[i], i),
+			STR_ARG(clean(ctx->mem, about)));
+	}
+	return 0;
+}
+
+static int run_install(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	auto_skills_fetched struct skills_fetched from = { 0 };
+	const struct skills_args *args = decoded;
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(skills_fetch(args->name, ctx->mem, &from, err));
+	TRY(skills_install(&place.paths, from.p, from.n, args->force, ctx->mem, err));
+	for (size_t i = 0; i < from.n; i++)
+		cli_out("installed " STR_FMT " in %s\n", STR_ARG(from.p[i].name), skills_dir(&place.paths, ctx->mem));
+	cli_note("a skill is told to the model as your own words: read it before you rely on it; agent6 skills list");
+	return 0;
+}
+
+static int run_remove(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct skills_args *args = decoded;
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(skills_remove(&place.paths, args->name, ctx->mem, err));
+	cli_out("removed " STR_FMT "\n", STR_ARG(args->name));
+	return 0;
+}
+
+static int must_be_there(const struct skills_found *found, struct str name, struct arena *mem, struct err *err)
+{
+	auto_buf struct buf names = BUF_MAX(sizeof(err->hint));
+
+	for (size_t i = 0; i < found->skills.n; i++)
+		if (str_eq(found->skills.p[i].name, name))
+			return 0;
+	for (size_t i = 0; i < found->skills.n; i++)
+		if (buf_addf(&names, ERR_DISCARD, "%s" STR_FMT, i > 0 ? ", " : "", STR_ARG(found->skills.p[i].name)) < 0)
+			break;
+	err_set(err, ERR_NOENT, "there is no skill \"" STR_FMT "\"", STR_ARG(clean(mem, name)));
+	err_hint(err, names.n > 0 ? "there are: " STR_FMT : "agent6 skills install SOURCE" STR_FMT, STR_ARG(buf_str(&names)));
+	return -ERR_NOENT;
+}
+
+static bool listed(struct str_list list, struct str name)
+{
+	for (size_t i = 0; i < list.n; i++)
+		if (str_eq(list.p[i], name))
+			return true;
+	return false;
+}
+
+static int change(struct command_ctx *ctx, const struct skills_args *args, bool disabled, bool always, struct err *err)
+{
+	enum config_layer layer = args->repo ? CONFIG_REPO : CONFIG_GLOBAL;
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct config_change changes[2];
+	struct config_edited done[COUNT(changes)];
+	struct skills_found found;
+	struct place place;
+	size_t n = 0;
+
+	TRY(load(ctx, &place, &found, err));
+	TRY(must_be_there(&found, args->name, ctx->mem, err));
+	TRY(config_load(&place.files, ctx->mem, c, err));
+	if (disabled != listed(c->skills.disabled, args->name))
+		changes[n++] = (struct config_change){ disabled ? CONFIG_ADD : CONFIG_REMOVE, layer, STR("skills.disabled"), args->name };
+	if (always != listed(c->skills.always, args->name))
+		changes[n++] = (struct config_change){ always ? CONFIG_ADD : CONFIG_REMOVE, layer, STR("skills.always"), args->name };
+	if (n > 0)
+		TRY(config_edit(&place.files, changes, n, ctx->mem, done, err));
+	cli_out(STR_FMT " is %s%s%s\n", STR_ARG(args->name), disabled ? "disabled" : always ? "always told" : "enabled",
+		n > 0 ? " in " : " already", n > 0 ? done[0].file : "");
+	return 0;
+}
+
+static int run_enable(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct skills_args *args = decoded;
+
+	return change(ctx, args, false, args->always, err);
+}
+
+static int run_disable(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	return change(ctx, decoded, true, false, err);
+}
+
+#define NAME                                                                                                 \
+	{ "name", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, \
+		.help = "The skill." }
+#define REPO                                                                                                 \
+	{ "repo", &field_bool, offsetof(struct skills_args, repo), .help = "In this repository only." }
+
+static const struct field list_fields[] = {
+	{ "json", &field_bool, offsetof(struct skills_args, json), .help = "Print one JSON array." },
+};
+static const struct field install_fields[] = {
+	{ "source", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+		.help = "A directory, a SKILL.md, the https address of one, or of a git repository." },
+	{ "force", &field_bool, offsetof(struct skills_args, force), .help = "Replace skills of the same name." },
+};
+static const struct field name_fields[] = { NAME };
+static const struct field enable_fields[] = {
+	NAME, { "always", &field_bool, offsetof(struct skills_args, always), .help = "Its whole text is part of every prompt." }, REPO,
+};
+static const struct field disable_fields[] = { NAME, REPO };
+
+#define FIELDS(table) .fields = table, .nfields = COUNT(table), .size = sizeof(struct skills_args)
+
+static const struct command commands[] = {
+	{ .name = "skills list", .help = "show the installed skills", FIELDS(list_fields), .run = run_list, .needs_no_root_check = true },
+	{ .name = "skills install", .help = "install skills from a directory, a file, an address or a git repository",
+		.about = "Nothing of a skill is executed. The model is told a skill as your own words: install what you trust.",
+		FIELDS(install_fields), .run = run_install },
+	{ .name = "skills enable", .help = "let runs use a skill", FIELDS(enable_fields), .run = run_enable },
+	{ .name = "skills disable", .help = "let no run use a skill", FIELDS(disable_fields), .run = run_disable },
+	{ .name = "skills remove", .help = "delete an installed skill", FIELDS(name_fields), .run = run_remove },
+};
+
+const struct command_group commands_skills = { commands, COUNT(commands), "skills list" };
