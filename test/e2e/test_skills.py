@@ -99,7 +99,7 @@ def test_always_and_skill_and_disabled(lab):
     assert lab.run().returncode == 0
     assert "use_skill" not in json.dumps(lab.mocks[-1].model_requests()[0]["body"])
     r = lab.run("do it", "--skill", "ring")
-    assert r.returncode == 2 and 'no skill "ring"' in r.stderr
+    assert r.returncode == 2 and b'no skill "ring"' in r.stderr
 
 
 def test_a_checkout_installs_all_or_nothing_and_a_link_in_it_leads_nowhere(lab):
