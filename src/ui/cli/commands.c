@@ -3,6 +3,7 @@
 #include "ui/cli/args.h"
 
 const struct command_group *const command_groups[] = {
+	&commands_init,
 	&commands_run,
 	&commands_runs,
 	&commands_watch,
