@@ -249,12 +249,13 @@ static int put_counts(struct run *r, const struct results *l, size_t demoted, st
 	}
 	r->st.context_elided += n + same - (int64_t)demoted;
 	note_int(&again, "n", same);
-	note_int(&dropped, "n", n);
+	note_int(&dropped, "n", n - (int64_t)demoted);
 	note_int(&gists, "gisted", gisted);
 	note_int(&gists, "demoted", (int64_t)demoted);
 	if (same > 0)
 		TRY(note_send(&again, r->keep, EVENT_COMPACT_DEDUPED, err));
-	TRY(note_send(&dropped, r->keep, EVENT_COMPACT_DROPPED, err));
+	if (n > (int64_t)demoted)
+		TRY(note_send(&dropped, r->keep, EVENT_COMPACT_DROPPED, err));
 	return gisted + (int64_t)demoted > 0 ? note_send(&gists, r->keep, EVENT_COMPACT_GISTS, err) : 0;
 }
 
