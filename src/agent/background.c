@@ -224,7 +224,7 @@ static int await(struct background *b, const struct background_row *row, int64_t
 
 		if (wait_ms >= 0 && left <= 0)
 			return 0;
-		if (wait_ms >= 0 && l->stop != 0) /* a person does not wait for a command to end */
+		if (wait_ms >= 0 && (l->stop != 0 || l->pause != 0)) /* a person does not wait for a command to end */
 			return l->stop == STOP_NOW ? err_set(err, ERR_STOPPED, "the operator stopped the run") : 0;
 		TRY(links_wait(l, b->jobs->peer, left, err));
 	}

@@ -180,7 +180,7 @@ static int wait_for_answer(struct caller *c, struct err *err)
 	while (!v->over) {
 		int64_t left = since + reply_idle_ms(v->stream) - time_mono_ms();
 
-		if (c->links->stop == STOP_NOW)
+		if (links_interrupted(c->links))
 			return cancel(c, OVER_STOPPED, err);
 		if (reply_is_done(v->stream))
 			return cancel(c, OVER_EOF, err);
@@ -358,7 +358,7 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 		.retry_after_ms = -1,
 		.started_ms = time_mono_ms() };
 	const struct reply_watch watch = { on_text, on_thinking, &v };
-	const struct request_options opts = { 0 };
+	const struct request_options opts = { .no_tools = c->no_calls };
 	int r, done;
 
 	v.stream = reply_new(&c->spec, tools, &watch, mem);
@@ -427,7 +427,7 @@ int caller_put_fatal(struct caller *c, const struct provider_fault *f, struct er
 static int wait_until(struct caller *c, int64_t until_ms, struct err *err)
 {
 	for (int64_t now; (now = time_mono_ms()) < until_ms;) {
-		if (c->links->stop)
+		if (c->links->stop || c->links->pause)
 			return err_set(err, ERR_STOPPED, "the operator stopped the run");
 		TRY(links_pump(c->links, until_ms - now, err));
 	}

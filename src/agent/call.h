@@ -27,6 +27,7 @@ struct caller {
 	struct usage_totals totals;
 	uint8_t endpoint;
 	struct str provider; /* its configured name, for people */
+	bool no_calls; /* the tools are named but may not be called */
 	uint32_t last_id;
 	uint32_t transcript; /* number of the next one */
 	struct buf request;  /* the last request, so that the record keeps only what is new */

@@ -261,7 +261,7 @@ static int wait_for_end(struct jobs *j, const struct job_ask *ask, struct err *e
 	while (j->phase != JOB_OVER) {
 		int64_t left = killed ? -1 : patience_left(j, ask);
 
-		if (j->links->stop == STOP_NOW && !ask->finish && !killed) {
+		if (links_interrupted(j->links) && !ask->finish && !killed) {
 			TRY(kill_job(j, j->last, err));
 			killed = true;
 		} else if (left == 0 && let_go(j)) {
@@ -280,7 +280,7 @@ int jobs_ask(
 	int r;
 
 	BUG_IF(j->phase != JOB_IDLE);
-	if (j->links->stop == STOP_NOW && !ask->finish)
+	if (links_interrupted(j->links) && !ask->finish)
 		return err_set(err, ERR_STOPPED, "the operator stopped the run");
 	if (ask->in.n > 0)
 		TRY(memfd_seal("stdin", ask->in, &in, err));

@@ -36,6 +36,9 @@ void links_fini(struct links *l)
 	for (size_t i = 0; i < l->steers.n; i++)
 		buf_fini(&l->steers.p[i]);
 	vec_fini(&l->steers);
+	for (size_t i = 0; i < l->tells.n; i++)
+		buf_fini(&l->tells.p[i].text);
+	vec_fini(&l->tells);
 	free(take(&l->msg));
 }
 
@@ -79,11 +82,40 @@ static int note_steer(struct links *l, struct str text, struct err *err)
 		note_stop(l, STOP_NOW);
 		return 0;
 	}
-	if (l->steers.n == STEERS_MAX)
-		return err_set(err, ERR_PROTOCOL, "more than %d steers wait", STEERS_MAX);
+	if (!str_starts(str_trim(text), STR("/pin"))) /* who speaks does not want to be asked for words too */
+		l->pause = 0;
+	if (l->steers.n == STEERS_MAX) { /* a person may say much while a model thinks */
+		l->crowded = true;
+		return 0;
+	}
 	b = vec_new(&l->steers);
 	*b = BUF_MAX(CHAN_BODY_MAX);
 	return buf_add(b, text, err);
+}
+
+static int note_tell(struct links *l, struct unpack *u, struct err *err)
+{
+	uint8_t what = unpack_u8(u);
+	struct str text = unpack_str(u);
+	struct tell *t;
+
+	if (!unpack_done(u) || what < TELL_PAUSE || what > TELL_BTW)
+		return err_set(err, ERR_PROTOCOL, "WIRE_TELL does not decode");
+	if (what == TELL_CONTINUE) {
+		l->pause = 0;
+		return 0;
+	}
+	if (what == TELL_PAUSE || what == TELL_PAUSE_NOW) {
+		l->pause = what > l->pause ? what : l->pause;
+		return 0;
+	}
+	if (l->tells.n == STEERS_MAX) {
+		l->crowded = true;
+		return 0;
+	}
+	t = vec_new(&l->tells);
+	*t = (struct tell){ what, BUF_MAX(CHAN_BODY_MAX) };
+	return buf_add(&t->text, text, err);
 }
 
 /* Stops and steers are understood here, whoever is waiting for what. */
@@ -106,6 +138,8 @@ static int monitor_message(struct links *l, struct chan_msg *m, struct err *err)
 			return err_set(err, ERR_PROTOCOL, "a steer that is not one text");
 		return note_steer(l, text, err);
 	}
+	if (m->type == WIRE_TELL)
+		return note_tell(l, &u, err);
 	if (!l->peer[PEER_MONITOR].on_msg)
 		return err_set(err, ERR_PROTOCOL, "%s was not expected now", wire_name(m->type));
 	return l->peer[PEER_MONITOR].on_msg(l->peer[PEER_MONITOR].self, m, err);
@@ -178,4 +212,21 @@ bool links_take_steer(struct links *l, struct buf *out)
 	l->steers.n--;
 	memmove(l->steers.p, l->steers.p + 1, l->steers.n * sizeof(*l->steers.p));
 	return true;
+}
+
+bool links_take_tell(struct links *l, enum wire_tell *what, struct buf *text)
+{
+	if (l->tells.n == 0)
+		return false;
+	buf_fini(text);
+	*text = l->tells.p[0].text;
+	*what = l->tells.p[0].what;
+	l->tells.n--;
+	memmove(l->tells.p, l->tells.p + 1, l->tells.n * sizeof(*l->tells.p));
+	return true;
+}
+
+bool links_interrupted(const struct links *l)
+{
+	return l->stop == STOP_NOW || l->pause == TELL_PAUSE_NOW;
 }

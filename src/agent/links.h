@@ -28,6 +28,11 @@ enum peer { PEER_MONITOR, PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_RECORDER, PEE
 typedef int peer_fn(void *self, struct chan_msg *m, struct err *err);
 typedef int pipe_fn(void *self, size_t which, struct err *err); /* which: its place in links.pipe */
 
+struct tell {
+	enum wire_tell what;
+	struct buf text;
+};
+
 struct links {
 	struct {
 		int fd;
@@ -43,9 +48,14 @@ struct links {
 	struct chan_msg *msg; /* owned; one at a time */
 	enum wire_stop stop;  /* 0: go on */
 	bool aborted;         /* it was the steer "abort" that stops us */
+	enum wire_tell pause; /* 0, TELL_PAUSE or TELL_PAUSE_NOW; words of the person end it */
+	bool crowded;         /* more was said than is kept: say so */
 	struct {
 		VEC(struct buf);
 	} steers; /* oldest first */
+	struct {
+		VEC(struct tell);
+	} tells; /* TELL_COMPACT and TELL_BTW, oldest first */
 };
 
 void links_init(struct links *l, const int fds[PEER_COUNT]);
@@ -59,6 +69,8 @@ int links_send(struct links *l, enum peer p, uint16_t type, struct str body, con
 int links_pump(struct links *l, int64_t timeout_ms, struct err *err) CHECKED;
 int links_wait(struct links *l, enum peer p, int64_t timeout_ms,
 	struct err *err) CHECKED;                        /* pump; fails when p is gone */
+bool links_interrupted(const struct links *l); /* what is in flight shall be given up */
+bool links_take_tell(struct links *l, enum wire_tell *what, struct buf *text);
 bool links_take_steer(struct links *l, struct buf *out); /* false: none waits; out gets its bytes */
 
 #endif

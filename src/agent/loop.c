@@ -70,47 +70,6 @@ static int put_last_message(struct run *r, struct err *err)
 	return keep_put(r->keep, RECORD_MESSAGE, (uint32_t)i, STR(""), conversation_get(r->conv, i), err);
 }
 
-/* ---- steering ---- */
-
-static int put_steer(struct run *r, struct str text, struct err *err)
-{
-	auto_note struct note n = NOTE;
-
-	note_int(&n, "chars", (int64_t)text.n);
-	note_str(&n, "text", text);
-	return note_send(&n, r->keep, EVENT_STEER_INJECTED, err);
-}
-
-/* "/pin TEXT": the word stands alone at the very beginning. */
-static bool is_directive(struct str text, const char *word)
-{
-	struct str rest = str_trim_prefix(text, str_from(word));
-
-	return rest.n < text.n && (rest.n == 0 || strchr(" \t\n", rest.p[0]));
-}
-
-/* What the person said meanwhile goes to the model with the results. */
-static int take_steers(struct run *r, struct turn *t, struct err *err)
-{
-	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
-
-	TRY(links_pump(r->links, 0, err));
-	while (links_take_steer(r->links, &b)) {
-		struct str text = str_trim(buf_str(&b));
-
-		if (text.n == 0)
-			continue;
-		if (is_directive(text, "/pin")) {
-			TRY(context_pin(r, t, str_skip(text, 4), err));
-			continue;
-		}
-		turn_notice(t,
-			str_printf(t->mem, PERSON_SAYS STR_FMT, STR_ARG(text)));
-		TRY(put_steer(r, text, err));
-	}
-	return 0;
-}
-
 /* What ended meanwhile is told once. */
 static void tell_background(struct run *r, struct turn *t)
 {
@@ -177,6 +136,12 @@ static int ask_model(struct run *r, struct turn *t, struct err *err)
 		if (rc == 0) {
 			context_answered(r, t);
 			return 0;
+		}
+		if (rc == -ERR_STOPPED && r->links->stop == 0) { /* paused in the middle of the call */
+			TRY(boundary(r, t, err));
+			TRY(loop_put_state(r, t->iteration, err));
+			if (r->links->stop == 0)
+				continue;
 		}
 		if (is_overflow(rc, &fault)) {
 			struct err why = *err;
@@ -262,17 +227,23 @@ static int answer_model(struct run *r, struct turn *t, struct err *err)
 	return put_last_message(r, err);
 }
 
+/* Up to the model's answer. -ERR_STOPPED: the operator wants out before there is one. */
+static int ask_turn(struct run *r, struct turn *t, struct err *err)
+{
+	TRY(put_heartbeat(r, t, err));
+	TRY(boundary(r, t, err));
+	if (r->links->stop != 0)
+		return err_set(err, ERR_STOPPED, "the operator stopped the run");
+	TRY(context_keep(r, t, err));
+	TRY(loop_put_state(r, t->iteration, err));
+	return ask_model(r, t, err);
+}
+
 static int one_turn(struct run *r, struct turn *t, struct err *err)
 {
-	int rc;
+	int rc = ask_turn(r, t, err);
 
-	TRY(put_heartbeat(r, t, err));
-	rc = context_keep(r, t, err);
-	if (rc == 0)
-		rc = loop_put_state(r, t->iteration, err);
-	if (rc == 0)
-		rc = ask_model(r, t, err);
-	if (rc == -ERR_STOPPED) /* in the middle of making room */
+	if (rc == -ERR_STOPPED)
 		run_stop_asked(r);
 	else
 		TRY(rc);
@@ -298,7 +269,7 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 	if (r->reason == REASON_NONE)
 		tell_background(r, t);
 	if (r->reason == REASON_NONE || r->reason == REASON_SILENT_FINISH)
-		TRY(take_steers(r, t, err));
+		TRY(boundary_steers(r, t, err));
 	if (r->reason == REASON_SILENT_FINISH && t->nnotices > 0) /* the person is not done yet */
 		r->reason = REASON_NONE;
 	TRY(answer_model(r, t, err));
@@ -342,7 +313,7 @@ static int reopen(struct run *r, struct turn *t, struct err *err)
 		turn_notice(t, context_pins_text(r, t->mem));
 	if (r->cut_short.n > 0)
 		TRY(tell_cut_short(r, t, err));
-	TRY(take_steers(r, t, err));
+	TRY(boundary_steers(r, t, err));
 	if (t->nnotices == 0 && n > 0 && !conversation_is_user(r->conv, n - 1))
 		turn_notice(t, STR("The run was resumed. Go on with the task."));
 	TRY(answer_model(r, t, err));

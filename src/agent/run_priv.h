@@ -143,6 +143,10 @@ int watch_finish(struct run *r, struct turn *t, struct err *err) CHECKED; /* fin
 void watch_call(struct run *r, const struct reply_call *c);               /* before it runs */
 void watch_result(struct run *r, struct str tool, struct str text, const struct tool_outcome *oc);
 
+/* boundary.c: what the person said between two turns */
+int boundary(struct run *r, struct turn *t, struct err *err) CHECKED;
+int boundary_steers(struct run *r, struct turn *t, struct err *err) CHECKED; /* their words become notices */
+
 /* loop.c */
 int loop_turns(struct run *r, struct err *err) CHECKED; /* until r->reason says why it ends */
 void run_stop_asked(struct run *r);                     /* the operator wants out: the reason that says how */

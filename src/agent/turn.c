@@ -256,6 +256,8 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 	if (effect)
 		TRY(keep_barrier(r->keep, err));
 	rc = tool_call(&r->tools, c->name, c->args, out, oc, err);
+	if (rc == -ERR_STOPPED && r->links->stop == 0) /* paused: the run goes on, this call does not */
+		return add_error(out, oc, STR("interrupted: the person who started this run stopped this call"), err);
 	if (rc == -ERR_STOPPED) {
 		run_stop_asked(r);
 		return add_error(out, oc, STR("interrupted: the operator stopped the run"), err);
@@ -313,6 +315,8 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 		run_stop_asked(r);
 	if (r->reason != REASON_NONE)
 		TRY(add_error(&out, &oc, STR("not run: the run is ending"), err));
+	else if (r->links->pause == TELL_PAUSE_NOW)
+		TRY(add_error(&out, &oc, STR("not run: the person who started this run paused it"), err));
 	else if (r->st.same_call_streak > loop_limits.same_call_stop)
 		TRY(add_error(&out, &oc, STR("not run: the same call again"), err));
 	else if (t->answered > ANSWERED_MAX)

@@ -214,6 +214,19 @@ static int add_text(struct buf *out, struct str text, struct err *err)
 	return buf_addc(out, '}', err);
 }
 
+int conversation_append(struct conversation *c, struct str text, struct err *err)
+{
+	auto_buf struct buf whole = BUF_MAX(CONVERSATION_TEXT_MAX);
+	const struct message *last = &c->p[c->n - 1];
+
+	BUG_IF(c->n == 0 || !last->is_user);
+	TRY(buf_add(&whole, str_head(buf_str(&last->text), last->text.n - 2), err)); /* without "]}" */
+	TRY(buf_addc(&whole, ',', err));
+	TRY(add_text(&whole, text, err));
+	TRY(buf_addz(&whole, "]}", err));
+	return conversation_replace(c, c->n - 1, buf_str(&whole), err);
+}
+
 int conversation_add_user(struct conversation *c, struct str text, struct err *err)
 {
 	return conversation_add_results(c, NULL, 0, &text, 1, err);

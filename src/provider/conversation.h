@@ -57,6 +57,9 @@ int conversation_add(struct conversation *c, struct str message, struct err *err
 /* Message i says something else from here on: a compaction. What stood there is forgotten. */
 int conversation_replace(struct conversation *c, size_t i, struct str message, struct err *err) CHECKED;
 
+/* One more text behind the blocks of the last message, which must be the user's. */
+int conversation_append(struct conversation *c, struct str text, struct err *err) CHECKED;
+
 size_t conversation_count(const struct conversation *c);
 struct str conversation_get(const struct conversation *c, size_t i); /* canonical text */
 size_t conversation_bytes(const struct conversation *c);             /* of all canonical texts */

@@ -211,6 +211,23 @@ static void answer(struct world *w, const json_t *turn)
 	end(w, NET_OK);
 }
 
+static void tell(struct world *w, struct str what)
+{
+	static const struct {
+		const char *word;
+		enum wire_tell tell;
+	} tells[] = { { "pause now", TELL_PAUSE_NOW }, { "pause", TELL_PAUSE }, { "continue", TELL_CONTINUE },
+		{ "compact", TELL_COMPACT }, { "btw", TELL_BTW } };
+	auto_buf struct buf b = BUF_MAX(65536);
+
+	for (size_t i = 0; i < COUNT(tells) && b.n == 0; i++)
+		if (str_starts(what, str_from(tells[i].word))) {
+			pack_u8(&b, (uint8_t)tells[i].tell);
+			pack_str(&b, str_trim(str_skip(what, strlen(tells[i].word))));
+			say(w->fds[PEER_MONITOR], WIRE_TELL, &b, NULL, 0);
+		}
+}
+
 static void act(struct world *w, struct str what)
 {
 	if (str_eqz(what, "stop"))
@@ -221,6 +238,8 @@ static void act(struct world *w, struct str what)
 		say_text(w, PEER_RECORDER, WIRE_LOST, STR("No space left on device"));
 	else if (str_starts(what, STR("steer ")))
 		say_text(w, PEER_MONITOR, WIRE_STEER, str_skip(what, 6));
+	else
+		tell(w, what);
 }
 
 static void on_request(struct world *w, struct chan_msg *m)
@@ -443,6 +462,8 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 		if (!t || event_check(t, j, &err) < 0)
 			fail_msg("the record refuses %.*s: %s", STR_ARG(name), err.msg);
 		json_object_set_new(j, "type", json_text(name));
+		if (str_eqz(name, "loop.parked"))
+			act(w, json_view(json_array_get(json_object_get(w->script, "parked"), w->parked++)));
 		w->dirty = w->dirty && arg == 0;
 		json_array_append_new(arg ? w->deltas : w->events, j);
 	} else if (what == RECORD_MESSAGE) {

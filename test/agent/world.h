@@ -7,7 +7,9 @@
  *          the scratch directory.
  * Script   {"turns": [TURN...], "jobs": [JOB...], "answer": "text", "steer": "at the start"}
  *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act"} or {"status", "body", "act"},
- *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost".
+ *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost",
+ *                "pause", "pause now", "continue", "compact TEXT", "btw TEXT"; "parked": [act...], one each time the
+ *                run waits for the person.
  *                raw: the arguments of its one call as they are. stream: its text, and no calls, as a stream.
  *          JOB   {"code", "out", "errs", "why", "write": "file"}; past the end: code 0. why "hang": it only starts.
  *                ends: the number of a job that ends first, with code 4.
@@ -50,7 +52,7 @@ struct world {
 	/* inside */
 	json_t *script;
 	int fds[5];
-	size_t turn, job;
+	size_t turn, job, parked;
 	uint32_t live;
 	bool dirty;
 	bool late_sync; /* the disk answers only when nothing else happens any more */
