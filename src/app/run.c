@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "app/leash.h"
 #include "app/notes.h"
 #include "app/start_priv.h"
 
@@ -16,7 +17,7 @@
 
 struct run_request run_request_new(void)
 {
-	return (struct run_request){ .max_usd = -2, .recording_fd = -1 };
+	return (struct run_request){ .max_usd = -2, .recording_fd = -1, .leash_fd = -1 };
 }
 
 /* ---- where ---- */
@@ -26,8 +27,11 @@ static int find_session(struct start *s, struct err *err)
 	struct str want = s->rq->run_id;
 
 	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
-	if (s->rq->resume)
-		return resume_session(s, err);
+	if (s->rq->resume) {
+		TRY(resume_session(s, err));
+		leash_tell_id(s->rq->leash_fd, s->ref.id);
+		return 0;
+	}
 	TRY(dir_make(s->repo_dir, 0700, err));
 	if (want.n > 0) {
 		if (!session_id_ok(want))
@@ -39,6 +43,7 @@ static int find_session(struct start *s, struct err *err)
 	} else {
 		TRY(session_mint(s->repo_dir, SESSION_RUN, &s->ref, err));
 	}
+	leash_tell_id(s->rq->leash_fd, s->ref.id);
 	if (s->rq->out_run_id)
 		snprintf(s->rq->out_run_id, SESSION_ID_MAX + 1, "%s", s->ref.id);
 	/* The checkout first: nothing is left behind when another run is using it. */
@@ -78,7 +83,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.agent_chan = s->agent_chan, .answers_fd = answers,
 		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
 			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,
-		.steer = s->rq->steer, .attended = s->attended, .no_git = !s->is_git,
+		.steer = s->rq->steer, .attended = s->attended, .menu = s->attended, .leash_fd = s->rq->leash_fd, .no_git = !s->is_git,
 		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
 	/* The monitor owns them all from here on, and what is recorded stays. */

@@ -32,6 +32,7 @@ struct run_request {
 	int recording_fd;       /* -1: none */
 	const char *git_name, *git_email; /* identity to use instead of the person's; NULL: theirs */
 	struct str_list skills; /* names that open the task */
+	int leash_fd;           /* to the process that holds the terminal for this run (app/leash.h); -1: there is none */
 	struct str_list verify_command;   /* overrides the configuration; empty: as configured */
 	char *out_run_id;       /* when not NULL: at least SESSION_ID_MAX + 1 bytes, gets the run's id */
 };

@@ -7,6 +7,7 @@
 #include "session/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -373,6 +374,8 @@ static int on_exit_of(void *self, uint32_t events, struct err *err)
 	loop_unwatch(m->loop, p->peer.proc.pidfd);
 	TRY(proc_wait(&p->peer.proc, &st, err));
 	p->peer.proc = (struct proc){ 0, -1 };
+	if (p->id == PEER_VIEW)
+		tell_view_gone(m);
 	/* What it said last may still be in its channel; the end of file there is what counts. */
 	if (p->peer.chan < 0)
 		TRY(peer_gone(m, p, err));
@@ -422,9 +425,7 @@ int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, stru
 
 static int on_interrupt(struct monitor *m, struct err *err)
 {
-	if (m->interrupts >= (int)STOP_NOW)
-		return stop_overdue(m, 0, err);
-	return monitor_stop(m, m->interrupts == 0 ? STOP_AFTER_STEP : STOP_NOW, "sigint", err);
+	return m->interrupts >= (int)STOP_NOW ? stop_overdue(m, 0, err) : tell_interrupt(m, err);
 }
 
 /* The run is over, and what still shows it hangs. */
@@ -514,6 +515,9 @@ static int watch_operator(struct monitor *m, struct err *err)
 
 	TRY(loop_signals(signals, COUNT(signals), &m->signal_fd, err));
 	TRY(loop_watch(m->loop, m->signal_fd, EPOLLIN, on_signal, m, err));
+	TRY(tell_watch_leash(m, err));
+	if (m->spec->leash_fd >= 0 && (m->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
+		return err_sys(err, errno, "open /dev/null");
 	if (m->spec->answers_fd < 0)
 		return 0;
 	m->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -544,13 +548,8 @@ static int go(struct monitor *m, struct err *err)
 
 	TRY(memfd_seal("go", m->spec->go, &fd, err));
 	TRY(confine(m, err)); /* no hostile byte has been read by anyone before this line */
-	if (m->spec->steer.n > 0) { /* before GO: it is there when the agent looks for the first time */
-		auto_buf struct buf b = BUF_MAX(32768);
-
-		pack_str(&b, m->spec->steer);
-		TRY(pack_ok(&b, err));
-		TRY(monitor_send(m, PEER_AGENT, WIRE_STEER, &b, err));
-	}
+	if (m->spec->steer.n > 0) /* before GO: it is there when the agent looks for the first time */
+		TRY(tell_steer(m, m->spec->steer, "resume", err));
 	int r = chan_send(m->spec->agent_chan, WIRE_GO, STR(""), &fd, 1, err);
 	return r == -ERR_CLOSED ? 0 : r; /* the zygote tells how it died */
 }
@@ -562,6 +561,8 @@ static void fini(struct monitor *m)
 	loop_close(m->loop);
 	base_close_fd(&m->signal_fd);
 	base_close_fd(&m->inotify_fd);
+	base_close_fd(&m->null_fd);
+	base_close_fd(&m->spec->leash_fd);
 	free(m->msg);
 	free(m);
 }
@@ -576,7 +577,7 @@ int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *
 	struct monitor_end end = { .exit_code = 1 };
 	CLEANUP(fini_ptr) struct monitor *m = mem_alloc(sizeof(*m));
 
-	*m = (struct monitor){ .spec = spec, .end = &end, .signal_fd = -1, .inotify_fd = -1,
+	*m = (struct monitor){ .spec = spec, .end = &end, .signal_fd = -1, .inotify_fd = -1, .null_fd = -1,
 		.msg = mem_alloc(sizeof(struct chan_msg)) };
 	for (int i = 0; i < PEER_COUNT; i++)
 		m->members[i].peer = PEER_NONE;

@@ -253,8 +253,27 @@ int ask_read_answers(struct monitor *m, struct err *err)
 	for (size_t i = 0; i < PENDING_MAX; i++)
 		if (m->pending[i].used)
 			TRY(read_answer(m, &m->pending[i], err));
-	if (unlinkat(m->spec->answers_fd, "stop.request", 0) == 0)
-		TRY(monitor_stop(m, STOP_AFTER_STEP, "stop.request", err));
+	return tell_read(m, err);
+}
+
+int ask_grant(struct monitor *m, enum grant grant, struct err *err)
+{
+	bool allowed = grant == GRANT_ALWAYS;
+
+	m->commands = grant;
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		struct pending *p = &m->pending[i];
+
+		if (!p->used || (p->question && allowed))
+			continue;
+		p->used = false;
+		if (p->question) {
+			TRY(answer_question(m, p->number, false, NULL, 0, err));
+			continue;
+		}
+		TRY(note_answer(m, p, allowed, "away", err));
+		TRY(verdict(m, p->from, p->number, allowed, allowed ? "" : "the operator is away and refuses commands", err));
+	}
 	return 0;
 }
 

@@ -55,6 +55,9 @@ struct monitor {
 	bool lost;              /* nothing is recorded any more */
 	bool worked;            /* a command was asked for: the run cannot be called off as never begun */
 	int interrupts;
+	enum wire_tell pausing; /* asked for and not taken back: 0, TELL_PAUSE, TELL_PAUSE_NOW */
+	bool detached;          /* the terminal was left */
+	int null_fd;            /* stands for the terminal then */
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */
 	enum grant commands;    /* the operator's standing answer in this run */
@@ -67,6 +70,15 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err) CHECKE
 int ask_question(struct monitor *m, struct member *from, struct err *err) CHECKED;  /* WIRE_ASK */
 int ask_read_answers(struct monitor *m, struct err *err) CHECKED; /* the directory changed */
 void ask_give_up(struct monitor *m); /* nobody will answer: the run is ending */
+
+int ask_grant(struct monitor *m, enum grant grant, struct err *err) CHECKED; /* for the rest of the run, open ones too */
+
+/* monitor_tell.c: what the operator says of his own accord. */
+int tell_interrupt(struct monitor *m, struct err *err) CHECKED; /* Ctrl-C */
+int tell_read(struct monitor *m, struct err *err) CHECKED;      /* the directory changed */
+int tell_steer(struct monitor *m, struct str text, const char *source, struct err *err) CHECKED;
+int tell_watch_leash(struct monitor *m, struct err *err) CHECKED;
+void tell_view_gone(struct monitor *m);
 
 /* monitor.c */
 int monitor_note(struct monitor *m, enum event_id event, struct str json, struct err *err) CHECKED;

@@ -195,6 +195,12 @@ static const struct seccomp_row own_remove_rows[] = {
 };
 static const struct seccomp_set own_remove = { own_remove_rows, COUNT(own_remove_rows) };
 
+/* Leaving the terminal it was started from. */
+static const struct seccomp_row own_leave_rows[] = {
+	{ NR(setsid), V_ALLOW },
+};
+static const struct seccomp_set own_leave = { own_leave_rows, COUNT(own_leave_rows) };
+
 /* Threads, for a resolver or a library that makes them. */
 static const struct seccomp_row own_threads_rows[] = {
 	{ NR(clone), V_CLONE }, { NR(clone3), V_ENOSYS },
@@ -232,7 +238,7 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_ZYGOTE] = { "zygote", V_ALLOW, { &deny_kernel, &jails_sockets } },
 	[SECCOMP_ZYGOTE_HARDENED] = { "zygote_hardened", V_ALLOW, { &deny_kernel, &deny_world, &jails_sockets, &reads_memory } },
 	[SECCOMP_AGENT] = { "agent", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &deny_hidden, SANITIZER } },
-	[SECCOMP_MONITOR] = { "monitor", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_parent, SANITIZER } },
+	[SECCOMP_MONITOR] = { "monitor", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_parent, &own_leave, SANITIZER } },
 	[SECCOMP_RECORDER] = { "recorder", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
 	[SECCOMP_CLIENT] = { "client", V_EPERM, { &own_base, &own_io, &own_unix, SANITIZER } },
 	[SECCOMP_CLIENT_OPEN] = { "client_open", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_threads, SANITIZER } },

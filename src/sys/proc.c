@@ -197,6 +197,28 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct err *err)
 	return 0;
 }
 
+int proc_fork(struct proc *out, struct err *err)
+{
+	pid_t pid = fork();
+	int pidfd;
+
+	if (pid < 0)
+		return err_sys(err, errno, "fork");
+	if (pid == 0)
+		return 1;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0) {
+		int sys = errno;
+
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return err_sys(err, sys, "pidfd_open");
+	}
+	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+	*out = (struct proc){ pid, pidfd };
+	return 0;
+}
+
 int proc_wait(struct proc *p, struct proc_status *out, struct err *err)
 {
 	int st;

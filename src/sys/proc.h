@@ -42,6 +42,8 @@ struct proc_status {
 	int signal; /* 0 when it exited */
 };
 
+/* Goes on in two processes: 0 in the one that was there, with the other in *out; 1 in the new one. */
+int proc_fork(struct proc *out, struct err *err) CHECKED;
 int proc_spawn(const struct proc_spec *spec, struct proc *out, struct err *err) CHECKED;
 int proc_wait(struct proc *p, struct proc_status *out, struct err *err) CHECKED;
 int proc_kill(const struct proc *p, int sig);

@@ -61,7 +61,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	close(lifeline[1]);
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
-		.agent_chan = theirs[AGENT], .answers_fd = answers, .commands = policy, .attended = attended,
+		.agent_chan = theirs[AGENT], .answers_fd = answers, .leash_fd = -1, .commands = policy, .attended = attended,
 		.no_git = without_git, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
