@@ -139,6 +139,7 @@ static void begin_leg(struct view *v, struct view_item *it)
 	s->budget.usd = -1;
 	s->verify_running = s->streaming = false;
 	s->nbackground = 0; /* none outlives its leg */
+	s->paused = s->detached = false;
 	drop_prompts(s); /* their ids start again */
 	end_fini(&s->end);
 	it->kind = VIEW_START;
@@ -199,7 +200,7 @@ static void on_end(struct view *v, struct view_item *it)
 	e->exit_code = integer(v, "exit_code", -1);
 	if (number(v, "usd", -1) >= 0)
 		v->state.budget.usd = number(v, "usd", -1);
-	v->state.verify_running = v->state.streaming = false;
+	v->state.verify_running = v->state.streaming = v->state.paused = false;
 	v->state.nbackground = 0;
 	drop_prompts(&v->state);
 	it->kind = VIEW_END;
@@ -249,6 +250,8 @@ static void on_role_result(struct view *v, struct view_item *it)
 	if (it->ok) {
 		it->kind = VIEW_REPLY;
 		it->text = text(v, "text");
+		if (str_trim(it->text).n > 0)
+			keep(&v->state.reply, it->text);
 		return;
 	}
 	it->kind = VIEW_WARNING;
@@ -434,10 +437,55 @@ static void on_answers(struct view *v, struct view_item *it)
 	it->detail = text(v, "source");
 }
 
+/* The monitor's event: the agent's own account of it could be made up. */
 static void on_steer(struct view *v, struct view_item *it)
 {
-	it->kind = VIEW_STEER;
 	it->text = text(v, "text");
+	if (it->text.n == 0)
+		return;
+	it->kind = VIEW_STEER;
+	keep(&v->state.said, it->text);
+	v->state.said_calls = v->state.ncalls;
+	v->state.said_commits = v->state.ncommits;
+}
+
+static void on_parked(struct view *v, struct view_item *it)
+{
+	it->text = text(v, "reason");
+	v->state.paused = str_eqz(it->text, "paused");
+	it->kind = v->state.paused ? VIEW_PAUSED : VIEW_MARKER;
+}
+
+static void on_parked_resumed(struct view *v, struct view_item *it)
+{
+	(void)it;
+	v->state.paused = false;
+}
+
+static void on_detached(struct view *v, struct view_item *it)
+{
+	v->state.detached = true;
+	it->kind = VIEW_MARKER;
+	it->text = STR("detached");
+	it->detail = text(v, "away");
+}
+
+static void on_aside(struct view *v, struct view_item *it)
+{
+	it->kind = VIEW_ASIDE;
+	it->arg = text(v, "question");
+	it->text = text(v, "text");
+}
+
+static void on_heartbeat(struct view *v, struct view_item *it)
+{
+	struct view_state *s = &v->state;
+
+	(void)it;
+	s->context_tokens = integer(v, "context_tokens", s->context_tokens);
+	s->window_tokens = integer(v, "window_tokens", s->window_tokens);
+	s->elided = integer(v, "elided", s->elided);
+	s->pins = integer(v, "pins", s->pins);
 }
 
 /* ---- events that are one line to read ---- */
@@ -481,7 +529,11 @@ static const struct {
 	{ EVENT_COMMAND_BACKGROUND, VIEW_MARKER, "{id} runs in the background: {command}" },
 	{ EVENT_COMMAND_ENDED, VIEW_MARKER, "{id} {state} (exit {exit_code}): {command}" },
 	{ EVENT_BACKGROUND_NUDGE, VIEW_MARKER, "not finished yet: commands run in the background" },
-	{ EVENT_PARKED, VIEW_MARKER, "parked: {reason}" },
+	{ EVENT_RUN_PAUSE, VIEW_MARKER, "pausing {how}" },
+	{ EVENT_STANDING_RESUMED, VIEW_MARKER, "the standing goal goes on ({reason})" },
+	{ EVENT_COMPACT_REFUSED, VIEW_MARKER, "context: {reason}" },
+	{ EVENT_COMPACT_SUMMARISE, VIEW_MARKER, "context: asking for a note of {messages} messages" },
+	{ EVENT_PIN_REFUSED, VIEW_WARNING, "not pinned: {chars} characters, {limit} in all" },
 	{ EVENT_METRIC_SAMPLE, VIEW_MARKER, "metric {label}: {score}" },
 	{ EVENT_REVIEW_PANEL, VIEW_MARKER, "review: {decision}" },
 	{ EVENT_COMPACT_SUMMARISED, VIEW_MARKER, "context summarised ({summary_chars} characters)" },
@@ -577,7 +629,10 @@ static const struct {
 	{ EVENT_VERIFY_START, on_verify_start }, { EVENT_VERIFY_END, on_verify },
 	{ EVENT_AUTO_COMMIT, on_commit },        { EVENT_APPROVAL_PROMPT, on_prompt },
 	{ EVENT_APPROVAL_ANSWER, on_approval },  { EVENT_QUESTION_PROMPT, on_question },
-	{ EVENT_QUESTION_ANSWER, on_answers },   { EVENT_STEER_INJECTED, on_steer },
+	{ EVENT_QUESTION_ANSWER, on_answers },   { EVENT_RUN_STEER, on_steer },
+	{ EVENT_PARKED, on_parked },             { EVENT_PARKED_RESUMED, on_parked_resumed },
+	{ EVENT_RUN_DETACHED, on_detached },     { EVENT_BTW_ANSWER, on_aside },
+	{ EVENT_LOOP_BUDGET, on_heartbeat },
 	{ EVENT_COMMAND_BACKGROUND, on_background }, { EVENT_COMMAND_ENDED, on_background_end },
 };
 
@@ -654,6 +709,8 @@ void view_free(struct view *v)
 	end_fini(&v->state.end);
 	buf_fini(&v->state.task);
 	buf_fini(&v->state.model);
+	buf_fini(&v->state.said);
+	buf_fini(&v->state.reply);
 	buf_fini(&v->state.isolation);
 	buf_fini(&v->scratch);
 	free(v);

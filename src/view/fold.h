@@ -36,7 +36,9 @@ enum view_kind {
 	VIEW_PROMPT,   /* an approval is asked for: name the id, text the prompt */
 	VIEW_QUESTION, /* the agent asks: name the id; the state has the questions */
 	VIEW_ANSWER,   /* answered: name the id, text how */
-	VIEW_STEER,    /* the operator's words: text */
+	VIEW_STEER,    /* the operator's words, as the monitor heard them: text */
+	VIEW_PAUSED,   /* the run waits for the person: text */
+	VIEW_ASIDE,    /* a question beside the work: arg; its answer: text */
 	VIEW_END,      /* the leg ended: state->end */
 };
 
@@ -96,6 +98,11 @@ struct view_state {
 	int64_t verify_code;
 	bool torn;                       /* a part of the record was lost in a crash */
 	bool streaming;                  /* pieces of an answer came since the last role.call */
+	bool paused;                     /* the run waits for the person */
+	bool detached;                   /* this leg left its terminal */
+	int64_t context_tokens, window_tokens, elided, pins; /* window 0: not known */
+	struct buf said, reply;          /* the person's last words, the model's last ones */
+	int64_t said_calls, said_commits; /* ncalls and ncommits when they were said */
 	struct view_end end;             /* of the newest leg */
 };
 

@@ -77,6 +77,8 @@ struct view_status view_status(const struct view_state *s, bool live)
 		return ended(&s->end);
 	if (live && s->nprompts > 0)
 		return (struct view_status){ "waiting", "needs answer" };
+	if (live && s->paused)
+		return (struct view_status){ "waiting", "paused" };
 	if (!s->started)
 		return live ? (struct view_status){ "starting", NULL } : (struct view_status){ "created", NULL };
 	return live ? (struct view_status){ "running", NULL } : (struct view_status){ "stale", "likely crashed" };

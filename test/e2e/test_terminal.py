@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """In a real terminal: approvals, interrupts, what is on the screen."""
+import json
 import os
 import shlex
+import signal
 import subprocess
 import uuid
 
@@ -10,6 +12,9 @@ import pytest
 
 from conftest import AGENT6, call, finish, missing, script, turn
 from test_run import fix_bug, project
+
+
+NEXT = "next (/exit to finish)"
 
 
 class Screen:
@@ -38,14 +43,28 @@ class Screen:
     def keys(self, *keys):
         self.tmux("send-keys", *keys)
 
+    def ended(self):
+        try:
+            with open(self.done, encoding="ascii") as f:
+                return f.read().strip()
+        except FileNotFoundError:
+            return None
+
     def status(self):
+        """Its exit status; a run that asks what comes next is told that this was all."""
+        asked = []
+
         def ended():
-            try:
-                with open(self.done, encoding="ascii") as f:
-                    return f.read().strip()
-            except FileNotFoundError:
-                return None
+            if not asked and NEXT in self.text():
+                asked.append(True)
+                self.keys("/exit", "Enter")
+            return self.ended()
         return int(self.lab.wait_for(ended))
+
+    def modes(self):
+        """The terminal's settings, as it stands."""
+        tty = self.tmux("display-message", "-p", "#{pane_tty}").strip()
+        return subprocess.run(["stty", "-F", tty, "-a"], capture_output=True, text=True, check=True).stdout
 
     def close(self):
         self.tmux("kill-server")
@@ -94,30 +113,256 @@ def test_a_single_yes_asks_again(lab, screen):
     assert not os.path.exists(os.path.join(lab.ws, "second"))
 
 
-def test_ctrl_c_once_stops_after_the_step(lab, screen):
-    project(lab)
-    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done; touch ended"])),
-                    turn(call("run_command", argv=["touch", "later"])), finish()))
-    s = screen("run", "--auto-approve", "do it")
+def busy():
+    """A first turn that lasts until the file `go` is there, and a second one."""
+    return script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done; touch ended"])),
+                  turn(call("run_command", argv=["touch", "later"])), finish())
+
+
+def paused(lab, screen, *args):
+    """A run that waits at the pause, after its first step."""
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", *args, "do it")
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     s.keys("C-c")
-    lab.wait_for(lambda: lab.events("run.stop_requested"))
+    s.until("pausing after the step")
     lab.write("go", "")
-    assert s.status() == 130
+    s.until("paused. Enter goes on")
     assert os.path.exists(os.path.join(lab.ws, "ended"))
     assert not os.path.exists(os.path.join(lab.ws, "later"))
+    return s
 
 
-def test_ctrl_c_twice_stops_now(lab, screen):
-    project(lab)
-    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while :; do :; done"])), finish()))
+@pytest.mark.parametrize("typed", [["q", "Enter"], ["C-c"], ["/stop", "Enter"]])
+def test_ctrl_c_pauses_after_the_step_and_the_pause_can_end_the_run(lab, screen, typed):
+    s = paused(lab, screen)
+    s.keys(*typed)
+    assert s.status() == 130
+    assert not os.path.exists(os.path.join(lab.ws, "later"))
+    assert NEXT not in s.text()
+    assert lab.agent6("resume", "--auto-approve").returncode == 0
+    assert os.path.exists(os.path.join(lab.ws, "later"))
+
+
+def test_enter_at_the_pause_goes_on(lab, screen):
+    s = paused(lab, screen)
+    s.keys("Enter")
+    assert s.status() == 0
+    assert os.path.exists(os.path.join(lab.ws, "later"))
+
+
+def test_words_at_the_pause_reach_the_model_and_the_record(lab, screen):
+    s = paused(lab, screen)
+    s.keys("use tabs", "Enter")
+    assert s.status() == 0
+    assert "use tabs" in json.dumps(lab.mocks[0].model_requests()[1]["body"])
+    assert lab.events("run.steer_requested")[0]["text"] == "use tabs"
+
+
+def test_commands_at_the_pause_leave_it_open(lab, screen):
+    s = paused(lab, screen)
+    for typed, shown in (("/status", "waiting: paused, 1 call"), ("/restate", "since then: 1 calls"), ("/help", "/detach [wait|deny"),
+                         ("/nothing", "no such command"), ("/pin keep the API", "pinned: keep the API"),
+                         ("/compact", "nothing to set aside")):
+        s.keys(typed, "Enter")
+        lab.wait_for(lambda shown=shown: shown in s.text() and s.text().rstrip().endswith("\u276f"))
+    s.keys("/continue", "Enter")
+    assert s.status() == 0
+    assert "keep the API" in json.dumps(lab.mocks[0].model_requests()[1]["body"])
+
+
+def test_words_typed_while_the_run_works_steer_it(lab, screen):
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", "do it")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.keys("prefer spaces", "Enter")
+    lab.wait_for(lambda: lab.events("run.steer_requested"))
+    lab.write("go", "")
+    assert s.status() == 0
+    assert "prefer spaces" in json.dumps(lab.mocks[0].model_requests()[1]["body"])
+
+
+def test_ctrl_c_again_gives_up_what_is_in_flight_and_once_more_stops(lab, screen):
+    lab.repo()
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while :; do :; done"])),
+                    turn(call("run_command", argv=["sh", "-c", "touch again; while :; do :; done"])), finish()))
     s = screen("run", "--auto-approve", "do it")
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     s.keys("C-c")
-    lab.wait_for(lambda: lab.events("run.stop_requested"))
+    s.until("pausing after the step")
+    s.keys("C-c")
+    s.until("paused. Enter goes on")
+    s.keys("Enter")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "again")))
+    for n in (1, 2):
+        s.keys("C-c")
+        lab.wait_for(lambda n=n: len(lab.events("run.pause_requested")) == 2 + n)
+        if n == 2:
+            break
+    s.until("paused. Enter goes on")
     s.keys("C-c")
     assert s.status() == 130
     assert subprocess.run(["pgrep", "-f", lab.ws], capture_output=True, text=True).stdout.strip() == ""
+
+
+def test_without_a_menu_ctrl_c_stops_after_the_step_and_twice_now(lab, screen):
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", "--unattended", "do it")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.keys("C-c")
+    lab.wait_for(lambda: lab.events("run.stop_requested"))
+    s.keys("C-c")
+    assert s.status() == 130
+    assert not os.path.exists(os.path.join(lab.ws, "ended"))
+
+
+def test_the_end_of_a_run_asks_what_comes_next(lab, screen):
+    lab.repo()
+    lab.mock(script(turn(call("run_command", argv=["touch", "first"])), finish(), turn(call("run_command", argv=["touch", "second"])),
+                    finish()))
+    s = screen("run", "--auto-approve", "do it")
+    s.until(NEXT)
+    s.keys("and now the second", "Enter")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "second")))
+    lab.wait_for(lambda: s.text().count(NEXT) == 2)
+    s.keys("C-d")
+    lab.wait_for(s.ended)
+    assert s.ended() == "0"
+    assert "and now the second" in json.dumps(lab.mocks[0].model_requests()[2]["body"])
+    assert len(lab.run_dirs()) == 1
+    assert "resume with: agent6 resume" in s.text()
+
+
+def test_a_run_outlives_the_terminal_it_left(lab, screen):
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", "do it")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.keys("/detach", "Enter")
+    lab.wait_for(s.ended)
+    assert s.ended() == "0"
+    assert "the run goes on: agent6 watch" in s.text()
+    s.close()  # the terminal is gone for good
+    watch = screen("watch")
+    watch.until("do it")
+    watch.keys("from afar", "Enter")
+    lab.wait_for(lambda: lab.events("run.steer_requested"))
+    lab.write("go", "")
+    assert watch.status() == 0
+    lab.wait_for(lambda: lab.events("run.end"))
+    assert lab.events("run.end")[0]["exit_code"] == 0
+    assert "from afar" in json.dumps(lab.mocks[0].model_requests()[1]["body"])
+    lab.wait_for(lambda: subprocess.run(["pgrep", "-f", lab.folder + "/home"], capture_output=True).returncode != 0)
+
+
+@pytest.mark.parametrize("away,first", [("deny", False), ("approve", True)])
+def test_who_leaves_says_what_becomes_of_questions(lab, screen, away, first):
+    lab.repo()
+    lab.mock(script(turn(call("run_command", argv=["touch", "first"])), finish()))
+    s = screen("run", "do it")
+    s.until("N never:")
+    s.keys("C-c")  # the question can wait, the person cannot
+    s.until("pausing after the step")
+    s.keys("n", "Enter")
+    s.until("paused. Enter goes on")
+    s.keys("/detach " + away, "Enter")
+    lab.wait_for(s.ended)
+    lab.wait_for(lambda: lab.events("run.end"))
+    assert lab.events("run.detached")[0]["away"] == away
+
+
+def test_a_question_is_answered_from_another_terminal_after_the_first_was_left(lab, screen):
+    lab.repo()
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done"])),
+                    turn(call("run_command", argv=["touch", "asked"])), finish()))
+    s = screen("run", "do it")
+    s.until("N never:")
+    s.keys("y", "Enter")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.keys("/detach", "Enter")
+    lab.wait_for(s.ended)
+    lab.write("go", "")
+    watch = screen("watch")
+    watch.until("N never:")
+    watch.keys("y", "Enter")
+    assert watch.status() == 0
+    assert os.path.exists(os.path.join(lab.ws, "asked"))
+
+
+def test_ctrl_z_suspends_nobody_and_says_how_to_leave(lab, screen):
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", "do it")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.keys("C-z")
+    s.until("/detach leaves the terminal")
+    lab.write("go", "")
+    assert s.status() == 0
+
+
+def processes(lab, word):
+    """The processes of this lab's runs whose command line holds the word."""
+    found = []
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/cmdline", "rb") as f:
+                words = f.read().replace(b"\0", b" ").decode("utf-8", "replace")
+            if word in words and os.readlink(f"/proc/{p}/cwd") == lab.ws:
+                found.append(int(p))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+@pytest.mark.parametrize("victim,signal_", [("view", signal.SIGKILL), ("monitor", signal.SIGKILL), ("leash", signal.SIGKILL),
+                                            ("monitor", signal.SIGSEGV), ("leash", signal.SIGTERM)])
+def test_whatever_ends_us_the_terminal_is_as_it_was(lab, screen, victim, signal_):
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", "do it")
+    before = s.modes()
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    leash, monitor = processes(lab, "--auto-approve do it")
+    os.kill({"view": (processes(lab, "--role view") or [0])[0], "monitor": monitor, "leash": leash}[victim], signal_)
+    if victim == "view":  # the run does not need it
+        lab.write("go", "")
+        lab.wait_for(lambda: lab.events("run.end"))
+    lab.wait_for(lambda: victim == "view" or s.ended())
+    lab.wait_for(lambda: victim == "view" or not processes(lab, "--auto-approve do it"))
+    assert s.modes() == before
+    assert s.tmux("display-message", "-p", "#{cursor_flag} #{alternate_on} #{mouse_any_flag}").split() == ["1", "0", "0"]
+    s.status()
+    if victim != "view":
+        assert lab.agent6("resume", "--auto-approve").returncode in (0, 2)
+
+
+def test_a_terminal_that_closes_ends_the_run_and_it_can_be_resumed(lab, screen):
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", "do it")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.close()
+    lab.wait_for(lambda: lab.events("run.end"))
+    lab.wait_for(lambda: not processes(lab, "--auto-approve do it"))
+    lab.write("go", "")
+    assert lab.agent6("resume", "--auto-approve").returncode == 0
+    assert os.path.exists(os.path.join(lab.ws, "later"))
+
+
+def test_a_window_that_is_resized_keeps_the_run(lab, screen):
+    lab.repo()
+    lab.mock(busy())
+    s = screen("run", "--auto-approve", "do it", width=100)
+    before = s.modes()
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.tmux("resize-window", "-x", "40", "-y", "20")
+    lab.write("go", "")
+    s.until(NEXT)
+    assert s.status() == 0
+    assert "columns 40" in s.modes() and "columns 100" in before
 
 
 @pytest.mark.parametrize("width", [80, 160])

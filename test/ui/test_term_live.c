@@ -61,7 +61,7 @@ static struct stage stage_new(const char *journal, const char *typed)
 static void play(struct stage *s, const char *since, bool answers)
 {
 	struct term_live_spec spec = { .run_id = "calm", .record_fd = s->record, .answers_fd = answers ? s->answers : -1,
-		.out_fd = s->out, .in_fd = answers ? s->keys[0] : -1, .over_fd = s->over[0], .stop_fd = -1, .since = since };
+		.out_fd = s->out, .in_fd = answers ? s->keys[0] : -1, .over_fd = s->over[0], .stop_fd = -1, .signals_fd = -1, .since = since };
 	auto_term_live struct term_live *live = NULL;
 	struct err err = { 0 };
 

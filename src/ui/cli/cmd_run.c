@@ -156,7 +156,8 @@ static int resume_run(struct command_ctx *ctx, const void *args, struct err *err
 static const struct command run_commands[] = {
 	{ .name = "run", .help = "run one task in the repository around the current directory",
 		.about = "Every green step becomes a commit on the side chain agent6/<id>; your branch, index and HEAD stay\n"
-			 "as they are. \"agent6 runs merge\" brings the work over. Ctrl-C once stops after the step, twice now.\n"
+			 "as they are. \"agent6 runs merge\" brings the work over. On a terminal, what you type while it works goes to the\n"
+			 "model, /help lists what else you can say, and Ctrl-C pauses after the step; elsewhere it stops then, twice now.\n"
 			 "Exit status: 0 done and green (or ungated), 1 broke, 2 refused, 3 budget spent, 4 finished over a red\n"
 			 "gate, 5 finished with edits on no branch, 130 interrupted.",
 		.fields = run_fields, .nfields = COUNT(run_fields), .size = sizeof(struct run_args), .run = run_task },

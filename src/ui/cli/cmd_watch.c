@@ -113,7 +113,7 @@ static int show_live(const struct watched *w, const struct session_ref *ref, str
 {
 	bool tty = term_is_tty(STDOUT_FILENO), keys = tty && term_is_tty(STDIN_FILENO) && w->answers >= 0;
 	struct term_live_spec spec = { .run_id = ref->id, .record_fd = w->record, .answers_fd = w->answers,
-		.out_fd = STDOUT_FILENO, .in_fd = keys ? STDIN_FILENO : -1, .over_fd = w->owner, .stop_fd = w->stop,
+		.out_fd = STDOUT_FILENO, .in_fd = keys ? STDIN_FILENO : -1, .over_fd = w->owner, .stop_fd = w->stop, .signals_fd = -1,
 		.style = term_style_env() };
 	auto_term_live struct term_live *live = NULL;
 	enum term_live_end end;

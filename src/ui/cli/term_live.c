@@ -2,6 +2,8 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/term_live.h"
 
+#include "session/answers.h"
+#include "ui/cli/composer.h"
 #include "ui/cli/term_view.h"
 
 #include "sys/file.h"
@@ -9,8 +11,11 @@
 #include "view/follow.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <termios.h>
+#include <unistd.h>
 
 #define INPUT_MAX 8192
 
@@ -25,6 +30,7 @@ struct term_live {
 	char asking[64];        /* the prompt whose answer is being typed, or empty */
 	size_t nth;             /* which of its questions */
 	char answered[64];      /* the last one answered here: its event may still be on its way */
+	bool menu;              /* the pause stands last on the screen */
 	bool said;              /* something was shown since the journal was read last */
 	bool ended;             /* run.end was shown */
 	bool over, left;
@@ -53,14 +59,14 @@ static int on_journal_line(void *self, struct str line, struct err *err)
 		return 0;
 	if (it.kind == VIEW_START)
 		l->ended = false;
-	if (it.kind == VIEW_END)
+	if (it.kind == VIEW_END || (view_state(l->view)->detached && l->spec.over_is_terminal))
 		l->ended = true;
 	if (it.kind == VIEW_ANSWER && l->asking[0] && str_eqz(it.name, l->asking)) {
 		l->asking[0] = '\0'; /* somebody else was faster */
 		buf_clear(&l->answers);
 	}
 	/* What can be answered here is asked properly, not told. */
-	if ((it.kind == VIEW_PROMPT || it.kind == VIEW_QUESTION) && can_answer(l))
+	if ((it.kind == VIEW_PROMPT || it.kind == VIEW_QUESTION || it.kind == VIEW_PAUSED) && can_answer(l))
 		return 0;
 	size_t before = l->term.out.n;
 
@@ -88,6 +94,12 @@ static int ask_next(struct term_live *l, struct err *err)
 
 	if (!can_answer(l) || l->asking[0] || l->over)
 		return 0;
+	if (l->menu && !s->paused)
+		l->menu = false;
+	if (!l->menu && s->paused && s->nprompts == 0) {
+		l->menu = true;
+		return term_view_pause(&l->term, err);
+	}
 	for (size_t i = 0; i < s->nprompts; i++) {
 		const struct view_prompt *p = &s->prompts[i];
 
@@ -110,6 +122,8 @@ static int ask_again(struct term_live *l, struct err *err)
 {
 	const struct view_prompt *p = l->asking[0] ? find_prompt(l, l->asking) : NULL;
 
+	if (!p && l->menu)
+		l->menu = false; /* it is put again below what was shown */
 	if (!p)
 		return 0;
 	buf_clear(&l->input);
@@ -120,7 +134,7 @@ static int ask_again(struct term_live *l, struct err *err)
 
 static int write_answer(struct term_live *l, struct str text, struct err *err)
 {
-	TRY(file_replace(l->spec.answers_fd, l->asking, text, 0600, err));
+	TRY(answers_reply(l->spec.answers_fd, l->asking, text, err));
 	snprintf(l->answered, sizeof(l->answered), "%s", l->asking);
 	l->asking[0] = '\0';
 	l->term.mid_line = false; /* the person's own Enter ended the line */
@@ -188,12 +202,53 @@ static int answer_question(struct term_live *l, const struct view_prompt *p, str
 	return write_answer(l, buf_str(&l->answers), err);
 }
 
+/* ---- what a person says of his own accord ---- */
+
+static int tell(struct term_live *l, const struct typed *t, struct err *err)
+{
+	struct err why = { 0 };
+	int r = answers_tell(l->spec.answers_fd, t->kind, t->text, &why);
+
+	if (r == -ERR_LIMIT || r == -ERR_INVALID)
+		return term_view_note(&l->term, why.msg, err);
+	if (r < 0)
+		*err = why;
+	return r;
+}
+
+static int on_words(struct term_live *l, struct str line, struct err *err)
+{
+	const struct view_state *s = view_state(l->view);
+	struct typed t = compose(line, s->paused);
+
+	l->term.mid_line = false; /* the person's own Enter ended the line */
+	if (l->over || l->ended)
+		return 0;
+	if (t.what != TYPED_TELL && t.what != TYPED_NOTHING)
+		l->menu = false; /* the pause is put again below what is said here */
+	switch (t.what) {
+	case TYPED_NOTHING:
+		return 0;
+	case TYPED_TELL:
+		return tell(l, &t, err);
+	case TYPED_STATUS:
+		return term_view_status(&l->term, s, err);
+	case TYPED_RESTATE:
+		return term_view_restate(&l->term, s, err);
+	case TYPED_HELP:
+		return term_view_help(&l->term, err);
+	case TYPED_WRONG:
+		return term_view_note(&l->term, t.message, err);
+	}
+	return 0;
+}
+
 static int on_typed_line(struct term_live *l, struct str typed, struct err *err)
 {
 	const struct view_prompt *p = l->asking[0] ? find_prompt(l, l->asking) : NULL;
 
 	if (!p)
-		return 0;
+		return can_answer(l) ? on_words(l, typed, err) : 0;
 	return p->question ? answer_question(l, p, typed, err) : answer_approval(l, p, typed, err);
 }
 
@@ -237,6 +292,33 @@ static int on_stop(void *self, uint32_t events, struct err *err)
 	l->left = true;
 	loop_quit(l->loop);
 	return 0;
+}
+
+/* Ctrl-C at the pause ends the run; before it the monitor hears it by itself. Ctrl-Z suspends nobody: it takes back a
+ * pause that was asked for, and says how the terminal can be left. */
+static int on_signals(void *self, uint32_t events, struct err *err)
+{
+	static const struct typed stop = { .what = TYPED_TELL, .kind = ANSWER_STOP };
+	static const struct typed go_on = { .what = TYPED_TELL, .kind = ANSWER_CONTINUE };
+	struct term_live *l = self;
+	struct signalfd_siginfo si;
+
+	(void)events;
+	while (read(l->spec.signals_fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (!can_answer(l) || l->over || l->ended)
+			continue;
+		if (si.ssi_signo == SIGINT && view_state(l->view)->paused)
+			TRY(tell(l, &stop, err));
+		if (si.ssi_signo != SIGTSTP)
+			continue;
+		TRY(term_view_status(&l->term, view_state(l->view), err));
+		TRY(term_view_note(&l->term, "the run goes on; /detach leaves the terminal", err));
+		if (!view_state(l->view)->paused)
+			TRY(tell(l, &go_on, err));
+		l->menu = false;
+	}
+	TRY(ask_next(l, err));
+	return term_view_flush(&l->term, err);
 }
 
 static int on_keys(void *self, uint32_t events, struct err *err)
@@ -326,6 +408,7 @@ int term_live_run(struct term_live *l, enum term_live_end *out, struct err *err)
 		TRY(watch_if(l, follow_fd(l->follow), on_journal, err));
 		TRY(watch_if(l, l->spec.over_fd, on_over, err));
 		TRY(watch_if(l, l->spec.stop_fd, on_stop, err));
+		TRY(watch_if(l, l->spec.signals_fd, on_signals, err));
 		TRY(watch_if(l, l->spec.in_fd, on_keys, err));
 		TRY(loop_run(l->loop, err));
 	}

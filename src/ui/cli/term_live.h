@@ -20,6 +20,8 @@ struct term_live_spec {
 	int in_fd;       /* the keyboard, or -1 */
 	int over_fd;     /* becomes readable when nothing more will come: a channel or a pidfd; -1: it is over */
 	int stop_fd;     /* a signalfd that ends the view, or -1 */
+	int signals_fd;  /* a signalfd for SIGINT and SIGTSTP, which mean something at the terminal of the run; or -1 */
+	bool over_is_terminal; /* it shows the run on the terminal it was started from, and ends when that is left */
 	const char *since; /* events before this moment, as a journal writes it, are not shown; NULL: all are */
 	struct term_style style;
 };

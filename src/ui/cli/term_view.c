@@ -226,6 +226,25 @@ static int on_asked(struct term_view *t, const struct view_item *it, const struc
 	return 0;
 }
 
+static int on_aside(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
+{
+	(void)s;
+	TRY(term_fresh_line(t, err));
+	TRY(term_glyph(t, LOOK_DIM, GLYPH_MARK, err));
+	TRY(term_put(t, LOOK_DIM, STR("btw: "), err));
+	TRY(term_line(t, LOOK_DIM, it->arg, 0, err));
+	TRY(term_newline(t, err));
+	return term_block(t, LOOK_PLAIN, it->text, "   ", 0, err);
+}
+
+/* Who cannot answer here only sees that it waits. */
+static int on_paused(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
+{
+	const struct view_item mark = { .kind = VIEW_MARKER, .text = it->text };
+
+	return on_marker(t, &mark, s, err);
+}
+
 static int on_end(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
 {
 	(void)it;
@@ -249,6 +268,8 @@ static int (*const shows[])(struct term_view *t, const struct view_item *it, con
 	[VIEW_QUESTION] = on_asked,
 	[VIEW_ANSWER] = on_answer,
 	[VIEW_STEER] = on_steer,
+	[VIEW_PAUSED] = on_paused,
+	[VIEW_ASIDE] = on_aside,
 	[VIEW_END] = on_end,
 };
 _Static_assert(COUNT(shows) == VIEW_END + 1, "every kind of item has its look");

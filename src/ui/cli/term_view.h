@@ -39,6 +39,11 @@ int term_view_note(struct term_view *t, const char *text, struct err *err) CHECK
 int term_view_ask(struct term_view *t, const struct view_prompt *p, size_t nth, struct err *err) CHECKED;
 /* What the run left and what to type next. */
 int term_view_end(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
+/* term_say.c: what the view says by itself. The pause leaves the cursor behind its prompt. */
+int term_view_pause(struct term_view *t, struct err *err) CHECKED;
+int term_view_status(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
+int term_view_restate(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
+int term_view_help(struct term_view *t, struct err *err) CHECKED;
 int term_view_flush(struct term_view *t, struct err *err) CHECKED;
 
 #endif

@@ -9,6 +9,7 @@
 #include "sandbox/confine.h"
 #include "session/layout.h"
 #include "sys/chan.h"
+#include "sys/loop.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -64,14 +65,17 @@ static int confine(const struct opened *o, struct err *err)
 
 static int show(struct opened *o, struct err *err)
 {
+	static const int signals[] = { SIGINT, SIGTSTP };
 	bool tty = term_is_tty(STDERR_FILENO);
 	struct term_live_spec spec = { .run_id = o->run_id, .record_fd = o->record_fd, .answers_fd = o->answers_fd,
 		.out_fd = STDERR_FILENO, .in_fd = o->attended && term_is_tty(STDIN_FILENO) ? STDIN_FILENO : -1,
-		.over_fd = MONITOR_FD, .stop_fd = -1, .since = o->since[0] ? o->since : NULL, .style = o->style };
+		.over_fd = MONITOR_FD, .stop_fd = -1, .signals_fd = -1, .over_is_terminal = true, .since = o->since[0] ? o->since : NULL, .style = o->style };
 	auto_term_live struct term_live *live = NULL;
 	enum term_live_end end;
 
 	spec.style.color = spec.style.color && tty;
+	if (spec.in_fd >= 0) /* before it confines itself */
+		TRY(loop_signals(signals, COUNT(signals), &spec.signals_fd, err));
 	TRY(term_live_open(&spec, &live, err));
 	int r = confine(o, err);
 
@@ -88,8 +92,10 @@ int role_view_main(void)
 	struct err err = { 0 };
 	int r;
 
-	/* Ctrl-C reaches the whole foreground group; only the monitor acts on it. SIGHUP ends the view. */
-	if (signal(SIGINT, SIG_IGN) == SIG_ERR || signal(SIGHUP, SIG_DFL) == SIG_ERR || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+	/* Ctrl-C reaches the whole foreground group, and the monitor acts on it. SIGHUP ends the view; a write from the
+	 * background must not stop it. */
+	if (signal(SIGINT, SIG_IGN) == SIG_ERR || signal(SIGTSTP, SIG_IGN) == SIG_ERR || signal(SIGTTOU, SIG_IGN) == SIG_ERR ||
+		signal(SIGHUP, SIG_DFL) == SIG_ERR || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return 1;
 	r = wait_open(&o, &err);
 	if (r == 0)
