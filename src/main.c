@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* agent6: the one program a person types, and most of its roles. */
 #include "agent/agent.h"
+#include "role/forker.h"
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
@@ -50,6 +51,7 @@ static const struct {
 } roles[] = {
 	{ "spawner", role_spawner_main },
 	{ "recorder", role_recorder_main },
+	{ "forker", role_forker_main },
 	{ "broker", role_broker_main },
 	{ "view", role_view_main },
 	{ "agent", role_agent_main },

@@ -341,6 +341,8 @@ static int begin_again(struct run *r, struct err *err)
 	struct prompt_facts facts;
 
 	TRY(resume_load(r, err));
+	if (r->reason != REASON_NONE)
+		return 0;
 	TRY(resume_gate(r, err));
 	for (size_t i = 0; i < r->p->pins.n; i++)
 		TRY(context_pin(r, NULL, r->p->pins.p[i], err));

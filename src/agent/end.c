@@ -170,7 +170,7 @@ static int send_done(struct run *r, int code, struct err *err)
 	struct str message = str_head(r->message, utf8_head(r->message, 4096));
 
 	pack_u8(&body, (uint8_t)code);
-	pack_u8(&body, r->reason == REASON_REFUSED && !r->p->resume);
+	pack_u8(&body, r->reason == REASON_REFUSED && !r->p->resume && !r->p->parked);
 	pack_str(&body, str_from(reasons[r->reason].word));
 	pack_str(&body, message);
 	TRY(pack_ok(&body, err));

@@ -313,6 +313,8 @@ static int reopen(struct run *r, struct turn *t, struct err *err)
 		turn_notice(t, context_pins_text(r, t->mem));
 	if (r->cut_short.n > 0)
 		TRY(tell_cut_short(r, t, err));
+	for (size_t i = 0; i < r->said.n; i++)
+		turn_notice(t, str_printf(t->mem, "The run was resumed: " STR_FMT ".", STR_ARG(r->said.p[i])));
 	TRY(boundary_steers(r, t, err));
 	if (t->nnotices == 0 && n > 0 && !conversation_is_user(r->conv, n - 1))
 		turn_notice(t, STR("The run was resumed. Go on with the task."));

@@ -24,6 +24,8 @@
 	X(STR, tool_network)      /* of commands: block, only_explicit_states, allow */                      \
 	X(STR, host_note)         /* one line about the platform for the prompt */                           \
 	X(INT, resume)            /* 1: continue from the record */                                          \
+	X(INT, parked)            /* 1: it waited for the checkout and begins now */                         \
+	X(INT, force)             /* resume: 1: whatever the chain says */                                   \
 	X(STRS, untracked)        /* resume: what record/untracked-at-start lists */                         \
 	X(INT, attended)          /* 1: somebody can answer questions */                                     \
 	X(STRS, extra_read_paths)                                                                            \

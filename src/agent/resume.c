@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* resume: a run goes on where its newest checkpoint stands. */
 #include "agent/tasks.h"
+#include "fmt/json.h"
 #include "fmt/pack.h"
 
 #define LOADED_MAX ((size_t)1024 * 1024 * 1024)
@@ -19,6 +20,48 @@ static int load(struct run *r, struct buf *bytes, struct err *err)
 		return err_set(err, ERR_NOENT, "this run cannot go on: " STR_FMT,
 			STR_ARG(r->keep->why.n > 0 ? buf_str(&r->keep->why) : STR("it has no checkpoint")));
 	return memfd_read(r->keep->loaded_fd, bytes, err);
+}
+
+#define SAID_MAX 8
+
+void resume_say(struct run *r, struct str text)
+{
+	if (!r->said.p)
+		r->said.p = arena_array(r->mem, SAID_MAX, sizeof(*r->said.p));
+	if (r->said.n < SAID_MAX)
+		r->said.p[r->said.n++] = str_dup(r->mem, text);
+}
+
+static int put_said(struct run *r, struct err *err)
+{
+	for (size_t i = 0; i < r->said.n; i++) {
+		auto_note struct note n = NOTE;
+
+		note_z(&n, "level", "warning");
+		note_str(&n, "text", r->said.p[i]);
+		TRY(note_send(&n, r->keep, EVENT_RUN_NOTICE, err));
+	}
+	return 0;
+}
+
+/* Tools were at work when the end came. Their turn is asked for anew, and nobody knows how far they came. */
+static int tell_in_flight(struct run *r, struct str marker, struct err *err)
+{
+	auto_json json_t *j = NULL;
+	auto_buf struct buf b = BUF_MAX(8192);
+	const json_t *list;
+
+	if (marker.n == 0 || json_decode(marker, JSON_REPAIR, &j, ERR_DISCARD) < 0)
+		return 0;
+	list = json_object_get(j, "tools");
+	TRY(buf_addz(&b, "the last leg was cut off while these were called: ", err));
+	for (size_t i = 0; i < json_array_size(list) && b.n < 1024; i++) {
+		TRY(buf_addz(&b, i > 0 ? ", " : "", err));
+		TRY(buf_add_utf8(&b, json_view(json_array_get(list, i)), err));
+	}
+	TRY(buf_addz(&b, "; some of it may be done already, so look before it is done again", err));
+	resume_say(r, buf_str(&b));
+	return 0;
 }
 
 /* What is counted in a row belongs to the leg that ended over it. */
@@ -94,10 +137,15 @@ int resume_load(struct run *r, struct err *err)
 	r->background.last = r->st.background_last;
 	r->cut_short = r->st.background;
 	forget_streaks(&r->st);
+	TRY(step_check_chain(r, err));
+	if (r->reason != REASON_NONE)
+		return 0;
 	TRY(tasks_open(r, l.graph, err));
 	TRY(restore_messages(r, &l, err));
+	TRY(tell_in_flight(r, l.in_flight, err));
 	TRY(look_at_tree(r, err));
-	return put_resume(r, err);
+	TRY(put_resume(r, err));
+	return put_said(r, err);
 }
 
 /* The gate of the last leg stays unless the operator configured another one since. */

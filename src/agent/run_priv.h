@@ -16,11 +16,12 @@
 #include "agent/state.h"
 #include "git/repo.h"
 #include "memory/skill.h"
+#include "session/fork.h"
 
 #define ROOTS_MAX 64
 
 /* How a text of the harness begins that gives the person's words; no other text does. */
-#define PERSON_SAYS "The person who started this run says:\n"
+#define PERSON_SAYS FORK_STEER
 
 /* Why a run ends: the word of the record, whether it is a deliberate end, the exit status (-1: by the
  * state of the gate), and whether what is not on the chain yet goes there as a checkpoint. */
@@ -83,6 +84,8 @@ struct run {
 	struct str_list left_out; /* untracked, and what the person added between two legs; empty: the same */
 	bool unborn;
 	bool gate_swapped;    /* at a resume */
+	struct repo_head head;       /* at a resume: where HEAD is now */
+	struct str_list said; /* resume: what the model is told first, in mem */
 	int64_t last_work_ms; /* of an edit or a verify, for the stagnation notice */
 
 	/* how it ends */
@@ -118,6 +121,8 @@ int step_begin(
 int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err) CHECKED;
 /* Files that came into the tree after the last leg ended are the person's. */
 int step_exclude_new(struct run *r, struct err *err) CHECKED;
+/* Resume: whether the chain is what the record says; REASON_REFUSED when it is not. */
+int step_check_chain(struct run *r, struct err *err) CHECKED;
 int step_put_untracked(struct run *r, struct err *err) CHECKED;
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
 int step_uncommitted(
@@ -125,6 +130,7 @@ int step_uncommitted(
 
 /* resume.c */
 int resume_load(struct run *r, struct err *err) CHECKED; /* the conversation and the state */
+void resume_say(struct run *r, struct str text); /* the person and the model hear it */
 int resume_gate(struct run *r, struct err *err) CHECKED;
 
 /* turn.c */

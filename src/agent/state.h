@@ -28,6 +28,8 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(STR, base_sha)                                                                                     \
 	X(STR, base_branch)                                                                                  \
 	X(STR, head_sha) /* the chain's tip; empty: no step yet */                                           \
+	X(STR, left_head)   /* HEAD when this leg began, and its branch; empty: unborn, detached */          \
+	X(STR, left_branch)                                                                                  \
 	X(INT, commits)                                                                                      \
 	/* the gate */                                                                                       \
 	X(STRS, verify_command) /* empty: gateless */                                                        \

@@ -6,6 +6,7 @@
 
 #define PROSE_MAX     72
 #define PATHS_NAMED   10
+#define SHA_SHOWN     12
 #define NAMES_BYTES   16384 /* of files left behind, in the last event */
 #define NEW_FILES_MAX 4096
 #define GIT_KEEP      (8 * 1024 * 1024)
@@ -122,6 +123,11 @@ int step_begin(struct run *r, struct err *err)
 	if (r->p->resume) { /* the tree is what the last leg left, and what the person made of it */
 		r->untracked = r->p->untracked;
 		r->untracked_now = dup_list(r->mem, &st.untracked);
+		if (st.unmerged)
+			return refuse(r, STR("a merge, rebase or cherry-pick stopped at a conflict here; finish or "
+					     "abort it first"));
+		r->head = (struct repo_head){ st.head.unborn, str_dup(r->mem, st.head.sha),
+			str_dup(r->mem, st.head.branch) };
 		return 0;
 	}
 	if (st.unmerged)
@@ -131,6 +137,8 @@ int step_begin(struct run *r, struct err *err)
 	r->untracked = dup_list(r->mem, &st.untracked);
 	r->st.base_sha = str_dup(r->mem, st.head.sha);
 	r->st.base_branch = str_dup(r->mem, st.head.branch);
+	r->st.left_head = r->st.base_sha;
+	r->st.left_branch = r->st.base_branch;
 	if (st.dirty.n > 0) {
 		r->st.step_open = 1;
 		if (r->p->require_clean_worktree)
@@ -175,6 +183,84 @@ static bool lists(const struct str_list *l, struct str name)
 	return false;
 }
 
+/* What the person changed between two legs is known where the last one said what it left behind. */
+static int tell_changed(struct run *r, const struct str_list *changes, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(65536);
+	struct str_list mine = { arena_array(r->mem, changes->n + 1, sizeof(*mine.p)), 0 };
+
+	for (size_t i = 0; i < changes->n; i++)
+		if (!lists(&r->untracked_now, changes->p[i]) && !lists(&r->st.left_behind, changes->p[i]))
+			mine.p[mine.n++] = changes->p[i];
+	if (mine.n == 0)
+		return 0;
+	TRY(buf_addf(&b, err, "%zu file%s changed since the last leg ended: ", mine.n, mine.n == 1 ? "" : "s"));
+	TRY(name_paths(&b, &mine, err));
+	resume_say(r, buf_str(&b));
+	return 0;
+}
+
+static struct str place_of(struct run *r, struct str sha, struct str branch)
+{
+	return str_printf(r->mem, STR_FMT "%s" STR_FMT, STR_ARG(branch.n > 0 ? branch : STR("no branch")),
+		sha.n > 0 ? " at " : " without a commit", STR_ARG(str_head(sha, SHA_SHOWN)));
+}
+
+/* The person's HEAD is theirs to move; what it was is what the model saw. */
+static void tell_head(struct run *r)
+{
+	struct str was, now;
+
+	if (r->st.left_head.n == 0 && r->st.left_branch.n == 0) /* a record of an older build */
+		return;
+	if (str_eq(r->head.sha, r->st.left_head) && str_eq(r->head.branch, r->st.left_branch))
+		return;
+	was = place_of(r, r->st.left_head, r->st.left_branch);
+	now = place_of(r, r->head.sha, r->head.branch);
+	resume_say(r, str_printf(r->mem, "HEAD moved since the last leg: it was " STR_FMT ", now it is " STR_FMT,
+		STR_ARG(was), STR_ARG(now)));
+}
+
+static int refuse_chain(struct run *r, struct str tip)
+{
+	return refuse(r, str_printf(r->mem,
+		"the chain of this run is not what its record says: refs/agent6/" STR_FMT "/head %s" STR_FMT
+		", and the last recorded step is " STR_FMT "; --force goes on all the same",
+		STR_ARG(r->p->run_id), tip.n > 0 ? "is at " : "is gone", STR_ARG(str_head(tip, SHA_SHOWN)),
+		STR_ARG(r->st.head_sha.n > 0 ? str_head(r->st.head_sha, SHA_SHOWN) : STR("none"))));
+}
+
+int step_check_chain(struct run *r, struct err *err)
+{
+	struct str tip = STR(""), from = r->st.head_sha.n > 0 ? r->st.head_sha : r->st.base_sha;
+	int found, grown;
+
+	if (!r->repo)
+		return 0;
+	TRY(found = repo_read_ref(r->repo, str_printf(r->mem, "refs/agent6/" STR_FMT "/head", STR_ARG(r->p->run_id)),
+		r->mem, &tip, err));
+	if (found == 0)
+		tip = STR("");
+	if (!str_eq(tip, r->st.head_sha)) {
+		/* A kill between a commit and the checkpoint after it leaves the chain one step further. */
+		grown = found == 0 ? 0 : from.n == 0 ? 1 : repo_is_ancestor(r->repo, from, tip, ERR_DISCARD);
+		if (grown == -ERR_CLOSED)
+			return err_set(err, ERR_CLOSED, "git is gone");
+		if (grown != 1 && !r->p->force)
+			return refuse_chain(r, tip);
+		resume_say(r, grown == 1
+			? str_printf(r->mem, "the chain is further than the last checkpoint, at " STR_FMT
+				": what was committed then is kept", STR_ARG(str_head(tip, SHA_SHOWN)))
+			: STR("the chain of this run is not what its record says; going on because of --force"));
+		r->st.commits += grown == 1;
+		r->st.head_sha = str_dup(r->mem, tip);
+	}
+	tell_head(r);
+	r->st.left_head = r->head.sha;
+	r->st.left_branch = r->head.branch;
+	return 0;
+}
+
 int step_exclude_new(struct run *r, struct err *err)
 {
 	struct repo_step step = step_of(r, STR(""));
@@ -185,6 +271,7 @@ int step_exclude_new(struct run *r, struct err *err)
 		return 0;
 	n = repo_changes(r->repo, &step, NEW_FILES_MAX, r->mem, &changes, err);
 	TRY(n);
+	TRY(tell_changed(r, &changes, err));
 	all = (struct str_list){ arena_array(r->mem, r->untracked.n + changes.n + 1, sizeof(*all.p)), 0 };
 	for (size_t i = 0; i < r->untracked.n; i++)
 		all.p[all.n++] = r->untracked.p[i];

@@ -20,6 +20,7 @@ struct gitbox_spec {
 	const char *name, *email;  /* identity for commits; NULL: none, commits then fail */
 	const char *run_id;        /* whose refs may be moved (gitbox_open: only with may_merge); NULL: none */
 	bool may_merge;
+	bool begins_run;           /* run_id is a run that has not begun: its refs may be made, nothing else moved */
 };
 
 struct gitbox;

@@ -98,7 +98,7 @@ static int read_untracked(struct start *s, int record, struct err *err)
 
 int resume_session(struct start *s, struct err *err)
 {
-	autoclose int record = -1;
+	autoclose int record = -1, journal = -1;
 	struct manifest m;
 
 	TRY(session_resolve(s->repo_dir, s->rq->run_id, 1u << SESSION_RUN, &s->ref, err));
@@ -107,9 +107,15 @@ int resume_session(struct start *s, struct err *err)
 	TRY(session_lock(s->repo_dir, &s->ref, &s->run_lock, err));
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
 	TRY(manifest_load(record, s->mem, &m, err));
+	if (m.parked_task.n > 0 && file_open(record, JOURNAL_NAME, true, &journal, ERR_DISCARD) == -ERR_NOENT) {
+		s->params.parked = 1;
+		s->params.task = m.parked_task;
+		return 0;
+	}
 	TRY(check_unfinished(s, record, err));
 	TRY(forget_answers(s, err));
 	TRY(read_untracked(s, record, err));
+	s->params.force = s->rq->force;
 	s->params.resume = 1;
 	s->params.task = m.user_task;
 	return 0;

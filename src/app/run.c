@@ -4,7 +4,10 @@
 #include "app/notes.h"
 #include "app/start_priv.h"
 
+#include "base/time.h"
+#include "fmt/json.h"
 #include "fmt/pack.h"
+#include "session/manifest.h"
 #include "sys/file.h"
 
 #include <fcntl.h>
@@ -22,9 +25,40 @@ struct run_request run_request_new(void)
 
 /* ---- where ---- */
 
+#define USER_TASK_MAX 4000
+#define PARKED_MAX    (128 * 1024) /* of a task that waits */
+
+/* The checkout is in use: the run keeps its place and its task, and resume starts it. */
+static int park(struct start *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(8 * PARKED_MAX);
+	struct str task = s->rq->task;
+	autoclose int record = -1;
+	char now[TIME_ISO_MAX];
+	struct err busy = *err;
+
+	if (task.n > PARKED_MAX)
+		return -(int)busy.code;
+	TRY(session_create(s->repo_dir, &s->ref, err));
+	s->kept = true;
+	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
+	TRY(buf_addz(&b, "{\"mode\":\"run\",\"parked_reason\":\"checkout busy\"", err));
+	TRY(json_add_member(&b, "run_id", str_from(s->ref.id), err));
+	TRY(json_add_member(&b, "start_ts", str_from(time_iso(time_now_us(), now)), err));
+	TRY(json_add_member(&b, "workspace", str_from(s->workspace), err));
+	TRY(json_add_member(&b, "user_task", str_head(task, utf8_head(task, USER_TASK_MAX)), err));
+	TRY(json_add_member(&b, "parked_task", task, err));
+	TRY(buf_addz(&b, "}", err));
+	TRY(manifest_merge(record, MANIFEST_HO, buf_str(&b), err));
+	err_set(err, ERR_BUSY, "%s; this run is parked as %s", busy.msg, s->ref.id);
+	err_hint(err, "when the checkout is free: agent6 resume %s", s->ref.id);
+	return -ERR_BUSY;
+}
+
 static int find_session(struct start *s, struct err *err)
 {
 	struct str want = s->rq->run_id;
+	int r;
 
 	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
 	if (s->rq->resume) {
@@ -46,8 +80,10 @@ static int find_session(struct start *s, struct err *err)
 	leash_tell_id(s->rq->leash_fd, s->ref.id);
 	if (s->rq->out_run_id)
 		snprintf(s->rq->out_run_id, SESSION_ID_MAX + 1, "%s", s->ref.id);
-	/* The checkout first: nothing is left behind when another run is using it. */
-	TRY(repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err));
+	r = repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err);
+	if (r == -ERR_BUSY)
+		return park(s, err);
+	TRY(r);
 	TRY(session_create(s->repo_dir, &s->ref, err));
 	return session_lock(s->repo_dir, &s->ref, &s->run_lock, err);
 }
@@ -105,7 +141,7 @@ static int run_started(struct start *s, struct err *err)
 		return r;
 	}
 	TRY(watch(s, &end, err));
-	if (end.discard)
+	if (end.discard || strcmp(end.reason, "refused") == 0)
 		return err_set(err, ERR_DENIED, "%s", end.message);
 	if (strcmp(end.reason, "record_lost") == 0) {
 		r = err_set(err, ERR_SYS, "%s", end.message);

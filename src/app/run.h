@@ -18,6 +18,7 @@ struct run_request {
 	struct str workspace;   /* a directory; empty: the current one */
 	struct str config;      /* --config FILE, or empty */
 	struct str run_id;      /* wanted id, or empty: one is minted. To resume: an id or a prefix, empty: the newest */
+	bool force;             /* to resume: whatever the run's chain says */
 	bool resume;            /* go on with a run that ended; task is the run's own */
 	struct str steer;       /* to resume: the first thing the model is told, or empty */
 	struct str_list pins;   /* --pin */

@@ -75,6 +75,9 @@ static int add_beginning(struct start *s, json_t *to, struct err *err)
 	set(to, "base_sha", head.sha);
 	set(to, "base_branch", head.branch);
 	set(to, "git_control", STR("agent6"));
+	if (p->parked)
+		BUG_IF(json_object_set_new(to, "parked_task", json_null()) < 0 ||
+			json_object_set_new(to, "parked_reason", json_null()) < 0);
 	return 0;
 }
 
@@ -84,7 +87,7 @@ int start_manifest(struct start *s, struct err *err)
 	auto_buf struct buf b = BUF_MAX(RECORD_SMALL_MAX);
 
 	add_leg(s, members);
-	if (!s->rq->resume)
+	if (!s->params.resume) /* one that was parked begins now */
 		TRY(add_beginning(s, members, err));
 	TRY(json_add(&b, members, err));
 	return record_put(&(struct record_to){ s->recorder.chan, WIRE_NOTE }, RECORD_MANIFEST, 0, STR(""), buf_str(&b), err);

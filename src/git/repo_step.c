@@ -264,3 +264,24 @@ int repo_drop_branch(struct repo *r, struct str old, struct err *err)
 
 	return repo_must(r, "remove the run's branch", GIT_DROP_BRANCH, args, 2, STR(""), tmp, &res, err);
 }
+
+int repo_begin_chain(struct repo *r, struct str sha, bool branch, bool *branch_kept, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	const struct str args[] = { r->run_id, sha, repo_zeros(sha) };
+	struct git_result res;
+
+	*branch_kept = false;
+	TRY(repo_run(r, GIT_STEP_REF, args, COUNT(args), STR(""), tmp, &res, err));
+	if (res.code != 0) {
+		repo_failed(&res, "begin the run's chain", err);
+		err->code = ERR_CONFLICT;
+		return -ERR_CONFLICT;
+	}
+	r->tip_known = false;
+	if (!branch)
+		return 0;
+	TRY(repo_run(r, GIT_STEP_BRANCH, args, COUNT(args), STR(""), tmp, &res, err));
+	*branch_kept = res.code != 0;
+	return 0;
+}

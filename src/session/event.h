@@ -65,6 +65,8 @@ enum event_flags {
 	X(STEP_END, "step.end", EVENT_AG, I("index"), S("title"), S("status"), SO("commit_sha"))              \
 	X(STEP_DIFF, "step.diff", EVENT_AG, I("index"), S("commit_sha"), S("patch"))                          \
 	X(LOOP_NOTE, "loop.note", EVENT_AG, S("text"))                                                        \
+	X(RUN_FORKED, "run.forked", EVENT_RECORDER, S("parent"), I("turn"), SO("sha"), BO("undo"))            \
+	X(RUN_UNDONE, "run.undone", EVENT_AM, S("new_run_id"), SO("undone_text"))                             \
 	/* the record's own */                                                                               \
 	X(RECORD_TORN, "record.torn", EVENT_RECORDER, I("bytes"), SO("file"))                                 \
 	X(RECORD_DAMAGED, "record.damaged", EVENT_RECORDER, I("lines"), S("detail"))                          \
@@ -82,7 +84,7 @@ enum event_flags {
 	X(REASONING_STARVED, "loop.reasoning_starvation", EVENT_AG, I("iteration"), I("reasoning_chars"), I("output_tokens"), SO("stop_reason")) \
 	/* tools, the gate, approvals */                                                                     \
 	X(TOOL_CALL, "tool.call", EVENT_AG, S("name"), O("args"), S("call_id"))                               \
-	X(TOOL_RESULT, "tool.result", EVENT_AG, S("name"), B("ok"), S("summary"), S("call_id"), SO("stdout_tail"), SO("stderr_tail"), SO("head_tail"), IO("lines_total"), NO("duration_s"), IO("exit_code")) \
+	X(TOOL_RESULT, "tool.result", EVENT_AG, S("name"), B("ok"), S("summary"), S("call_id"), SO("stdout_tail"), SO("stderr_tail"), SO("head_tail"), IO("lines_total"), NO("duration_s"), IO("exit_code"), BO("edited"), BO("changed")) \
 	X(LOOP_TOOL, "loop.tool.call", EVENT_AG | EVENT_QUIET, S("name"), I("iteration"))                     \
 	X(VERIFY_START, "verify.start", EVENT_AG, L("cmd"), NO("timeout_s"))                                  \
 	X(VERIFY_END, "verify.end", EVENT_AG, L("cmd"), I("exit_code"), N("duration_s"), NO("timeout_s"), SO("stdout_tail"), SO("stderr_tail")) \

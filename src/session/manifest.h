@@ -19,11 +19,10 @@
 #define MANIFEST_MAX     (256 * 1024)
 
 /* Who may set a member: the agent's process, which may have been taken over (AG); the monitor, before any hostile byte is
- * read (MO); either; or a command of the operator's while no run is on (HO), which may set all of them. What later commands
+ * read (MO); or a command of the operator's while no run is on (HO), which may set all of them. What later commands
  * act upon, such as the branch that `runs merge` changes, is never AG. */
 #define MANIFEST_AG EVENT_AGENT
 #define MANIFEST_MO EVENT_MONITOR
-#define MANIFEST_AM (EVENT_AGENT | EVENT_MONITOR)
 #define MANIFEST_HO (1u << 15)
 
 /* X(kind, who, member, "dotted.name")   STR string, OPT string or null, INT integer or null, BOOL, STRS */
@@ -48,8 +47,8 @@
 	X(STR, MO, run_commands, "policy.run_commands")                                                          \
 	X(STR, MO, isolation, "policy.isolation")   /* as resolved */                                            \
 	X(STR, MO, network, "policy.network")                                                                    \
-	X(STR, AM, parked_task, "parked_task")                                                                   \
-	X(STR, AM, parked_reason, "parked_reason")                                                               \
+	X(STR, MO, parked_task, "parked_task")                                                                   \
+	X(STR, MO, parked_reason, "parked_reason")                                                               \
 	X(STR, MO, parent_run_id, "parent_run_id")                                                               \
 	X(INT, MO, forked_from_turn, "forked_from_turn")                                                         \
 	X(STR, MO, forked_from_sha, "forked_from_sha")                                                           \

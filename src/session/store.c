@@ -6,6 +6,7 @@
 #include "session/journal.h"
 #include "session/manifest.h"
 #include "session/record.h"
+#include "session/talk.h"
 
 #include "base/time.h"
 #include "base/vec.h"
@@ -267,142 +268,7 @@ int store_sync(struct store *s, struct err *err)
 
 /* ---- opening and loading ---- */
 
-struct list {
-	VEC(struct str);
-};
-
-/* The conversation as the lines add up, and its newest checkpoint. */
-struct replay {
-	struct list now;             /* JSON texts */
-	struct list aside;           /* the checkpoint's own, once a cut went below it */
-	uint32_t kept;               /* messages of the checkpoint; they begin `now` unless set aside */
-	struct str state, in_flight; /* of the checkpoint; the marker as the last line left it */
-	uint32_t turn;
-	bool found, is_aside;
-	bool hole;                   /* a message is missing: what comes after it is no conversation */
-};
-
-static void replay_fini(struct replay *r)
-{
-	vec_fini(&r->now);
-	vec_fini(&r->aside);
-}
-
-/* head, an object or null, '}' */
-static bool member_after(struct str line, struct str head, struct str *value)
-{
-	if (!str_starts(line, head) || !str_ends(line, STR("}")) || line.n < head.n + 3)
-		return false;
-	*value = str_head(str_skip(line, head.n), line.n - head.n - 1);
-	return str_eqz(*value, "null") || (value->p[0] == '{' && str_ends(*value, STR("}")));
-}
-
-static bool number_after(struct str line, struct str head, uint32_t *out, struct str *rest)
-{
-	size_t n = 0;
-	int64_t v;
-
-	if (!str_starts(line, head))
-		return false;
-	*rest = str_skip(line, head.n);
-	while (n < rest->n && rest->p[n] >= '0' && rest->p[n] <= '9')
-		n++;
-	if (str_to_i64(str_head(*rest, n), &v, ERR_DISCARD) < 0 || v > UINT32_MAX)
-		return false;
-	*out = (uint32_t)v;
-	*rest = str_skip(*rest, n);
-	return true;
-}
-
-static bool replay_cut(struct replay *r, uint32_t n)
-{
-	if (n > r->now.n)
-		return false;
-	if (r->found && !r->is_aside && n < r->kept) {
-		for (uint32_t i = 0; i < r->kept; i++)
-			*vec_new(&r->aside) = r->now.p[i];
-		r->is_aside = true;
-	}
-	r->now.n = n;
-	r->hole = false;
-	return true;
-}
-
-/* The writer loaded the checkpoint, the newest at that time, and goes on from it. */
-static bool replay_back(struct replay *r, uint32_t turn)
-{
-	if (!r->found || turn != r->turn)
-		return false;
-	r->now.n = r->is_aside ? 0 : r->kept;
-	for (uint32_t i = 0; r->is_aside && i < r->kept; i++)
-		*vec_new(&r->now) = r->aside.p[i];
-	r->is_aside = r->hole = false;
-	return true;
-}
-
-static void replay_state(struct replay *r, uint32_t turn, struct str state)
-{
-	if (r->hole)
-		return;
-	r->state = state;
-	r->turn = turn;
-	r->found = true;
-	r->kept = (uint32_t)r->now.n;
-	r->is_aside = false;
-	r->aside.n = 0;
-}
-
-/* False for a line that is none of ours: it is left out, and the journal says that something is damaged. */
-static bool replay_line(struct replay *r, struct str line)
-{
-	struct str rest, value;
-	uint32_t n;
-
-	if (number_after(line, STR("{\"i\":"), &n, &rest) && member_after(rest, STR(",\"message\":"), &value)) {
-		r->hole = r->hole || n != r->now.n;
-		if (!r->hole)
-			*vec_new(&r->now) = value;
-		return !r->hole;
-	}
-	if (number_after(line, STR("{\"cut\":"), &n, &rest) && str_eqz(rest, "}"))
-		return replay_cut(r, n);
-	if (number_after(line, STR("{\"back\":"), &n, &rest) && str_eqz(rest, "}"))
-		return replay_back(r, n);
-	if (member_after(line, STR("{\"in_flight\":"), &value)) {
-		r->in_flight = value;
-		return true;
-	}
-	if (!number_after(line, STR("{\"turn\":"), &n, &rest) || !member_after(rest, STR(",\"state\":"), &value))
-		return false;
-	replay_state(r, n, value);
-	return true;
-}
-
-static int64_t replay_all(struct replay *r, struct str text)
-{
-	int64_t bad = 0;
-
-	while (text.n > 0)
-		bad += !replay_line(r, str_trim_suffix(str_line(&text), STR("\n")));
-	return bad;
-}
-
-/* Up to the last checkpoint of that turn; the empty view when there is none. */
-static struct str until_turn(struct str text, uint32_t turn)
-{
-	const char *end = text.p;
-
-	for (struct str all = text; all.n > 0;) {
-		struct str line = str_line(&all), rest;
-		uint32_t n;
-
-		if (number_after(line, STR("{\"turn\":"), &n, &rest) && n == turn)
-			end = line.p + line.n;
-	}
-	return str_head(text, (size_t)(end - text.p));
-}
-
-static int pack_loaded(const struct replay *r, struct buf *out, struct err *err)
+static int pack_loaded(const struct talk *r, struct buf *out, struct err *err)
 {
 	struct str marker = str_eqz(r->in_flight, "null") ? STR("") : r->in_flight;
 
@@ -411,18 +277,18 @@ static int pack_loaded(const struct replay *r, struct buf *out, struct err *err)
 	pack_str(out, marker);
 	pack_u32(out, r->kept);
 	for (uint32_t i = 0; i < r->kept; i++)
-		pack_str(out, r->is_aside ? r->aside.p[i] : r->now.p[i]);
+		pack_str(out, talk_message(r, i));
 	return pack_ok(out, err);
 }
 
 int store_load(struct store *s, uint32_t turn, struct buf *out, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX((size_t)MESSAGES_MAX + 1);
-	CLEANUP(replay_fini) struct replay r = { 0 };
+	auto_talk struct talk r = { 0 };
 	bool newest = turn == UINT32_MAX;
 
 	TRY(append_tail(&s->messages, (size_t)s->messages.size, &text, err));
-	replay_all(&r, newest ? buf_str(&text) : until_turn(buf_str(&text), turn));
+	talk_all(&r, newest ? buf_str(&text) : talk_until(buf_str(&text), turn));
 	if (newest) {
 		s->in_file = r.found ? r.kept : (uint32_t)r.now.n;
 		s->count = r.found ? r.kept : 0;
@@ -463,12 +329,12 @@ static int tell_damaged(struct store *s, const char *file, int64_t lines, struct
 static int count_messages(struct store *s, int64_t *bad, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX((size_t)MESSAGES_MAX + 1);
-	CLEANUP(replay_fini) struct replay r = { 0 };
+	auto_talk struct talk r = { 0 };
 
 	if (s->messages.size == 0)
 		return 0;
 	TRY(append_tail(&s->messages, (size_t)s->messages.size, &text, err));
-	*bad = replay_all(&r, buf_str(&text));
+	*bad = talk_all(&r, buf_str(&text));
 	s->in_file = s->count = (uint32_t)r.now.n;
 	return 0;
 }

@@ -305,8 +305,8 @@ def test_closed_standard_descriptors_are_no_channel_of_ours(lab):
 def test_a_second_run_in_the_same_checkout_is_refused_naming_the_first(lab):
     held = Held(lab, "command")
     r = lab.run("me too")
-    assert r.returncode == 2 and os.path.basename(held.run_dir) in r.err, r.both
-    assert len(lab.run_dirs()) == 1
+    assert r.returncode == 2 and os.path.basename(held.run_dir) in r.err and "parked" in r.err, r.both
+    assert [os.listdir(os.path.join(d, "record")) for d in lab.run_dirs() if d != held.run_dir] == [["manifest.json"]]
     held.go_on()
     held.ended()
     assert held.p.returncode == 0

@@ -277,3 +277,23 @@ def test_a_resumed_run_shows_its_own_leg_and_what_a_crash_cost(lab, torn):
     whole = lab.agent6("watch")
     assert "the first leg" in whole.out and "the second leg" in whole.out
     assert lab.agent6("runs", "verify").returncode == 0
+
+
+def test_a_run_that_finds_the_checkout_in_use_is_parked_and_starts_when_resumed(lab):
+    p = waiting(lab)
+    task = "the other task, " + "and so on, " * 600 + "done"
+    r = lab.run(task, "--run-id", "later")
+    assert r.returncode == 2 and "is running, as process" in r.err and "parked as later" in r.err, r.both
+    rows = {x["run_id"]: x for x in json.loads(lab.agent6("runs", "list", "--json").out)}
+    assert rows["later"]["status"] == "parked" and rows["later"]["reason"] == "checkout busy", rows
+    r = lab.agent6("resume", "--auto-approve", "later")  # still in use: it stays parked
+    assert r.returncode == 2 and "is running, as process" in r.err, r.both
+    lab.write("go", "")
+    p.communicate(timeout=30)
+    mock = lab.mock(script(finish()))
+    r = lab.agent6("resume", "--auto-approve", "later")
+    assert r.returncode == 0, r.both
+    assert task in json.dumps(mock.model_requests()[0]["body"])
+    assert json.loads(lab.agent6("runs", "show", "later", "--json").out)["state"] == "finished"
+    r = lab.agent6("resume", "--auto-approve", "later")
+    assert r.returncode == 2 and "nothing left to do" in r.err, r.both

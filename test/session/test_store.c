@@ -262,7 +262,7 @@ TEST(manifest_members_are_set_by_their_owners_only)
 		{ "the operator's words", "{\"user_task\":\"x\"}", false, true },
 		{ "one of its own, and one not", "{\"run_branch\":\"agent6/x\",\"mode\":\"ask\"}", false, false },
 		{ "its own", "{\"run_branch\":\"agent6/x\",\"workflow\":{\"verify_origin\":\"adopted\"}}", true, false },
-		{ "who waits", "{\"parked_reason\":\"a question\"}", true, true },
+		{ "what it shall do later", "{\"parked_task\":\"rm -rf\"}", false, true },
 		{ "whether it was merged", "{\"merged\":{\"into\":\"main\"}}", false, false },
 	};
 

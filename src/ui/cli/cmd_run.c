@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "app/fork.h"
 #include "app/leash.h"
 #include "app/run.h"
 #include "session/answers.h"
+#include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/command.h"
 #include "ui/cli/prompt.h"
+
+#define SHA_SHOWN 12
 
 
 struct run_args {
@@ -14,6 +18,12 @@ struct run_args {
 	struct str_list skills;
 	double max_usd;
 	int64_t max_iterations;
+	/* resume */
+	bool force;
+	/* fork */
+	struct str new_id;
+	int64_t at_turn;
+	bool no_run;
 };
 
 /* What both `run` and `resume` take. */
@@ -47,6 +57,22 @@ static const struct field resume_fields[] = {
 		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
 	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
 		.help = "The first thing the model is told." },
+	{ "force", &field_bool, offsetof(struct run_args, force),
+		.help = "Go on although the run's commits are not what its record says." },
+	SHARED_FIELDS,
+};
+
+static const struct field fork_fields[] = {
+	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
+		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
+	{ "at-turn", &field_int, offsetof(struct run_args, at_turn), .dflt = "-1", .min = -1, .max = UINT32_MAX - 1,
+		.help = "Begin with what the model knew before this turn; the newest checkpoint when absent." },
+	{ "run-id", &field_str, offsetof(struct run_args, new_id), .max = 96,
+		.help = "The new run's id instead of a made-up one." },
+	{ "no-run", &field_bool, offsetof(struct run_args, no_run),
+		.help = "Only make it and print its id; agent6 resume starts it." },
+	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
+		.help = "The first thing the model is told." },
 	SHARED_FIELDS,
 };
 
@@ -65,6 +91,7 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.steer = args->steer;
 	rq.pins = args->pin;
 	rq.skills = args->skills;
+	rq.force = args->force;
 	rq.auto_approve = args->auto_approve || cli_env_flag("AGENT6_AUTO_APPROVE");
 	rq.no_commands = args->no_commands || cli_env_flag("AGENT6_NO_COMMANDS");
 	rq.disable_sandbox = args->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
@@ -153,6 +180,40 @@ static int resume_run(struct command_ctx *ctx, const void *args, struct err *err
 	return start(ctx, args, true, err);
 }
 
+static void tell_fork(const struct fork_made *f)
+{
+	if (f->sha.n == 0)
+		cli_note("forked %s at turn %u -> %s (nothing was committed by then)", f->from.id, f->turn, f->ref.id);
+	else
+		cli_note("forked %s at turn %u -> %s (%s%s at " STR_FMT ")", f->from.id, f->turn, f->ref.id,
+			f->branch ? "branch agent6/" : "its chain", f->branch ? f->ref.id : "",
+			STR_ARG(str_head(f->sha, SHA_SHOWN)));
+}
+
+static int fork_run(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct run_args *args = decoded;
+	uint32_t turn = args->at_turn < 0 ? FORK_NEWEST : (uint32_t)args->at_turn;
+	struct fork_made made;
+	struct run_request rq;
+	struct session_ref from;
+	struct place place;
+
+	if (args->no_run && args->steer.n > 0)
+		return err_set(err, ERR_INVALID, "--steer and --no-run exclude each other: nobody would hear it");
+	TRY(request_of(ctx, args, &rq, err));
+	TRY(runs_find(ctx, args->run_id, 1u << SESSION_RUN, &place, &from, err));
+	TRY(app_fork(&place, &from, args->new_id, turn, ctx->mem, &made, err));
+	tell_fork(&made);
+	if (args->no_run) {
+		cli_out("%s\n", made.ref.id);
+		return 0;
+	}
+	rq.resume = true;
+	rq.run_id = str_from(made.ref.id);
+	return has_person(&rq) ? run_attended(ctx, &rq, err) : app_run(&rq, err);
+}
+
 static const struct command run_commands[] = {
 	{ .name = "run", .help = "run one task in the repository around the current directory",
 		.about = "Every green step becomes a commit on the side chain agent6/<id>; your branch, index and HEAD stay\n"
@@ -164,6 +225,10 @@ static const struct command run_commands[] = {
 	{ .name = "resume", .help = "go on with a run that ended before it was done",
 		.about = "The conversation goes on from its newest checkpoint, with a fresh budget. A finished run needs --steer.",
 		.fields = resume_fields, .nfields = COUNT(resume_fields), .size = sizeof(struct run_args), .run = resume_run },
+	{ .name = "fork", .help = "begin a run of its own where another one stood",
+		.about = "The new run knows what the other knew before that turn, and its chain begins at the step of then. The\n"
+			 "work tree stays as it is: what was done since is in it, not on the new chain.",
+		.fields = fork_fields, .nfields = COUNT(fork_fields), .size = sizeof(struct run_args), .run = fork_run },
 };
 
 const struct command_group commands_run = { run_commands, COUNT(run_commands), NULL };
