@@ -3,12 +3,14 @@
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 #include "role/monitor.h"
+#include "session/answers.h"
 #include "sys/chan.h"
 #include "sys/file.h"
 #include "test/lib/test.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -45,7 +47,9 @@ static struct proc stand_in(const int pipe_ends[2])
 	return p;
 }
 
-static bool without_git; /* of the next bench: its workspace is no repository */
+static bool without_git; /* of the next bench: its workspace is no repository, */
+static bool with_menu;   /* its view can ask at a pause, */
+static int with_leash[2] = { -1, -1 }; /* somebody holds the terminal for it: its end, and theirs */
 
 static void be_monitor(const int theirs[SIDES], int answers, enum approval_policy policy, bool attended,
 	const int lifeline[2], int result)
@@ -56,12 +60,16 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 
 	for (int i = 0; i < SIDES; i++)
 		peers[i] = (struct peer){ .proc = { 0, -1 }, .chan = theirs[i] };
+	if (with_leash[0] >= 0)
+		close(with_leash[0]);
 	peers[RECORDER].proc = stand_in(lifeline);
+	if (with_menu)
+		peers[VIEW].proc = stand_in(lifeline);
 	close(lifeline[0]);
 	close(lifeline[1]);
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
-		.agent_chan = theirs[AGENT], .answers_fd = answers, .leash_fd = -1, .commands = policy, .attended = attended,
+		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .commands = policy, .attended = attended,
 		.no_git = without_git, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
@@ -489,6 +497,148 @@ TEST(monitor_takes_a_stop_from_the_answers_directory_once)
 	say_done(&b, 130, 0, "interrupted");
 	hear_close(&b, false); /* and not a second run.stop_requested */
 	CHECK_INT(finish(&b).exit_code, 130);
+}
+
+/* ---- steering ---- */
+
+static void hear_tell(struct bench *b, enum wire_tell what, const char *text)
+{
+	hear_type(b, AGENT, WIRE_TELL);
+	struct unpack u = unpack_from(b->msg.body);
+
+	CHECK_INT(unpack_u8(&u), what);
+	CHECK_STR(unpack_str(&u), str_from(text));
+	CHECK(unpack_done(&u));
+	chan_msg_fini(&b->msg);
+}
+
+static void front_end_says(struct bench *b, enum answer_kind kind, const char *text)
+{
+	struct err err = { 0 };
+
+	CHECK_OK(answers_tell(b->answers, kind, str_from(text), &err));
+}
+
+static void end_well(struct bench *b)
+{
+	say_done(b, 0, 0, "finish_run");
+	hear_close(b, false);
+	CHECK_INT(finish(b).exit_code, 0);
+}
+
+TEST(monitor_passes_on_what_a_front_end_says_and_records_the_persons_words_itself)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, true);
+	front_end_says(&b, ANSWER_STEER, "use \"tabs\"\nplease");
+	CHECK(str_find(hear_note(&b, "run.steer_requested"), STR("use \\\"tabs\\\"\\nplease")) < b.msg.body.n);
+	hear_type(&b, AGENT, WIRE_STEER);
+	struct unpack u = unpack_from(b.msg.body);
+	CHECK_STR(unpack_str(&u), STR("use \"tabs\"\nplease"));
+	chan_msg_fini(&b.msg);
+	front_end_says(&b, ANSWER_COMPACT, "");
+	hear_tell(&b, TELL_COMPACT, "");
+	front_end_says(&b, ANSWER_BTW, "why?");
+	hear_tell(&b, TELL_BTW, "why?");
+	front_end_says(&b, ANSWER_PAUSE, "");
+	hear_note(&b, "run.pause_requested");
+	hear_tell(&b, TELL_PAUSE, "");
+	front_end_says(&b, ANSWER_CONTINUE, "");
+	hear_tell(&b, TELL_CONTINUE, "");
+	front_end_says(&b, ANSWER_DETACH, "");
+	CHECK(str_find(hear_note(&b, "run.notice"), STR("holds no terminal")) < b.msg.body.n);
+	front_end_says(&b, ANSWER_STOP, "now");
+	hear_stop(&b, STOP_NOW);
+	end_well(&b);
+}
+
+TEST(monitor_stops_at_once_for_the_word_abort)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, true);
+	front_end_says(&b, ANSWER_STEER, "abort");
+	hear_stop(&b, STOP_NOW);
+	end_well(&b);
+}
+
+TEST(monitor_pauses_then_interrupts_then_stops_where_a_view_can_ask)
+{
+	struct bench b;
+
+	with_menu = true;
+	start(&b, APPROVE_YES, true);
+	with_menu = false;
+	for (int round = 0; round < 2; round++) {
+		CHECK(kill(b.pid, SIGINT) == 0);
+		hear_note(&b, "run.pause_requested");
+		hear_tell(&b, TELL_PAUSE, "");
+		CHECK(kill(b.pid, SIGINT) == 0);
+		hear_note(&b, "run.pause_requested");
+		hear_tell(&b, TELL_PAUSE_NOW, "");
+		if (round > 0)
+			break;
+		front_end_says(&b, ANSWER_STEER, "go on"); /* it begins anew after words */
+		hear_note(&b, "run.steer_requested");
+		hear_type(&b, AGENT, WIRE_STEER);
+		chan_msg_fini(&b.msg);
+	}
+	CHECK(kill(b.pid, SIGINT) == 0);
+	hear_stop(&b, STOP_NOW);
+	end_well(&b);
+}
+
+static void start_on_leash(struct bench *b, enum approval_policy policy, int *far)
+{
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, with_leash) == 0);
+	start(b, policy, true);
+	close(with_leash[1]);
+	*far = with_leash[0];
+	with_leash[0] = with_leash[1] = -1;
+}
+
+/* What becomes of open questions, and of later ones, when the person leaves. */
+static const struct {
+	const char *away;
+	bool allowed, later;
+} aways[] = { { "deny", false, false }, { "approve", true, true } };
+
+TEST(monitor_leaves_the_terminal_and_goes_on)
+{
+	for (size_t i = 0; i < COUNT(aways); i++) {
+		struct bench b;
+		char word[64] = { 0 };
+		int far;
+
+		start_on_leash(&b, APPROVE_ASK, &far);
+		ask_to_run(&b, 1, STR("all"));
+		hear_note(&b, "approval.prompt");
+		front_end_says(&b, ANSWER_DETACH, "nonsense");
+		hear_note(&b, "run.notice");
+		front_end_says(&b, ANSWER_DETACH, aways[i].away);
+		hear_note(&b, "run.detached");
+		hear_note(&b, "approval.answer");
+		hear_verdict(&b, 1, aways[i].allowed);
+		hear_tell(&b, TELL_CONTINUE, "");
+		CHECK(read(far, word, sizeof(word) - 1) == (ssize_t)strlen(LEASH_DETACHED));
+		CHECK_STR(str_from(word), STR(LEASH_DETACHED));
+		close(far); /* and nothing follows from it */
+		ask_to_run(&b, 2, STR("more"));
+		hear_verdict(&b, 2, aways[i].later);
+		end_well(&b);
+	}
+}
+
+TEST(monitor_ends_a_run_whose_terminal_is_gone)
+{
+	struct bench b;
+	int far;
+
+	start_on_leash(&b, APPROVE_YES, &far);
+	close(far);
+	hear_stop(&b, STOP_NOW);
+	end_well(&b);
 }
 
 /* ---- how it ended ---- */
