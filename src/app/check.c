@@ -18,7 +18,7 @@ static void row(const struct check *k, enum check_verdict v, const char *name, c
 	va_start(ap, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
-	k->row(k->self, v, name, detail);
+	k->row(k->self, v, name, "", detail);
 }
 
 static void fault_row(const struct check *k, const char *name, const struct err *err)

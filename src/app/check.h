@@ -14,15 +14,16 @@
 enum check_verdict { CHECK_PASS, CHECK_FAIL, CHECK_INFO };
 
 struct check {
-	void (*row)(void *self, enum check_verdict v, const char *name, const char *detail);
+	/* promise: which of SECURITY.md it belongs to ("P1"), or "". */
+	void (*row)(void *self, enum check_verdict v, const char *name, const char *promise, const char *detail);
 	void *self;
 	struct arena *mem;
 };
 
 int check_config(const struct check *k, const struct place *place, struct err *err) CHECKED;
 int check_keys(const struct check *k, const struct place *place, struct err *err) CHECKED;
-/* Runs agent6-jail in a scratch directory under the profile that a run here would get. An unloadable
- * configuration counts as the defaults: how this host confines is worth knowing then too. */
+/* Tries each mechanism in a jail of its own, in a scratch directory, under the profile that a run here would get.
+ * An unloadable configuration counts as the defaults: how this host confines is worth knowing then too. */
 int check_sandbox(const struct check *k, const struct place *place, struct err *err) CHECKED;
 /* For each process of a run: what it may read, write, reach and call, from what a run here would be started with. */
 int check_boundaries(const struct check *k, const struct place *place, struct err *err) CHECKED;

@@ -30,7 +30,7 @@ struct bounds {
 
 static void row(const struct bounds *b, const char *name, struct str detail)
 {
-	b->k->row(b->k->self, CHECK_INFO, name, str_dupz(b->k->mem, detail));
+	b->k->row(b->k->self, CHECK_INFO, name, "", str_dupz(b->k->mem, detail));
 }
 
 /* ---- words ---- */
@@ -218,7 +218,7 @@ static void dial_rows(const struct bounds *b, struct err *err)
 		*err = (struct err){ 0 };
 	}
 	if (settings_routes(s, err) < 0) {
-		b->k->row(b->k->self, CHECK_FAIL, "broker.reach", err->msg);
+		b->k->row(b->k->self, CHECK_FAIL, "broker.reach", "P3", err->msg);
 		*err = (struct err){ 0 };
 	}
 	reach_row(b, "client.network", NETWORK_OF_CLIENT, NETWISH_AUTO);
@@ -266,7 +266,7 @@ int check_boundaries(const struct check *k, const struct place *place, struct er
 
 	rq.config = str_from(place->files.file);
 	if (load(&b, err) < 0) {
-		k->row(k->self, CHECK_FAIL, "boundaries", str_printf(k->mem, "%s", err->msg).p);
+		k->row(k->self, CHECK_FAIL, "boundaries", "", str_printf(k->mem, "%s", err->msg).p);
 		return 0;
 	}
 	row(&b, "profile", str_printf(k->mem, "%s%s", policy_profile_name(s.profile),

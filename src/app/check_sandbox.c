@@ -1,237 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-#include "app/check.h"
+#include "app/check_priv.h"
+
 #include "app/profile.h"
-#include "fmt/json.h"
-#include "role/launch.h"
+#include "sandbox/toolpath.h"
 #include "sys/file.h"
-#include "sys/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#define PROBE_MS 10000
-
-struct box {
-	const struct check *k;
-	const struct place *place;
-	const struct config *config;
-	struct programs programs;
-	enum policy_profile profile;
-	char dir[64]; /* scratch workspace */
-};
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 static void box_fini(struct box *b)
 {
-	if (b->dir[0] && dir_remove_tree(AT_FDCWD, b->dir, ERR_DISCARD) < 0)
-		b->k->row(b->k->self, CHECK_FAIL, "scratch", "the scratch directory could not be removed");
+	const char *const dirs[] = { b->dir, b->outside };
+
+	for (size_t i = 0; i < COUNT(dirs); i++)
+		if (dirs[i][0] && dir_remove_tree(AT_FDCWD, dirs[i], ERR_DISCARD) < 0)
+			b->k->row(b->k->self, CHECK_FAIL, "scratch", "", "a scratch directory could not be removed");
 	programs_close(&b->programs);
 }
 #define auto_box CLEANUP(box_fini)
 
-static void row(const struct box *b, enum check_verdict v, const char *name, const char *detail)
+static void row(const struct box *b, enum check_verdict v, const char *name, const char *promise, const char *detail)
 {
-	b->k->row(b->k->self, v, name, detail);
+	b->k->row(b->k->self, v, name, promise, detail);
 }
 
-/* ------------------------------------------------------------------ one command in a jail */
+/* ---- the host ---- */
 
-struct result {
-	int64_t code;
-	struct str out, errs;
+static const char *const meanings[] = {
+	[PROFILE_STRICT] = "a command sees a root of its own, its own processes, and a network with nothing on it",
+	[PROFILE_HARDENED] = "a command sees the host's names and processes, opens what is granted, and makes no socket",
+	[PROFILE_NONE] = "a command is an ordinary process of this user: nothing is confined",
 };
 
-static int decode_result(struct str text, struct arena *mem, struct result *out, struct err *err)
+static void container_row(const struct box *b)
 {
-	auto_json json_t *j = NULL;
-	struct str line = str_trim(text);
-
-	line = str_skip(line, str_rfind(line, '\n') < line.n ? str_rfind(line, '\n') + 1 : 0);
-	if (json_decode(line, JSON_REPAIR, &j, err) < 0)
-		return err_wrap(err, "agent6-jail gave no result");
-	out->code = json_get_int(j, "returncode", -1);
-	out->out = str_dup(mem, json_get_str(j, "stdout"));
-	out->errs = str_dup(mem, json_get_str(j, "stderr"));
-	return 0;
+	if (b->host.container)
+		row(b, CHECK_INFO, "container", "", "this is a container");
 }
 
-static int run_jailed(struct box *b, const char *const *argv, struct result *out, struct err *err)
+static void host_rows(const struct box *b)
 {
-	auto_buf struct buf policy = BUF_MAX(POLICY_BYTES_MAX), text = BUF_MAX(4 * 1024 * 1024),
-			    errs = BUF_MAX(4096);
-	static const char *const jail_argv[] = { "agent6-jail", NULL };
-	struct proc_spec spec = { .argv = jail_argv, .exe_fd = b->programs.jail };
-	struct sandbox_policy p = { .profile = b->profile,
-		.cwd = b->dir,
-		.network = NETWORK_NONE,
-		.timeout_ms = PROBE_MS,
-		.root_as_uid = b->config->sandbox.root_as_uid };
-	struct proc_status st;
+	const struct probe *h = &b->host;
 
-	for (size_t i = 0; argv[i]; i++)
-		policy_list_add(&p.argv, b->k->mem, argv[i]);
-	policy_list_add(&p.env, b->k->mem, "PATH=/usr/bin:/bin");
-	TRY(policy_encode(&p, &policy, err));
-	TRY(proc_run(&spec, buf_str(&policy), 2 * PROBE_MS, &text, &errs, &st, err));
-	if (st.code == 2)
-		return err_set(
-			err, ERR_UNSUPPORTED, STR_FMT, STR_ARG(str_head(str_trim(buf_str(&errs)), 600)));
-	return decode_result(buf_str(&text), b->k->mem, out, err);
+	row(b, CHECK_INFO, "kernel", "", h->kernel);
+	row(b, h->userns ? CHECK_PASS : CHECK_INFO, "userns", "P9",
+		h->userns ? "user namespaces can be made" : probe_reason(h));
+	row(b, h->landlock > 0 ? CHECK_PASS : CHECK_FAIL, "landlock_abi", "P9", str_printf(b->k->mem, "%d", h->landlock).p);
+	row(b, h->seccomp ? CHECK_PASS : CHECK_FAIL, "seccomp", "P9",
+		h->seccomp ? "filters can be installed" : "filters cannot be installed");
+	container_row(b);
 }
 
-/* ------------------------------------------------------------------ the probes */
-
-static void probe_true(struct box *b)
+static const char *with_hint(const struct box *b, const char *asked, const struct err *err)
 {
-	static const char *const argv[] = { "true", NULL };
-	struct result r = { 0 };
-	struct err err = { 0 };
-
-	if (run_jailed(b, argv, &r, &err) < 0)
-		row(b, CHECK_FAIL, "jail_true", err.msg);
-	else if (r.code != 0)
-		row(b, CHECK_FAIL, "jail_true",
-			str_printf(b->k->mem, "exit status %lld: " STR_FMT, (long long)r.code,
-				STR_ARG(str_head(r.errs, 300)))
-				.p);
-	else
-		row(b, CHECK_PASS, "jail_true", "a command runs");
+	return str_printf(b->k->mem, "%s asked for: %s%s%s", asked, err->msg, err->hint[0] ? "; " : "", err->hint).p;
 }
 
-/* A jail without a network has a loopback and nothing else; that is read, not asked of a name server. */
-static bool only_loopback(struct str dev)
-{
-	while (dev.n > 0) {
-		struct str line = str_line(&dev), name = str_trim(str_cut(&line, ':'));
-
-		if (line.n > 0 && !str_eqz(name, "lo"))
-			return false;
-	}
-	return true;
-}
-
-static void probe_network(struct box *b)
-{
-	static const char *const argv[] = { "cat", "/proc/net/dev", NULL };
-	struct result r = { 0 };
-	struct err err = { 0 };
-
-	if (b->profile != PROFILE_STRICT) {
-		row(b, CHECK_INFO, "jail_blocks_network",
-			"hardened has the host's interfaces; making a socket is refused");
-		return;
-	}
-	if (run_jailed(b, argv, &r, &err) < 0)
-		row(b, CHECK_FAIL, "jail_blocks_network", err.msg);
-	else if (r.code != 0 || !only_loopback(r.out))
-		row(b, CHECK_FAIL, "jail_blocks_network", "an interface other than the loopback is there");
-	else
-		row(b, CHECK_PASS, "jail_blocks_network", "the loopback is the only interface");
-}
-
-static void probe_etc(struct box *b)
-{
-	const char *path = str_printf(b->k->mem, "/etc/agent6-check-%ld", (long)getpid()).p;
-	const char *const argv[] = { "touch", path, NULL };
-	struct result r = { 0 };
-	struct err err = { 0 };
-	int done = run_jailed(b, argv, &r, &err);
-	bool appeared = access(path, F_OK) == 0;
-
-	if (appeared)
-		row(b, CHECK_FAIL, "jail_blocks_etc_write",
-			str_printf(b->k->mem, "%s appeared on the host", path).p);
-	else if (done < 0)
-		row(b, CHECK_FAIL, "jail_blocks_etc_write", err.msg);
-	else if (r.code == 0)
-		row(b, CHECK_FAIL, "jail_blocks_etc_write", "writing in /etc was not refused");
-	else
-		row(b, CHECK_PASS, "jail_blocks_etc_write", "/etc cannot be changed");
-}
-
-static void probe_keys(struct box *b)
-{
-	const char *const argv[] = { "ls", b->place->paths.config, NULL };
-	struct result r = { 0 };
-	struct err err = { 0 };
-
-	if (access(b->place->paths.config, F_OK) != 0)
-		return;
-	if (run_jailed(b, argv, &r, &err) < 0)
-		row(b, CHECK_FAIL, "jail_hides_keys", err.msg);
-	else if (r.code == 0 && str_trim(r.out).n > 0)
-		row(b, CHECK_FAIL, "jail_hides_keys", "the directory of the configuration can be listed");
-	else
-		row(b, CHECK_PASS, "jail_hides_keys", "the directory of the configuration is not there");
-}
-
-/* ------------------------------------------------------------------ the host */
-
-static int host_rows(struct box *b, struct err *err)
+/* What a run and its commands would get. 1: nothing, they would be refused. */
+static int profile_rows(struct box *b)
 {
 	const char *asked = config_word("sandbox.profile", b->config->sandbox.profile);
+	enum probe_wish wish = profile_wish(b->config);
 	auto_buf struct buf notice = BUF_MAX(4096);
-	struct probe host;
 	struct err refused = { 0 };
 
-	TRY(probe_host(&host, err));
-	row(b, CHECK_INFO, "kernel", host.kernel);
-	row(b, host.userns ? CHECK_PASS : CHECK_INFO, "userns",
-		host.userns ? "user namespaces can be made" : probe_reason(&host));
-	row(b, host.landlock > 0 ? CHECK_PASS : CHECK_FAIL, "landlock_abi",
-		str_printf(b->k->mem, "%d", host.landlock).p);
-	row(b, host.seccomp ? CHECK_PASS : CHECK_FAIL, "seccomp",
-		host.seccomp ? "filters can be installed" : "not there");
-	if (probe_resolve(&host, profile_wish(b->config), &b->profile, &notice, &refused) < 0) {
-		row(b, CHECK_FAIL, "profile",
-			str_printf(b->k->mem, "%s asked for: %s%s%s", asked, refused.msg,
-				refused.hint[0] ? "; " : "", refused.hint)
-				.p);
+	if (probe_resolve(&b->host, wish, &b->profile, &notice, &refused) < 0) {
+		row(b, CHECK_FAIL, "profile", "P9", with_hint(b, asked, &refused));
 		return 1;
 	}
-	row(b, b->profile == PROFILE_NONE ? CHECK_FAIL : CHECK_PASS, "profile",
-		str_printf(b->k->mem, "%s asked for, %s it is%s" STR_FMT, asked,
-			policy_profile_name(b->profile), notice.n > 0 ? ": " : "",
-			STR_ARG(str_trim(buf_str(&notice))))
-			.p);
+	row(b, b->profile == PROFILE_NONE ? CHECK_FAIL : CHECK_PASS, "profile", "P9",
+		str_printf(b->k->mem, "%s asked for, %s it is%s" STR_FMT, asked, policy_profile_name(b->profile),
+			notice.n > 0 ? ": " : "", STR_ARG(str_trim(buf_str(&notice)))).p);
+	row(b, CHECK_INFO, "profile_means", "", meanings[b->profile]);
+	if (b->profile != PROFILE_STRICT && !b->host.userns)
+		row(b, CHECK_INFO, "not_strict", "P9",
+			str_printf(b->k->mem, "%s; %s", probe_reason(&b->host), probe_remedy(&b->host)).p);
 	return 0;
+}
+
+/* Tools that a jail can only show with a directory of the person's home around them. */
+static int home_rows(const struct box *b, struct err *err)
+{
+	const char *home = b->place->paths.home;
+	struct toolpath_ask ask = { .home = home, .data_home = getenv("XDG_DATA_HOME") };
+	auto_buf struct buf list = BUF_MAX(64 * 1024);
+	struct toolpath tools;
+	size_t n = 0;
+
+	policy_list_add(&ask.deny, b->k->mem, b->place->paths.config);
+	policy_list_add(&ask.deny, b->k->mem, b->place->paths.state);
+	TRY(toolpath_derive(&ask, b->k->mem, &tools, err));
+	for (size_t i = 0; home && i < tools.mounts.n; i++)
+		if (path_is_within(tools.mounts.p[i], home)) {
+			TRY(buf_addf(&list, err, "%s%s", n > 0 ? ", " : "", tools.mounts.p[i]));
+			n++;
+		}
+	row(b, CHECK_INFO, "tools_in_home", "P2", n == 0 ? "no tool shows a directory of your home"
+		: str_printf(b->k->mem, "%zu directories of your home are readable because tools live there: " STR_FMT, n,
+			STR_ARG(buf_str(&list))).p);
+	return 0;
+}
+
+/* ---- the scratch directories ---- */
+
+/* A directory from which programs can be executed: a jail cannot give what the file system refuses. */
+static const char *scratch_base(void)
+{
+	static const char *const bases[] = { "/tmp", "/var/tmp" };
+	struct statvfs st;
+
+	for (size_t i = 0; i < COUNT(bases); i++)
+		if (statvfs(bases[i], &st) == 0 && !(st.f_flag & (ST_NOEXEC | ST_RDONLY)))
+			return bases[i];
+	return bases[0];
+}
+
+static int make_scratch(char *out, size_t size, mode_t mode, struct err *err)
+{
+	snprintf(out, size, "%s/agent6-check-XXXXXX", scratch_base());
+	if (!mkdtemp(out)) {
+		int sys = errno;
+
+		out[0] = '\0';
+		return err_sys(err, sys, "make a scratch directory in %s", scratch_base());
+	}
+	return chmod(out, mode) < 0 ? err_sys(err, errno, "chmod %s", out) : 0;
+}
+
+/* ---- all of it ---- */
+
+static int load(struct box *b, struct config *c, struct err *err)
+{
+	struct config_files none = { .home = b->place->files.home };
+
+	b->config = c;
+	if (config_load(&b->place->files, b->k->mem, c, ERR_DISCARD) == 0)
+		return 0;
+	row(b, CHECK_INFO, "profile", "", "the configuration is wrong; the default profile is looked at");
+	return config_load(&none, b->k->mem, c, err);
 }
 
 int check_sandbox(const struct check *k, const struct place *place, struct err *err)
 {
 	struct config *c = arena_alloc(k->mem, sizeof(*c));
-	struct config_files none = { .home = place->files.home };
-	auto_box struct box b = { .k = k, .place = place, .config = c, .programs = { -1, -1, -1, "" } };
+	auto_box struct box b = { .k = k, .place = place, .programs = { -1, -1, -1, "" } };
 
-	if (config_load(&place->files, k->mem, c, ERR_DISCARD) < 0) {
-		TRY(config_load(&none, k->mem, c, err));
-		row(&b, CHECK_INFO, "profile",
-			"the configuration is wrong; the default profile is looked at");
-	}
-	int r = host_rows(&b, err);
-	TRY(r);
-	if (r > 0)
+	TRY(load(&b, c, err));
+	TRY(probe_host(&b.host, err));
+	host_rows(&b);
+	if (profile_rows(&b) > 0)
 		return 0;
+	TRY(home_rows(&b, err));
 	if (b.profile == PROFILE_NONE) {
-		row(&b, CHECK_FAIL, "jail", "skipped: sandbox.profile = \"none\" confines nothing");
+		row(&b, CHECK_FAIL, "jail", "P9", "skipped: sandbox.profile = \"none\" confines nothing");
 		return 0;
 	}
 	if (programs_open(&b.programs, err) < 0) {
-		row(&b, CHECK_FAIL, "programs", err->msg);
+		row(&b, CHECK_FAIL, "programs", "", err->msg);
+		*err = (struct err){ 0 };
 		return 0;
 	}
-	snprintf(b.dir, sizeof(b.dir), "/tmp/agent6-check-XXXXXX");
-	if (!mkdtemp(b.dir)) {
-		int sys = errno;
-
-		b.dir[0] = '\0';
-		return err_sys(err, sys, "make a scratch directory in /tmp");
-	}
-	probe_true(&b);
-	probe_network(&b);
-	probe_etc(&b);
-	probe_keys(&b);
-	return 0;
+	TRY(make_scratch(b.dir, sizeof(b.dir), 0700, err));
+	TRY(make_scratch(b.outside, sizeof(b.outside), 0777, err));
+	return check_probes(&b, err);
 }

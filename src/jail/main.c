@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* agent6-jail: one command under one policy: JSON on stdin, one line of JSON on stdout. */
 #include "git/gitop.h"
+#include "sandbox/attempt.h"
 #include "sandbox/once.h"
 #include "sandbox/policy.h"
 #include "sandbox/zygote.h"
@@ -54,6 +55,8 @@ int main(int argc, char **argv)
 		puts("agent6-jail " AGENT6_VERSION);
 		return 0;
 	}
-	err_set(&err, ERR_INVALID, "unknown arguments: a policy comes on standard input; --zygote and --version are known");
+	if ((argc == 3 || argc == 4) && strcmp(argv[1], "--attempt") == 0)
+		return attempt_main(argv[2], argc == 4 ? argv[3] : NULL);
+	err_set(&err, ERR_INVALID, "unknown arguments: a policy comes on standard input; --zygote, --attempt and --version are known");
 	return refuse(&err);
 }

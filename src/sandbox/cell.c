@@ -162,7 +162,7 @@ static int read_report(int fd, struct err *err)
 	if (rep.r == 0)
 		return 0;
 	*err = rep.err;
-	return rep.early ? explain(rep.r, err) : rep.r;
+	return rep.early || rep.err.sys == EPERM ? explain(rep.r, err) : rep.r;
 }
 
 static unsigned long cell_flags(const struct cell_spec *spec)
@@ -183,7 +183,9 @@ int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, 
 	struct cell_proc made = { .pid = -1, .pidfd = -1 };
 	int life[2], report[2], r;
 
-	TRY(root_pin(&spec->root, mem, &root, err));
+	r = root_pin(&spec->root, mem, &root, err);
+	if (r < 0)
+		return err->sys == EPERM ? explain(r, err) : r; /* root needs a user namespace for its id map */
 	TRY(pipe_new(life, err));
 	autoclose int life_r = life[0];
 	autoclose int life_w = life[1];

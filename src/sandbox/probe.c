@@ -15,8 +15,6 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-
-
 static bool file_says(const char *path, char first)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -35,17 +33,22 @@ static bool in_container(void)
 	return false;
 }
 
+/* An exit status has eight bits: errnos that can come here are below 128, the highest says where. */
+#define WAS_MADE 128
+
 /* Some hosts let the namespace be made and take its power away: so the first mount and lo are part of the question. */
 static int try_namespaces(bool map, uid_t uid, gid_t gid)
 {
 	struct err err = { 0 };
 
 	if (map && ns_map_self(uid, gid, &err) < 0)
-		return err.sys;
+		return WAS_MADE | err.sys;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return errno;
+		return WAS_MADE | errno;
 	if (ns_lo_up(&err) < 0)
-		return err.sys;
+		return WAS_MADE | err.sys;
+	if (!map && unshare(CLONE_NEWUSER) < 0) /* root needs one for its id map and to lock the cell */
+		return errno;
 	return 0;
 }
 
@@ -85,13 +88,15 @@ int probe_host(struct probe *out, struct err *err)
 	p.seccomp = syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, NULL) < 0 && errno != ENOSYS;
 	p.userns_errno = probe_userns(p.real_root);
 	p.userns = p.userns_errno == 0;
+	p.userns_empty = p.userns_errno & WAS_MADE;
+	p.userns_errno &= WAS_MADE - 1;
 	p.apparmor_restricts = file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1');
 	p.userns_zero = file_says("/proc/sys/user/max_user_namespaces", '0');
 	*out = p;
 	return 0;
 }
 
-enum cause { CAUSE_NONE, CAUSE_ARCH, CAUSE_APPARMOR, CAUSE_ZERO, CAUSE_CONTAINER, CAUSE_OTHER, CAUSE_COUNT };
+enum cause { CAUSE_NONE, CAUSE_ARCH, CAUSE_APPARMOR, CAUSE_ZERO, CAUSE_NESTED, CAUSE_CONTAINER, CAUSE_OTHER, CAUSE_COUNT };
 
 static const struct {
 	const char *reason, *remedy;
@@ -103,6 +108,9 @@ static const struct {
 		"run \"agent6 system apparmor install\"" },
 	[CAUSE_ZERO] = { "user namespaces are switched off (user.max_user_namespaces = 0)",
 		"ask the administrator to raise user.max_user_namespaces, or use profile = \"hardened\"" },
+	[CAUSE_NESTED] = { "namespaces can be made here, but nothing can be mounted in them: agent6 runs inside another sandbox "
+			   "(Landlock, AppArmor or SELinux)",
+		"start agent6 outside of it, or use profile = \"hardened\"" },
 	[CAUSE_CONTAINER] = { "this container does not let user namespaces be made",
 		"start the container with a seccomp profile that allows them, or use profile = \"hardened\"" },
 	[CAUSE_OTHER] = { "this host does not let user namespaces be made", "use profile = \"hardened\"" },
@@ -116,6 +124,7 @@ static enum cause find_cause(const struct probe *p)
 		return CAUSE_NONE;
 	return p->apparmor_restricts ? CAUSE_APPARMOR
 		: p->userns_zero     ? CAUSE_ZERO
+		: p->userns_empty    ? CAUSE_NESTED
 		: p->container	     ? CAUSE_CONTAINER
 				     : CAUSE_OTHER;
 }
@@ -189,7 +198,11 @@ int probe_resolve(const struct probe *p, enum probe_wish wish, enum policy_profi
 		return 0;
 	}
 	/* Weaker, and said so; never from there to nothing. */
-	TRY(resolve_hardened(p, notice, err));
+	if (resolve_hardened(p, notice, err) < 0) {
+		if (p->linux_arch)
+			err_wrap(err, "profile \"strict\" is not possible here, because %s", probe_reason(p));
+		return -ERR_UNSUPPORTED;
+	}
 	if (p->landlock < PROBE_LANDLOCK_SCOPES) {
 		err_set(err, ERR_UNSUPPORTED, "strict is not possible here: %s; and under \"hardened\" on this kernel (Landlock "
 					      "ABI %d) a command could send signals to every process of this user", probe_reason(p),

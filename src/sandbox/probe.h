@@ -18,6 +18,7 @@ struct probe {
 	bool linux_arch;   /* this machine has a system-call table */
 	bool userns;       /* user, mount and pid namespaces can be made and used */
 	int userns_errno;  /* why not */
+	bool userns_empty; /* they can be made, but nothing can be done in them: another sandbox is around us */
 	int landlock;      /* ABI, 0 none */
 	bool seccomp;
 	bool apparmor_restricts; /* kernel.apparmor_restrict_unprivileged_userns = 1 */

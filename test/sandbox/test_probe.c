@@ -10,6 +10,9 @@ TEST(probe_resolution_never_weakens_in_silence)
 	static const struct probe full = { .linux_arch = true, .userns = true, .landlock = 7, .seccomp = true };
 	static const struct probe no_ns = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_zero = true };
 	static const struct probe old = { .linux_arch = true, .landlock = 2, .seccomp = true };
+	static const struct probe nested = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_empty = true };
+	static const struct probe apparmor = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_empty = true,
+		.apparmor_restricts = true };
 	static const struct probe no_ll = { .linux_arch = true, .userns = true, .seccomp = true };
 	static const struct probe arch = { .userns = true, .landlock = 7, .seccomp = true };
 	static const struct {
@@ -25,6 +28,9 @@ TEST(probe_resolution_never_weakens_in_silence)
 		{ "asked for nothing", &full, WISH_NONE, 0, PROFILE_NONE, "UNSANDBOXED" },
 		{ "auto weakens loudly", &no_ns, WISH_AUTO, 0, PROFILE_HARDENED, "max_user_namespaces = 0" },
 		{ "strict does not", &no_ns, WISH_STRICT, -ERR_UNSUPPORTED, 0, "max_user_namespaces = 0" },
+		{ "a sandbox around us", &nested, WISH_STRICT, -ERR_UNSUPPORTED, 0, "inside another sandbox" },
+		{ "which one is known", &apparmor, WISH_AUTO, 0, PROFILE_HARDENED, "agent6 system apparmor install" },
+		{ "auto says why not the better one either", &old, WISH_AUTO, -ERR_UNSUPPORTED, 0, "\"strict\" is not possible" },
 		{ "auto never becomes none", &old, WISH_AUTO, -ERR_UNSUPPORTED, 0, "truncated" },
 		{ "nor does hardened", &old, WISH_HARDENED, -ERR_UNSUPPORTED, 0, "truncated" },
 		{ "a layer is missing", &no_ll, WISH_STRICT, 0, PROFILE_STRICT, "no Landlock" },

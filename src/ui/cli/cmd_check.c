@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "app/check.h"
+#include "fmt/json.h"
 #include "sys/term.h"
 #include "ui/cli/command.h"
 
 struct check_args {
 	int section;
+	bool json;
 };
 
 enum { SECTION_ALL, SECTION_CONFIG, SECTION_KEYS, SECTION_SANDBOX, SECTION_BOUNDARIES };
@@ -14,6 +16,7 @@ static const char *const section_words[] = { "all", "config", "keys", "sandbox",
 static const struct field check_fields[] = {
 	{ "section", &field_enum, offsetof(struct check_args, section), .flags = FIELD_POSITIONAL,
 		.dflt = "all", .choices = section_words, .help = "What to look at." },
+	{ "json", &field_bool, offsetof(struct check_args, json), .help = "Print one JSON object." },
 };
 
 static const struct {
@@ -28,40 +31,82 @@ static const struct {
 
 struct tally {
 	size_t rows[CHECK_INFO + 1];
+	const char *section;
+	struct buf *json; /* NULL: text is printed */
+	struct err *err;  /* of writing it */
 };
 
-/* A row may repeat what a file says, and a file may say anything. */
-static void print_row(void *self, enum check_verdict v, const char *name, const char *detail)
+static const char *const verdicts[] = { [CHECK_PASS] = "PASS", [CHECK_FAIL] = "FAIL", [CHECK_INFO] = "INFO" };
+
+static int add_json(const struct tally *t, enum check_verdict v, const char *name, const char *promise, const char *detail,
+	struct err *err)
 {
-	static const char *const words[] = {
-		[CHECK_PASS] = "PASS", [CHECK_FAIL] = "FAIL", [CHECK_INFO] = "INFO"
-	};
+	const struct {
+		const char *key, *value;
+	} members[] = { { "section", t->section }, { "verdict", verdicts[v] }, { "name", name }, { "promise", promise },
+		{ "detail", detail } };
+
+	TRY(buf_addz(t->json, t->json->n > 0 ? ",{" : "{", err));
+	for (size_t i = 0; i < COUNT(members); i++)
+		TRY(json_add_member(t->json, members[i].key, str_from(members[i].value), err));
+	return buf_addc(t->json, '}', err);
+}
+
+/* A row may repeat what a file says, and a file may say anything. */
+static void print_row(void *self, enum check_verdict v, const char *name, const char *promise, const char *detail)
+{
 	auto_buf struct buf clean = BUF_MAX(64 * 1024);
 	struct tally *t = self;
+	const char *open = promise[0] ? " (" : "", *shut = promise[0] ? ")" : "";
 
 	t->rows[v]++;
+	if (t->json) {
+		if (t->err->code == ERR_NONE)
+			(void)!add_json(t, v, name, promise, detail, t->err);
+		return;
+	}
 	if (term_clean(str_from(detail), TERM_LINE, &clean, ERR_DISCARD) < 0)
 		buf_clear(&clean);
-	cli_out("[%s] %s: " STR_FMT "\n", words[v], name, STR_ARG(buf_str(&clean)));
+	cli_out("[%s] %s: " STR_FMT "%s%s%s\n", verdicts[v], name, STR_ARG(buf_str(&clean)), open, promise, shut);
+}
+
+static int run_sections(struct command_ctx *ctx, const struct check_args *args, struct tally *t, struct err *err)
+{
+	struct check k = { print_row, t, ctx->mem };
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	for (size_t i = 0; i < COUNT(sections); i++) {
+		if (args->section != SECTION_ALL && args->section != sections[i].id)
+			continue;
+		t->section = section_words[sections[i].id];
+		if (!t->json)
+			cli_out("\n== %s ==\n", t->section);
+		TRY(sections[i].run(&k, &place, err));
+	}
+	return 0;
 }
 
 static int run_check(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct check_args *args = decoded;
-	struct tally t = { 0 };
-	struct check k = { print_row, &t, ctx->mem };
-	struct place place;
+	auto_buf struct buf json = BUF_MAX(4 * 1024 * 1024);
+	struct err lost = { 0 };
+	struct tally t = { .json = args->json ? &json : NULL, .err = &lost };
 
-	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
-	cli_out("agent6 check: section=%s\n", section_words[args->section]);
-	for (size_t i = 0; i < COUNT(sections); i++) {
-		if (args->section != SECTION_ALL && args->section != sections[i].id)
-			continue;
-		cli_out("\n== %s ==\n", section_words[sections[i].id]);
-		TRY(sections[i].run(&k, &place, err));
+	if (!args->json)
+		cli_out("agent6 check: section=%s\n", section_words[args->section]);
+	TRY(run_sections(ctx, args, &t, err));
+	if (lost.code != ERR_NONE) {
+		*err = lost;
+		return -(int)lost.code;
 	}
-	cli_out("\n== summary ==\n%zu passed, %zu failed, %zu for information\n", t.rows[CHECK_PASS],
-		t.rows[CHECK_FAIL], t.rows[CHECK_INFO]);
+	if (args->json)
+		cli_out("{\"section\":\"%s\",\"passed\":%zu,\"failed\":%zu,\"rows\":[" STR_FMT "]}\n",
+			section_words[args->section], t.rows[CHECK_PASS], t.rows[CHECK_FAIL], STR_ARG(buf_str(&json)));
+	else
+		cli_out("\n== summary ==\n%zu passed, %zu failed, %zu for information\n", t.rows[CHECK_PASS],
+			t.rows[CHECK_FAIL], t.rows[CHECK_INFO]);
 	return t.rows[CHECK_FAIL] > 0 ? 1 : 0;
 }
 
@@ -69,13 +114,13 @@ static int run_check(struct command_ctx *ctx, const void *decoded, struct err *e
 static int run_check_config(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	(void)decoded;
-	return run_check(ctx, &(struct check_args){ SECTION_CONFIG }, err);
+	return run_check(ctx, &(struct check_args){ .section = SECTION_CONFIG }, err);
 }
 
 static int run_check_sandbox(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	(void)decoded;
-	return run_check(ctx, &(struct check_args){ SECTION_SANDBOX }, err);
+	return run_check(ctx, &(struct check_args){ .section = SECTION_SANDBOX }, err);
 }
 
 static const struct command commands[] = {
