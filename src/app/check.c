@@ -69,6 +69,21 @@ static int loose_rows(const struct check *k, struct config *c, struct err *err)
 	return 0;
 }
 
+/* Where a file that only its owner may read stands otherwise, `run` refuses; so do we. */
+static void secrets_row(const struct check *k, const struct place *place, const char *name)
+{
+	autoclose int fd = -1;
+	struct err err = { 0 };
+	int r = secrets_open(place->paths.secrets_file, &fd, &err);
+
+	if (r == -ERR_NOENT)
+		row(k, CHECK_INFO, name, "%s (not present)", place->paths.secrets_file);
+	else if (r < 0)
+		fault_row(k, name, &err);
+	else
+		row(k, CHECK_PASS, name, "%s is readable by you alone", place->paths.secrets_file);
+}
+
 int check_config(const struct check *k, const struct place *place, struct err *err)
 {
 	struct config *c = arena_alloc(k->mem, sizeof(*c));
@@ -77,6 +92,7 @@ int check_config(const struct check *k, const struct place *place, struct err *e
 	file_row(k, "config.global", place->files.global);
 	file_row(k, "config.repo", place->files.repo);
 	file_row(k, "config.file", place->files.file);
+	secrets_row(k, place, "config.secrets");
 	faults = config_check(&place->files, k->mem);
 	for (size_t i = 0; i < faults.n; i++)
 		fault_row(k, "config.files", &faults.p[i]);
@@ -114,25 +130,11 @@ static void key_row(const struct check *k, const struct config_provider *p, enum
 		row(k, CHECK_INFO, name, "there is none; right for a server that wants none");
 }
 
-static void secrets_row(const struct check *k, const struct place *place)
-{
-	autoclose int fd = -1;
-	struct err err = { 0 };
-	int r = secrets_open(place->paths.secrets_file, &fd, &err);
-
-	if (r == -ERR_NOENT)
-		row(k, CHECK_INFO, "keys.file", "%s (not present)", place->paths.secrets_file);
-	else if (r < 0)
-		fault_row(k, "keys.file", &err);
-	else
-		row(k, CHECK_PASS, "keys.file", "%s is readable by you alone", place->paths.secrets_file);
-}
-
 int check_keys(const struct check *k, const struct place *place, struct err *err)
 {
 	struct config *c = arena_alloc(k->mem, sizeof(*c));
 
-	secrets_row(k, place);
+	secrets_row(k, place, "keys.file");
 	if (config_load(&place->files, k->mem, c, err) < 0) {
 		fault_row(k, "keys", err);
 		return 0;

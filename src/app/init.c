@@ -193,7 +193,7 @@ static int confine(const struct work *w, struct err *err)
 int app_init(const struct place *place, enum init_ecosystem ecosystem, struct arena *mem, struct init_done *out,
 	struct err *err)
 {
-	struct toolpath_ask ask = { .home = place->paths.home, .data_home = getenv("XDG_DATA_HOME") };
+	struct toolpath_ask ask = { .home = place->paths.home, .env = (const char *const *)environ };
 	struct config *c = arena_alloc(mem, sizeof(*c));
 	autoclose int root = -1;
 	struct work w = { .place = place, .mem = mem, .done = out };

@@ -39,28 +39,10 @@ int settings_workspace(struct start *s, struct err *err)
 	return 0;
 }
 
-/* The path with the links followed in what there is of it yet. */
-static const char *resolve(const char *path, struct arena *mem)
-{
-	char *head = str_dupz(mem, str_from(path));
-	const char *tail = "";
-	char real[PATH_MAX];
-
-	while (!realpath(head, real)) {
-		char *slash = strrchr(head, '/');
-
-		if (!slash || slash == head)
-			return path;
-		*slash = '\0';
-		tail = path + (slash - head);
-	}
-	return str_printf(mem, "%s%s", strcmp(real, "/") == 0 ? "" : real, tail).p;
-}
-
 /* What the model may write must not hold what we trust, nor lie in it, whatever links lead there. */
 static int check_apart(const struct start *s, const char *dir, const char *what, const char *variable, struct err *err)
 {
-	const char *real = resolve(dir, s->mem);
+	const char *real = settings_resolve(dir, s->mem);
 	int r;
 
 	if (!path_is_within(real, s->workspace) && !path_is_within(s->workspace, real))
@@ -257,10 +239,10 @@ static struct str or_else(struct str wish, struct str other)
 
 int settings_tools(struct start *s, struct err *err)
 {
-	struct toolpath_ask ask = { .home = s->paths.home, .data_home = getenv("XDG_DATA_HOME") };
+	struct toolpath_ask ask = { .home = s->paths.home, .env = (const char *const *)environ };
 
-	policy_list_add(&ask.deny, s->mem, s->config_dir);
-	policy_list_add(&ask.deny, s->mem, s->state_dir);
+	policy_list_add(&ask.deny, s->mem, settings_resolve(s->config_dir, s->mem));
+	policy_list_add(&ask.deny, s->mem, settings_resolve(s->state_dir, s->mem));
 	TRY(toolpath_derive(&ask, s->mem, &s->tools, err));
 	for (struct str rest = str_from(s->tools.path); rest.n > 0;) {
 		struct str dir = str_cut(&rest, ':');
@@ -397,7 +379,6 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	const struct config_sandbox *c = &s->config->sandbox;
 	struct zygote_spec z = { .kind = ZYGOTE_COMMAND, .run_id = "" };
 
-	(void)err;
 	z.policy.profile = s->profile;
 	z.policy.cwd = s->workspace;
 	z.policy.network = settings_jail_network(s);
@@ -407,6 +388,7 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	add_all(&z.policy.extra_ro_paths, s->mem, c->extra_read_paths);
 	add_all(&z.policy.extra_rw_paths, s->mem, c->extra_write_paths);
 	add_all(&z.policy.hide_paths, s->mem, c->hide_paths);
+	TRY(settings_grants(s, &z.policy.hide_paths, err));
 	if (c->protect_git) {
 		protect_git(s, &z.policy);
 		guard_no_git(s, &z);

@@ -68,6 +68,10 @@ int settings_profile(struct start *s, struct err *err) CHECKED;  /* profile, fou
 int settings_identity(struct start *s, struct err *err) CHECKED; /* who the commits are by; waits for the spawner */
 int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
 int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, model, prices */
+/* grants.c: refuses grants in what we trust, hides what we trust in grants. The path with the links followed in what there
+ * is of it yet. */
+int settings_grants(struct start *s, struct policy_list *hide, struct err *err) CHECKED;
+const char *settings_resolve(const char *path, struct arena *mem);
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
 
 /* settings_network.c: who may reach what, by the table of app/network.h. They want config and profile. */

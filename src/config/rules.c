@@ -3,6 +3,7 @@
 /* What a value must be beyond its type, and what values must be beside each other. */
 #include "config/keys_priv.h"
 #include "fmt/endpoint.h"
+#include "sandbox/root.h"
 #include "sys/file.h"
 
 #include <ctype.h>
@@ -27,12 +28,36 @@ static int accept_path(struct config *c, struct str key, struct str *path, struc
 		STR_ARG(key), STR_ARG(str_head(*path, 200)));
 }
 
+/* Of what is granted or hidden: not everything, and not what a cell has of its own or never lets be written. */
+static int accept_grant(struct str key, struct str path, struct err *err)
+{
+	bool writable = str_eqz(key, "sandbox.extra_write_paths");
+	const char *in = root_never_granted(path.p);
+	int r;
+
+	if (str_eqz(path, "/")) {
+		r = err_set(err, ERR_INVALID, STR_FMT ": \"/\" is the whole machine", STR_ARG(key));
+		err_hint(err, "name the directories that are meant");
+		return r;
+	}
+	if (in && !str_eqz(key, "sandbox.hide_paths"))
+		return err_set(err, ERR_INVALID, STR_FMT ": \"" STR_FMT "\" cannot be granted: commands have a %s of their own",
+			STR_ARG(key), STR_ARG(str_head(path, 200)), in);
+	if (writable && root_is_system(path.p))
+		return err_set(err, ERR_INVALID, STR_FMT ": \"" STR_FMT "\" is part of the system, which no command may change",
+			STR_ARG(key), STR_ARG(str_head(path, 200)));
+	return 0;
+}
+
 static int accept_paths(struct config *c, const struct config_leaf *leaf, struct err *err)
 {
 	struct str_list *list = slot_of(leaf);
 
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; i < list->n; i++) {
 		TRY(accept_path(c, leaf->key, &list->p[i], err));
+		list->p[i] = str_from(str_dupz(c->mem, list->p[i]));
+		TRY(accept_grant(leaf->key, list->p[i], err));
+	}
 	return 0;
 }
 

@@ -14,11 +14,11 @@
 /* Mounted read-only as they are: a mount is cheaper than reading and writing a few kilobytes. Names are tried, not
  * listed: a look through the host's /etc costs as much as half of this table. A link is copied as a link where it
  * leads into /usr, else its target's bytes are. */
-const char *const etc_names[] = { "alternatives", "crypto-policies", "fonts", "java", "java-8-openjdk",
+const char *const etc_names[] = { "R", "alternatives", "chromium", "chromium.d", "crypto-policies", "fonts", "java", "java-8-openjdk",
 	"java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "java-25-openjdk", "java-openjdk", "ld.so.cache",
 	"ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime", "mime.types", "os-release", "perl",
 	"protocols", "python3", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14",
-	"services", "terminfo", "timezone", NULL };
+	"services", "terminfo", "texmf", "timezone", NULL };
 
 /* Certificates without the private keys that lie beside them. */
 const char *const etc_nested[] = { "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem",

@@ -51,6 +51,11 @@ bool root_is_system(const char *path)
 	return beneath_any(path, never_written, COUNT(never_written)) != NULL;
 }
 
+const char *root_never_granted(const char *path)
+{
+	return beneath_any(path, never_granted, COUNT(never_granted));
+}
+
 /* The last component may be a link: the caller looks at what it got. */
 static int open_source(const char *path, const char *what, int *out, struct err *err)
 {
@@ -180,23 +185,6 @@ static int refuse_grants_in(const struct root *r, const char *path, const char *
 	return 0;
 }
 
-static int pin_hide(struct root *r, const char *path, struct err *err)
-{
-	autoclose int fd = -1;
-	struct grant g = { .path = path, .kind = GRANT_HIDE, .tree = -1, .userns = -1 };
-
-	TRY(refuse_grants_in(r, path, "hide", err));
-	if (!is_visible(r, path, false))
-		return 0; /* no grant shows it, so there is nothing to mask */
-	int got = open_source(path, "hide", &fd, err);
-	if (got == -ERR_NOENT)
-		return 0;
-	TRY(got);
-	TRY(check_kind(fd, "hide", path, &g.st, err));
-	*vec_new(&r->covers) = g;
-	return 0;
-}
-
 static int pin_protect(struct root *r, const char *path, struct err *err);
 
 /* A .git that is a link: a file that says where the repository is covers it, so it can be neither removed nor
@@ -233,9 +221,9 @@ static bool is_covered(const struct root *r, const char *path)
 	return false;
 }
 
-/* Renaming a directory would carry a protected path away and leave its name free: every directory between it and the
+/* Renaming a directory would carry a protected or hidden path away and leave its name free: every directory between it and the
  * mount that holds it becomes a mount point of its own. */
-static int pin_ancestors(struct root *r, const char *path, struct err *err)
+static int pin_ancestors(struct root *r, const char *path, const char *what, struct err *err)
 {
 	const char *holder = "";
 
@@ -251,8 +239,8 @@ static int pin_ancestors(struct root *r, const char *path, struct err *err)
 		g.path = str_dupz(r->mem, str_of(path, at));
 		if (is_covered(r, g.path))
 			continue;
-		TRY(open_source(g.path, "protect", &fd, err));
-		TRY(check_kind(fd, "protect", g.path, &g.st, err));
+		TRY(open_source(g.path, what, &fd, err));
+		TRY(check_kind(fd, what, g.path, &g.st, err));
 		*vec_new(&r->covers) = g;
 	}
 	return 0;
@@ -279,7 +267,26 @@ static int pin_protect(struct root *r, const char *path, struct err *err)
 		TRY(pin_link(r, &g, fd, err));
 	else
 		TRY(check_kind(fd, "protect", path, &g.st, err));
-	TRY(pin_ancestors(r, path, err));
+	TRY(pin_ancestors(r, path, "protect", err));
+	*vec_new(&r->covers) = g;
+	return 0;
+}
+
+static int pin_hide(struct root *r, const char *path, struct err *err)
+{
+	autoclose int fd = -1;
+	struct grant g = { .path = path, .kind = GRANT_HIDE, .tree = -1, .userns = -1 };
+
+	TRY(refuse_grants_in(r, path, "hide", err));
+	if (!is_visible(r, path, false))
+		return 0; /* no grant shows it, so there is nothing to mask */
+	int got = open_source(path, "hide", &fd, err);
+	if (got == -ERR_NOENT)
+		return 0;
+	TRY(got);
+	TRY(check_kind(fd, "hide", path, &g.st, err));
+	if (is_visible(r, path, true)) /* or it would lie elsewhere in the next cell, where it is not looked for */
+		TRY(pin_ancestors(r, path, "hide", err));
 	*vec_new(&r->covers) = g;
 	return 0;
 }

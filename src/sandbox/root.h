@@ -42,6 +42,8 @@ int root_build(struct root *r, struct err *err) CHECKED;
 bool root_has_proc(const struct root *r);
 /* Beneath a directory of the host that every cell shows or makes itself, and where nothing may be granted for writing. */
 bool root_is_system(const char *path);
+/* The directory of which a cell has its own, so that nothing of the host's may be granted there; NULL: it is none. */
+const char *root_never_granted(const char *path);
 /* The parts of the host that every cell shows read-only, where they are there; NULL ended. */
 extern const char *const root_system_paths[];
 /* The read-only empty file and directory that masks are made of, inside the new root. */

@@ -14,8 +14,33 @@
 #define ENTRIES_MAX 20000 /* of one directory */
 
 /* Where tools are; those with '~' are below the operator's home. */
-static const char *const places[] = { "/usr/local/bin", "/usr/local/sbin", "~/.local/bin", "~/.cargo/bin",
-	"/opt/homebrew/bin", "/snap/bin" };
+static const char *const places[] = { "/usr/local/bin", "/usr/local/sbin", "/usr/local/go/bin", "~/.local/bin",
+	"~/.cargo/bin", "~/go/bin", "/opt/homebrew/bin", "/snap/bin" };
+
+/* What is shown whole, since its programs look for the rest of it: managers of versions, and what they installed. '+' is
+ * the directory for data. A last part '*' is the one that the operator's PATH names, else the newest. None of these is
+ * where keys are kept; ~/.cargo, ~/.config and ~/.npmrc are none of them. */
+static const struct layout {
+	const char *root;
+	const char *bins[2]; /* of it, on PATH */
+	const char *env;     /* says where it is: the operator's own, and the cell's */
+} layouts[] = {
+	{ "~/.rustup", { NULL }, "RUSTUP_HOME" },
+	{ "~/.pyenv", { "shims", "bin" }, "PYENV_ROOT" },
+	{ "~/.rbenv", { "shims", "bin" }, "RBENV_ROOT" },
+	{ "~/.asdf", { "shims", "bin" }, "ASDF_DATA_DIR" },
+	{ "+/mise", { "shims" }, "MISE_DATA_DIR" },
+	{ "~/.volta", { "bin" }, "VOLTA_HOME" },
+	{ "~/.nvm/versions/node/*", { "bin" }, NULL },
+	{ "+/fnm/node-versions/*/installation", { "bin" }, NULL },
+	{ "~/.bun", { "bin" }, "BUN_INSTALL" },
+	{ "~/.deno", { "bin" }, NULL },
+	{ "~/.sdkman/candidates/java/*", { "bin" }, NULL },
+	{ "+/uv/python", { NULL }, NULL },
+	{ "+/uv/tools", { NULL }, NULL },
+	{ "+/pipx/venvs", { NULL }, NULL },
+	{ "~/.local/pipx/venvs", { NULL }, NULL },
+};
 
 /* Shown in every cell already. */
 static const char *const system_roots[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/dev" };
@@ -110,11 +135,33 @@ static int follow_links(const struct derive *d, const char *dir, struct err *err
 	return 0;
 }
 
+static const char *lookup(const char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (strncmp(env[i], name, n) == 0 && env[i][n] == '=')
+			return env[i];
+	return NULL;
+}
+
+static const char *env_dir(const struct derive *d, const char *name)
+{
+	const char *kv = lookup(d->ask->env, name);
+	const char *value = kv ? strchr(kv, '=') + 1 : "";
+
+	return value[0] == '/' ? value : NULL;
+}
+
 static const char *place(const struct derive *d, const char *p)
 {
-	if (p[0] != '~')
+	const char *data = p[0] == '+' ? env_dir(d, "XDG_DATA_HOME") : NULL;
+
+	if (data)
+		return str_printf(d->mem, "%s%s", data, p + 1).p;
+	if (p[0] != '~' && p[0] != '+')
 		return p;
-	return d->ask->home ? str_printf(d->mem, "%s%s", d->ask->home, p + 1).p : NULL;
+	return d->ask->home ? str_printf(d->mem, "%s%s%s", d->ask->home, p[0] == '+' ? "/.local/share" : "", p + 1).p : NULL;
 }
 
 static void add_to_path(const struct derive *d, const char *dir)
@@ -123,19 +170,73 @@ static void add_to_path(const struct derive *d, const char *dir)
 		d->out->path = str_printf(d->mem, "%s:%s", d->out->path, dir).p;
 }
 
-/* Pythons that uv installed: no directory of PATH names them, environments link to them. */
-static void add_uv(const struct derive *d)
+static bool on_path(const struct derive *d, const char *dir)
 {
-	const char *dir = NULL;
+	const char *kv = lookup(d->ask->env, "PATH");
 
-	if (d->ask->data_home)
-		dir = str_printf(d->mem, "%s/uv/python", d->ask->data_home).p;
-	else if (d->ask->home)
-		dir = str_printf(d->mem, "%s/.local/share/uv/python", d->ask->home).p;
+	for (struct str rest = str_from(kv ? kv + 5 : ""); rest.n > 0;) {
+		struct str one = str_cut(&rest, ':');
+
+		if (path_is_within(str_dup(d->mem, one).p, dir))
+			return true;
+	}
+	return false;
+}
+
+/* The version that '*' stands for; NULL: there is none. */
+static const char *choose_version(const struct derive *d, const char *dir, const char *rest)
+{
+	autoclose int fd = -1;
+	struct dir_entry *entries;
+	const char *best = NULL, *best_name = "";
+	size_t n;
+
+	if (dir_open(AT_FDCWD, dir, &fd, ERR_DISCARD) < 0 || dir_list(fd, d->mem, ENTRIES_MAX, &entries, &n, ERR_DISCARD) < 0)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = entries[i].name.p;
+		const char *path = str_printf(d->mem, "%s/%s%s", dir, name, rest).p;
+
+		if (name[0] == '.' || !is_dir(path))
+			continue;
+		if (on_path(d, path))
+			return path;
+		if (strverscmp(name, best_name) > 0) {
+			best = path;
+			best_name = name;
+		}
+	}
+	return best;
+}
+
+static const char *root_of(const struct derive *d, const struct layout *l)
+{
+	const char *own = l->env ? env_dir(d, l->env) : NULL, *dir = own ? own : place(d, l->root);
+	const char *star = dir ? strstr(dir, "/*") : NULL;
+
+	if (!star)
+		return dir;
+	return choose_version(d, str_printf(d->mem, "%.*s", (int)(star - dir), dir).p, star + 2);
+}
+
+static int add_layout(const struct derive *d, const struct layout *l, struct err *err)
+{
+	const char *dir = root_of(d, l);
 	autofree char *real = dir ? realpath(dir, NULL) : NULL;
 
-	if (real && is_dir(real))
-		show(d, real);
+	if (!real || !is_dir(real) || !show(d, real))
+		return 0;
+	if (l->env)
+		policy_list_add(&d->out->env, d->mem, str_printf(d->mem, "%s=%s", l->env, real).p);
+	for (size_t i = 0; i < COUNT(l->bins) && l->bins[i]; i++) {
+		const char *bin = str_printf(d->mem, "%s/%s", real, l->bins[i]).p;
+
+		if (!is_dir(bin))
+			continue;
+		add_to_path(d, bin);
+		TRY(follow_links(d, bin, err));
+	}
+	return 0;
 }
 
 static int by_text(const void *a, const void *b)
@@ -160,21 +261,13 @@ int toolpath_derive(const struct toolpath_ask *ask, struct arena *mem, struct to
 		if (follow_links(&d, real, err) < 0)
 			return err_wrap(err, "%s", dir);
 	}
-	add_uv(&d);
+	for (size_t i = 0; i < COUNT(layouts); i++)
+		if (add_layout(&d, &layouts[i], err) < 0)
+			return err_wrap(err, "%s", layouts[i].root);
 	if (t.mounts.n > 0)
 		qsort(t.mounts.p, t.mounts.n, sizeof(*t.mounts.p), by_text);
 	*out = t;
 	return 0;
-}
-
-static const char *lookup(const char *const *env, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; env && env[i]; i++)
-		if (strncmp(env[i], name, n) == 0 && env[i][n] == '=')
-			return env[i];
-	return NULL;
 }
 
 void cell_env(const struct toolpath *tools, const char *const *host_env, const char *workspace, struct arena *mem,
@@ -188,6 +281,8 @@ void cell_env(const struct toolpath *tools, const char *const *host_env, const c
 	for (size_t i = 0; i < COUNT(fixed); i++)
 		policy_list_add(&env, mem, fixed[i]);
 	policy_list_add(&env, mem, str_printf(mem, "GIT_CONFIG_VALUE_0=%s", workspace).p);
+	for (size_t i = 0; i < tools->env.n; i++)
+		policy_list_add(&env, mem, tools->env.p[i]);
 	for (size_t i = 0; i < COUNT(passed); i++) {
 		const char *kv = lookup(host_env, passed[i]);
 

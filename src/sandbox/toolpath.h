@@ -15,13 +15,14 @@
 
 struct toolpath_ask {
 	const char *home;       /* absolute, NULL: none */
-	const char *data_home;  /* XDG_DATA_HOME, NULL: ~/.local/share */
+	const char *const *env; /* the operator's, "K=V", NULL ended: XDG_DATA_HOME, PATH, where managers of versions are */
 	struct policy_list deny; /* never mounted, nor anything in or around them: config directory, state base */
 };
 
 struct toolpath {
 	const char *path;          /* PATH of a command */
 	struct policy_list mounts; /* directories to show read-only (policy tool_paths), sorted */
+	struct policy_list env;    /* "K=V": where those are that look below HOME, which is another one in the cell */
 	struct policy_list unreachable; /* tools whose links lead where nothing is shown */
 };
 

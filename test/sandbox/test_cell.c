@@ -301,8 +301,12 @@ TEST(cell_hides_on_the_object_and_not_by_name)
 	if (!jailed_possible())
 		return;
 	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND,
-		"{ cat a/secret/key alias/key; mv a b; cat b/secret/key; cat .env; ln .env x; cat x; echo x > .env; } 2>/dev/null; echo end");
+		"{ cat a/secret/key alias/key; mv a b; cat b/secret/key; rm -rf a; mkdir -p a/secret; touch a/secret/new a/new; cat .env; ln .env x; cat x; echo x > .env; } 2>/dev/null; echo end");
 	CHECK_STR(buf_str(&j.out), STR("end\n"));
+	/* Nor is it carried to where the next cell does not hide it, or another one put in its place. */
+	CHECK(file_is(ws.fd, "a/secret/key", STR("hidden\n")));
+	CHECK(faccessat(ws.fd, "b", F_OK, 0) < 0 && faccessat(ws.fd, "a/secret/new", F_OK, 0) < 0);
+	CHECK(faccessat(ws.fd, "a/new", F_OK, 0) == 0);
 }
 
 TEST(cell_shares_tmp_between_commands_but_no_processes)

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "sandbox/toolpath.h"
 
+#include "sys/file.h"
 #include "test/lib/test.h"
 
 #include <string.h>
@@ -59,6 +60,57 @@ TEST(toolpath_shows_what_tools_lead_to_and_never_home_or_what_is_denied)
 	CHECK(!strstr(t.path, "opt/tool"));
 	for (size_t i = 1; i < t.mounts.n; i++)
 		CHECK(strcmp(t.mounts.p[i - 1], t.mounts.p[i]) < 0);
+}
+
+/* What installs versions is shown whole, says where it is, and of many versions one is on PATH. */
+TEST(toolpath_knows_where_managers_of_versions_keep_them)
+{
+	static const char *const files[] = { "home/.rustup/settings.toml", "home/.pyenv/shims/python3.12", "home/.pyenv/bin/pyenv",
+		"home/.nvm/versions/node/v9.1.0/bin/node", "home/.nvm/versions/node/v10.0.0/bin/node",
+		"home/.nvm/versions/node/v11.0.0/README", "home/.nvm/nvm.sh", "data/uv/tools/x/bin/x",
+		"data/fnm/node-versions/v1/installation/bin/node", "home/go/bin/gopls", "elsewhere/rbenv/bin/rbenv", "home/.rbenv/bin/rbenv",
+		"home/.cargo/credentials.toml", "home/.cargo/bin/x", "home/.asdf", "home/.npmrc" };
+	static const struct {
+		const char *path; /* of the operator */
+		const char *node;
+	} versions[] = { { "/usr/bin", "v11.0.0" }, { "/usr/bin:%s/home/.nvm/versions/node/v9.1.0/bin:/bin", "v9.1.0" } };
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT(files); i++)
+		test_write(&dir, files[i], STR("x"));
+	for (size_t i = 0; i < COUNT(versions); i++) {
+		char path[512];
+		struct toolpath t;
+
+		snprintf(path, sizeof(path), "PATH=%s", versions[i].path);
+		const char *at = strstr(versions[i].path, "%s");
+		if (at)
+			snprintf(path, sizeof(path), "PATH=%.*s%s%s", (int)(at - versions[i].path), versions[i].path, dir.path, at + 2);
+		const char *const env[] = { path, str_printf(mem, "XDG_DATA_HOME=%s/data", dir.path).p,
+			str_printf(mem, "RBENV_ROOT=%s/elsewhere/rbenv", dir.path).p, "PYENV_ROOT=relative", "VOLTA_HOME=/", NULL };
+		struct toolpath_ask ask = { .home = in(&dir, mem, "home").p, .env = env };
+
+		CHECK_OK(toolpath_derive(&ask, mem, &t, &err));
+		CHECK(lists(&t.mounts, in(&dir, mem, "home/.rustup")));
+		CHECK(lists(&t.env, str_printf(mem, "RUSTUP_HOME=%s/home/.rustup", dir.path)));
+		CHECK(lists(&t.env, str_printf(mem, "PYENV_ROOT=%s/home/.pyenv", dir.path)));
+		CHECK(lists(&t.env, str_printf(mem, "RBENV_ROOT=%s/elsewhere/rbenv", dir.path)));
+		CHECK_INT(t.env.n, 3);
+		CHECK(strstr(t.path, in(&dir, mem, "home/.pyenv/shims:").p));
+		CHECK(strstr(t.path, in(&dir, mem, "home/go/bin").p));
+		CHECK(strstr(t.path, in(&dir, mem, "data/fnm/node-versions/v1/installation/bin").p));
+		CHECK(lists(&t.mounts, in(&dir, mem, "data/uv/tools")));
+		CHECK(lists(&t.mounts, in(&dir, mem, str_printf(mem, "home/.nvm/versions/node/%s", versions[i].node).p)));
+		CHECK(!lists(&t.mounts, str_from("/")));
+		for (size_t k = 0; k < t.mounts.n; k++) {
+			CHECK(!path_is_within(in(&dir, mem, "home/.cargo/credentials.toml").p, t.mounts.p[k]));
+			CHECK(!path_is_within(in(&dir, mem, "home/.npmrc").p, t.mounts.p[k]));
+			CHECK(!path_is_within(in(&dir, mem, "home/.nvm/nvm.sh").p, t.mounts.p[k]));
+			CHECK(!strstr(t.mounts.p[k], "v10.0.0") && !strstr(t.mounts.p[k], "home/.rbenv"));
+		}
+	}
 }
 
 TEST(cell_env_passes_four_names_and_no_secret)

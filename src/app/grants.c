@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* What the operator grants may lie around what we trust, and is then shown without it: keys, configuration and the records
+ * of runs are in no cell, whatever was granted. */
+#include "app/start_priv.h"
+#include "sys/file.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *settings_resolve(const char *path, struct arena *mem)
+{
+	char *head = str_dupz(mem, str_from(path));
+	const char *tail = "";
+	char real[PATH_MAX];
+
+	while (!realpath(head, real)) {
+		char *slash = strrchr(head, '/');
+
+		if (!slash || slash == head)
+			return path;
+		*slash = '\0';
+		tail = path + (slash - head);
+	}
+	return str_printf(mem, "%s%s", strcmp(real, "/") == 0 ? "" : real, tail).p;
+}
+
+struct trusted {
+	const char *path; /* links followed */
+	const char *what;
+	bool hidden;
+};
+
+struct granted {
+	const char *key, *path;
+	bool writable;
+};
+
+static int lies_in(const struct granted *g, const struct trusted *t, struct err *err)
+{
+	int r = err_set(err, ERR_DENIED, "%s: %s lies in the %s %s, which no command may see", g->key, g->path, t->what, t->path);
+
+	err_hint(err, "copy what is needed to another place, and grant that");
+	return r;
+}
+
+static int holds(const struct start *s, const struct granted *g, const struct trusted *t, struct err *err)
+{
+	int r;
+
+	if (s->profile != PROFILE_HARDENED)
+		return 0;
+	r = err_set(err, ERR_UNSUPPORTED, "%s: %s holds the %s %s, and profile \"hardened\" cannot hide it", g->key, g->path, t->what,
+		t->path);
+	err_hint(err, "grant the directories in it that are needed");
+	return r;
+}
+
+static void hide(struct start *s, struct trusted *t, struct policy_list *cell)
+{
+	struct str_list *tools = &s->params.hide_paths;
+	struct str *more = arena_array(s->mem, tools->n + 1, sizeof(*more));
+
+	if (t->hidden)
+		return;
+	t->hidden = true;
+	policy_list_add(cell, s->mem, t->path);
+	if (tools->n > 0)
+		memcpy(more, tools->p, tools->n * sizeof(*more));
+	more[tools->n++] = str_from(t->path);
+	tools->p = more;
+}
+
+static int check(struct start *s, const struct granted *g, struct trusted *t, struct policy_list *cell, struct err *err)
+{
+	const char *real = settings_resolve(g->path, s->mem);
+
+	if (path_is_within(real, t->path))
+		return lies_in(g, t, err);
+	if (!path_is_within(t->path, real))
+		return 0;
+	TRY(holds(s, g, t, err));
+	if (g->writable) /* one that is not there could be made, and be believed by the next run */
+		TRY(dir_make(t->path, 0700, err));
+	hide(s, t, cell);
+	return 0;
+}
+
+/* The file that --config names is believed as well. */
+static int check_file(const struct start *s, const struct granted *g, struct err *err)
+{
+	const char *file = s->rq->config.n > 0 ? settings_resolve(str_dupz(s->mem, s->rq->config), s->mem) : NULL;
+
+	if (!file || !g->writable || !path_is_within(file, settings_resolve(g->path, s->mem)))
+		return 0;
+	return err_set(err, ERR_DENIED, "%s: %s holds %s, which --config names: the model could change it", g->key, g->path, file);
+}
+
+int settings_grants(struct start *s, struct policy_list *cell, struct err *err)
+{
+	const struct config_sandbox *c = &s->config->sandbox;
+	const struct {
+		const char *key;
+		const struct str_list *list;
+		bool writable;
+	} lists[] = { { "sandbox.extra_read_paths", &c->extra_read_paths, false },
+		{ "sandbox.extra_write_paths", &c->extra_write_paths, true } };
+	struct trusted all[] = { { settings_resolve(s->config_dir, s->mem), "configuration directory", false },
+		{ settings_resolve(s->state_dir, s->mem), "state directory", false } };
+
+	for (size_t i = 0; i < COUNT(lists); i++)
+		for (size_t k = 0; k < lists[i].list->n; k++) {
+			const struct granted g = { lists[i].key, str_dupz(s->mem, lists[i].list->p[k]), lists[i].writable };
+
+			for (size_t t = 0; t < COUNT(all); t++)
+				TRY(check(s, &g, &all[t], cell, err));
+			TRY(check_file(s, &g, err));
+		}
+	return 0;
+}

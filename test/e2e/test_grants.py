@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""What is granted, and what no grant reaches: agent6's own keys, configuration and records."""
+import os
+
+import pytest
+
+from conftest import call, finish, script, turn
+
+LOOK = "cat {home}/.config/agent6/* {home}/.local/state/agent6/*/runs/*/record/manifest.json; ls -A {home}/.config/agent6 {home}/.local/state/agent6"
+TAKE = ("mv {home}/.config {home}/c; mv {home}/.config/agent6 {home}/a; rm -rf {home}/.config {home}/.local; mkdir -p {home}/.config/agent6; "
+        "echo '[sandbox]' > {home}/.config/agent6/config.toml; echo x > {home}/.local/state/agent6/x; cat {home}/c/agent6/*")
+
+
+@pytest.mark.parametrize("key, where", [("extra_read_paths", ""), ("extra_read_paths", "/.config"), ("extra_write_paths", ""),
+                                        ("extra_write_paths", "/.local/state"), ("extra_write_paths", "/.config")])
+def test_a_grant_around_what_is_agent6s_own_shows_and_changes_none_of_it(lab, key, where):
+    lab.repo(a="1\n")
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", LOOK.format(home=lab.home)])),
+                    turn(call("run_command", argv=["sh", "-c", TAKE.format(home=lab.home)])),
+                    turn(call("read_file", path=f"{lab.home}/.config/agent6/config.toml"), call("list_dir", path=lab.home + where)),
+                    turn(call("apply_edit", path=f"{lab.home}/.config/agent6/new", edits=[{"old_string": "", "new_string": "x"}])),
+                    finish()))
+    path = os.path.join(lab.home, ".config", "agent6", "config.toml")
+    lab.write(os.path.join(lab.home, "beside"), "seen\n")
+    with open(path, "a", encoding="utf-8") as f:
+        f.write(f"\n[sandbox]\nrun_commands = \"yes\"\n{key} = [\"{lab.home}{where}\"]\n# CANARY-31c\n")
+    with open(path, encoding="utf-8") as f:
+        before = f.read()
+    secrets = os.path.join(os.path.dirname(path), "secrets.toml")
+    lab.write(secrets, "# CANARY-31c\n", 0o600)
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    said = "".join(str(x["body"]["messages"]) for x in m.model_requests())
+    assert "CANARY-31c" not in said and "run_id" not in said and "mock-model" not in said, said
+    with open(path, encoding="utf-8") as f:
+        assert f.read() == before
+    assert sorted(os.listdir(os.path.dirname(path))) == ["config.toml", "secrets.toml"]
+    assert not os.path.exists(os.path.join(lab.home, ".local", "state", "agent6", "x"))
+    assert lab.agent6("runs", "verify").returncode == 0
+
+
+@pytest.mark.parametrize("key, path, says", [
+    ("extra_write_paths", "/", "is the whole machine"),
+    ("extra_read_paths", "/", "is the whole machine"),
+    ("hide_paths", "/", "is the whole machine"),
+    ("extra_write_paths", "/usr/share", "part of the system"),
+    ("extra_read_paths", "/proc", "a /proc of their own"),
+    ("extra_read_paths", "~/.config/agent6", "lies in the configuration directory"),
+    ("extra_write_paths", "~/.local/state/agent6/x", "lies in the state directory"),
+])
+def test_a_grant_that_cannot_be_given_is_refused_by_the_name_of_its_key(lab, key, path, says):
+    lab.repo(a="1\n")
+    lab.config(f"sandbox.{key} = [\"{path}\"]\n")
+    r = lab.agent6("exec", "--", "true")
+    assert r.returncode == 2 and f"sandbox.{key}" in r.err and says in r.err and "policy" not in r.err, r.both
+    assert (lab.agent6("check", "config").returncode == 1) == (says.startswith(("is the", "part", "a /proc")))
+
+
+def test_check_config_says_what_run_would_refuse_about_the_keys(lab):
+    lab.config("")
+    secrets = os.path.join(lab.home, ".config", "agent6", "secrets.toml")
+    lab.write(secrets, "", 0o644)
+    r = lab.agent6("check", "config")
+    assert r.returncode == 1 and "[FAIL] config.secrets" in r.out and "chmod 600" in r.out, r.both
+    os.chmod(secrets, 0o600)
+    r = lab.agent6("check", "config")
+    assert r.returncode == 0 and "[PASS] config.secrets" in r.out, r.both
+
+
+def test_a_configuration_file_that_the_model_could_write_is_none(lab):
+    lab.repo(a="1\n")
+    lab.write(os.path.join(lab.home, "d", "own.toml"), f"sandbox.extra_write_paths = [\"{lab.home}/d\"]\n")
+    r = lab.agent6("exec", "--config", os.path.join(lab.home, "d", "own.toml"), "--", "true")
+    assert r.returncode == 2 and "--config" in r.err and "sandbox.extra_write_paths" in r.err, r.both
