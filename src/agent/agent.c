@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "agent/agent.h"
+#include "agent/modes.h"
 #include "agent/tasks.h"
 #include "base/time.h"
 #include "fmt/pack.h"
@@ -66,7 +67,7 @@ static int open_root(struct run *r, struct str path, bool writable, bool optiona
 
 static int open_roots(struct run *r, struct err *err)
 {
-	TRY(open_root(r, r->p->workspace, true, false, err));
+	TRY(open_root(r, r->p->workspace, !mode_looks(r), false, err));
 	for (size_t i = 0; i < r->p->extra_read_paths.n; i++)
 		TRY(open_root(r, r->p->extra_read_paths.p[i], false, true, err));
 	for (size_t i = 0; i < r->p->extra_write_paths.n; i++)
@@ -123,38 +124,19 @@ static int host_ask(void *self, const struct str *questions, const struct str_li
 static int set_model(struct run *r, struct err *err)
 {
 	const struct run_params *p = r->p;
+	struct seat_params lead = seat_params_of(p);
 	struct caller *c = &r->caller;
+	struct seat s;
 
-	if (!api_wire_from(p->api_format, &c->spec.wire))
-		return err_set(err, ERR_INVALID, "api_format \"" STR_FMT "\" is not known", STR_ARG(p->api_format));
-	c->spec.deployment = str_eqz(p->deployment, "azure")    ? DEPLOY_AZURE
-			     : str_eqz(p->deployment, "vertex") ? DEPLOY_VERTEX
-								: DEPLOY_DIRECT;
-	c->spec.model = p->model;
-	c->spec.openai_host = p->openai_direct != 0;
-	if (p->effort.n > 0 && !api_effort_from(p->effort, &c->spec.effort))
-		return err_set(err, ERR_INVALID, "effort \"" STR_FMT "\" is not known", STR_ARG(p->effort));
-	c->spec.temperature = p->temperature;
-	c->spec.max_tokens = loop_limits.max_tokens;
-	c->spec.prompt_caching = p->prompt_caching != 0;
-	c->spec.extra_body = p->extra_body;
-	c->facts = model_facts_get(p->model);
-	if (c->facts.max_output > 0 && c->facts.max_output < c->spec.max_tokens)
-		c->spec.max_tokens = c->facts.max_output;
-	if (p->price_in >= 0 && p->price_out >= 0) {
-		c->facts.price_known = true;
-		c->facts.in = (int64_t)(p->price_in * 1e6);
-		c->facts.out = (int64_t)(p->price_out * 1e6);
-		c->facts.cache_read = c->facts.in / 10;
-		c->facts.cache_write = c->facts.in * 5 / 4;
-		c->facts.tier_above = 0;
-	}
+	TRY(seat_from(&lead, &s, err));
+	c->spec = s.spec;
+	c->facts = s.facts;
+	c->endpoint = s.endpoint;
+	c->provider = s.provider;
 	c->budget = (struct budget){ .max_input_tokens = p->max_input_tokens,
 		.max_output_tokens = p->max_output_tokens,
 		.max_microusd = p->max_usd < 0 ? -1 : (int64_t)(p->max_usd * 1e6) };
-	c->endpoint = (uint8_t)p->endpoint;
-	c->provider = p->provider;
-	return 0;
+	return seats_open(r, err);
 }
 
 static void set_gate(struct run *r, const char **source)
@@ -162,6 +144,8 @@ static void set_gate(struct run *r, const char **source)
 	struct gate_found found = { .source = "none" };
 
 	*source = r->p->verify_infer ? "none" : "disabled";
+	if (mode_looks(r) && !str_eqz(r->p->mode, "plan"))
+		return;
 	if (str_eqz(r->p->run_commands, "no"))
 		return; /* nothing may run, so there is no gate either */
 	if (r->p->verify_command.n > 0) {
@@ -191,7 +175,8 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
 	r->tools.skills = &r->skills;
-	r->tools.mode = MODE_RUN;
+	if (!tool_mode_from(r->p->mode, &r->tools.mode))
+		return err_set(err, ERR_INVALID, "mode \"" STR_FMT "\" is not known", STR_ARG(str_head(r->p->mode, 16)));
 	r->tools.unconfined = str_eqz(r->p->isolation, "none");
 	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");
 	r->tools.commands_allowed = !str_eqz(r->p->run_commands, "no");
@@ -203,7 +188,7 @@ static int set_tools(struct run *r, struct err *err)
 	shown = r->tools;
 	/* A gate may be adopted later. The tool is there from the start, since a change of the list would
 	 * make the provider read the whole conversation anew. */
-	if (shown.verify_command.n == 0 && r->p->verify_infer)
+	if (shown.verify_command.n == 0 && r->p->verify_infer && !mode_looks(r))
 		shown.verify_command = (struct str_list){ &later, 1 };
 	return tools_schema(&shown, &r->tools_json, err);
 }
@@ -247,6 +232,8 @@ static int put_notices(struct run *r, struct err *err)
 {
 	auto_buf struct buf notes = BUF_MAX(16 * 1024 * 1024);
 
+	if (mode_looks(r))
+		return 0;
 	if (!r->p->is_git)
 		TRY(put_notice(r, "warning",
 			"this is not a git repository: edits are made, but no step is recorded and nothing "
@@ -273,7 +260,7 @@ static int put_inferred(struct run *r, const char *source, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	if (strcmp(source, "configured") == 0)
+	if (strcmp(source, "configured") == 0 || (mode_looks(r) && r->st.verify_command.n == 0))
 		return 0;
 	note_strs(&n, "command", r->st.verify_command);
 	note_z(&n, "source", source);
@@ -367,6 +354,7 @@ static int begin(struct run *r, struct err *err)
 	TRY(step_begin(r, err));
 	if (r->reason != REASON_NONE)
 		return 0;
+	TRY(modes_begin(r, err));
 	return r->p->resume ? begin_again(r, err) : begin_new(r, err);
 }
 

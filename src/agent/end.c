@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* end: how a run ends, as an exit status, as an event that a view can print, and to the monitor. */
+#include "agent/modes.h"
 #include "agent/run_priv.h"
 #include "fmt/pack.h"
 
@@ -32,7 +33,7 @@ static const char *const verdict_words[] = {
 
 static enum gate_verdict verdict_of(const struct run *r)
 {
-	if (r->st.verify_command.n == 0)
+	if (r->st.verify_command.n == 0 || mode_looks(r))
 		return VERDICT_NOT_APPLICABLE;
 	if (r->st.edited_since_verify || r->st.last_verify_ok == TRI_UNKNOWN)
 		/* A run that changed nothing has nothing to verify. */
@@ -62,7 +63,7 @@ struct leftover {
 
 static int checkpoint(struct run *r, struct arena *mem, struct leftover *left, struct err *err)
 {
-	if (r->links->peer[PEER_GIT].gone || !r->st.step_open)
+	if (r->links->peer[PEER_GIT].gone || !r->st.step_open || mode_looks(r))
 		return 0;
 	if (reasons[r->reason].checkpoint)
 		TRY(step_commit(r, NULL, "checkpoint", err));
@@ -203,6 +204,7 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	*code = exit_code(r, v, left.total);
 	if (r->conv) /* what a resume goes on from: all of the last turn */
 		TRY(loop_put_state(r, r->iterations + 1, err));
+	TRY(modes_put_result(r, err));
 	TRY(put_end(r, v, *code, &left, mem, err));
 	return keep_barrier(r->keep, err);
 }

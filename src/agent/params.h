@@ -15,7 +15,8 @@
 /* X(kind, member): the one list that packing, unpacking and their test walk. */
 #define RUN_PARAMS(X)                                                                                        \
 	X(STR, run_id)                                                                                       \
-	X(STR, mode)              /* "run" (plan, ask, review come later) */                                 \
+	X(STR, mode)              /* run, plan, ask, review */                                               \
+	X(STR, context)           /* what the person attached, told before the task; or empty */             \
 	X(STR, task)              /* the operator's words */                                                 \
 	X(STR, workspace)         /* absolute */                                                             \
 	X(STR, version)                                                                                      \
@@ -70,7 +71,8 @@
 	X(STR, skills)            /* the packed bundle, memory/skill.h; empty: none */                      \
 	X(STRS, use_skills)       /* names whose text opens the task */                                      \
 	X(STR, extra_body)        /* JSON object text, or empty */                                           \
-	X(STRS, notes)            /* of earlier runs, in force, newest first: id, scope, text, origin, time; five each */
+	X(STRS, notes)            /* of earlier runs, in force, newest first: id, scope, text, origin, time; five each */ \
+	X(STRS, seats)            /* packed struct seat_params by enum config_role; an empty one is not played */
 
 #define PARAM_FIELD_STR(m)  struct str m;
 #define PARAM_FIELD_INT(m)  int64_t m;
@@ -81,6 +83,23 @@ struct run_params {
 	RUN_PARAMS(X)
 #undef X
 };
+
+/* The model of one role; the members of RUN_PARAMS by the same names are those of the one that leads. */
+#define SEAT_PARAMS(X)                                                                                       \
+	X(STR, provider) X(INT, endpoint) X(STR, api_format) X(STR, deployment) X(INT, openai_direct) X(STR, model) \
+	X(STR, effort) X(NUM, temperature) X(INT, prompt_caching) X(INT, context_tokens) X(NUM, price_in)    \
+	X(NUM, price_out) X(STR, extra_body)
+
+struct seat_params {
+#define X(kind, member) PARAM_FIELD_##kind(member)
+	SEAT_PARAMS(X)
+#undef X
+};
+
+int seat_params_pack(const struct seat_params *p, struct buf *out, struct err *err) CHECKED;
+int seat_params_unpack(struct str bytes, struct arena *mem, struct seat_params *out, struct err *err) CHECKED;
+void seat_params_lead(const struct seat_params *p, struct run_params *out); /* it leads the conversation */
+struct seat_params seat_params_of(const struct run_params *p);              /* the one that does */
 
 int run_params_pack(const struct run_params *p, struct buf *out, struct err *err) CHECKED;
 int run_params_unpack(struct str bytes, struct arena *mem, struct run_params *out, struct err *err) CHECKED;

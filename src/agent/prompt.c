@@ -140,6 +140,10 @@ int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err
 {
 	const struct run_params *p = f->params;
 
+	if (str_eqz(p->mode, "plan") || str_eqz(p->mode, "ask")) {
+		TRY(prompt_looking(f, out, err));
+		return add_budget(p, out, err);
+	}
 	TRY(buf_addz(out, opening_rules, err));
 	TRY(buf_addz(out, str_eqz(p->tool_network, "allow") ? online_words : offline_words, err));
 	TRY(buf_addz(out, closing_rules, err));
@@ -243,13 +247,17 @@ static int add_agents_md(int root_fd, struct buf *out, struct err *err)
 
 int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *out, struct err *err)
 {
+	if (f->params->context.n > 0) {
+		TRY(buf_add_utf8(out, f->params->context, err));
+		TRY(buf_addz(out, "\n", err));
+	}
 	for (size_t i = 0; f->skills && i < f->params->use_skills.n; i++) {
 		const struct skill *k = skills_find(f->skills, f->params->use_skills.p[i]);
 
 		if (k)
 			TRY(add_whole_skill(k, out, err));
 	}
-	TRY(buf_addz(out, "TASK:\n", err));
+	TRY(buf_addz(out, str_eqz(f->params->mode, "ask") ? "QUESTION:\n" : "TASK:\n", err));
 	TRY(buf_add_utf8(out, str_trim(f->params->task), err));
 	TRY(buf_addz(out, "\n\n", err));
 	TRY(add_repository(f, mem, out, err));

@@ -29,6 +29,7 @@ struct prompt_facts {
 	size_t nnotes;
 };
 
+int prompt_looking(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED; /* of modes that only look */
 int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED;
 int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *out, struct err *err) CHECKED;
 

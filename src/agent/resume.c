@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* resume: a run goes on where its newest checkpoint stands. */
+#include "agent/modes.h"
 #include "agent/tasks.h"
 #include "fmt/json.h"
 #include "fmt/pack.h"
@@ -98,7 +99,7 @@ static int look_at_tree(struct run *r, struct err *err)
 {
 	bool changed;
 
-	if (!r->repo)
+	if (!r->repo || mode_looks(r))
 		return 0;
 	TRY(step_exclude_new(r, err));
 	r->st.ended = 0;

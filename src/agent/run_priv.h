@@ -13,6 +13,7 @@
 #include "agent/keep.h"
 #include "agent/params.h"
 #include "agent/prompt.h"
+#include "agent/seats.h"
 #include "agent/state.h"
 #include "git/repo.h"
 #include "memory/skill.h"
@@ -33,6 +34,11 @@
 	X(REASON_VERIFY_SETTLED, "verify_settled", true, -1, true)                                           \
 	X(REASON_RED_AT_BASE, "gate_red_at_base", true, -1, true)                                            \
 	X(REASON_GATE_STALE, "gate_stale", true, -1, true)                                                   \
+	X(REASON_ANSWERED, "answered", true, 0, false)                                                       \
+	X(REASON_PLANNED, "finish_planning", true, 0, false)                                                 \
+	X(REASON_REVIEWED, "reviewed", true, 0, false)                                                       \
+	X(REASON_BLOCKED, "review_blocked", true, 2, false)                                                  \
+	X(REASON_INCONCLUSIVE, "review_inconclusive", true, 1, false)                                        \
 	X(REASON_WENT_QUIET, "went_quiet", false, 1, true)                                                   \
 	X(REASON_BUDGET, "budget_exhausted", false, 3, true)                                                 \
 	X(REASON_PROVIDER, "provider_error", false, 1, true)                                                 \
@@ -65,6 +71,7 @@ struct run {
 	struct background background;
 	struct str_list cut_short; /* background commands that the end of a leg ended: kept for the next */
 	struct caller caller;
+	struct seats seats;            /* the models of the other roles */
 	struct tool_host host;
 	struct tool_root roots[ROOTS_MAX];
 	struct tool_ctx tools;
@@ -93,6 +100,9 @@ struct run {
 	struct str message;                          /* for a person, in mem */
 	struct str summary, result_json, stale_gate; /* of finish_run */
 	struct str guard_tool;                       /* of loop_guard_killed */
+	struct str result;                           /* of a session that only looks: the answer, the plan, the report */
+	struct str_list questions;                   /* that a plan leaves open */
+	struct str review_json;
 	int64_t iterations;
 };
 

@@ -24,6 +24,7 @@ const struct loop_limits loop_limits = {
 	.task_nudges = 3,
 	.stagnation_ms = 300 * 1000,
 	.budget_nudge = 0.25,
+	.plan_budget = 0.35,
 	.stub_min = 500,
 	.notices = 64,
 	.files_named = 500,

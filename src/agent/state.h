@@ -60,6 +60,7 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, focus_nudges)                                                                                 \
 	X(INT, task_gated)                                                                                   \
 	X(INT, memory_nudged)                                                                                \
+	X(INT, plan_nudged)                                                                                  \
 	/* patience */                                                                                       \
 	X(INT, quiet_streak)                                                                                 \
 	X(INT, silent_nudges)                                                                                \
@@ -106,6 +107,7 @@ struct loop_limits {
 	int64_t task_turns, task_nudges; /* turns in one task before a word about it, and how many of them */
 	int64_t stagnation_ms;
 	double budget_nudge; /* fraction that is left */
+	double plan_budget;  /* ... when a plan is asked for */
 	size_t stub_min;     /* a repeated result longer than this is not sent again */
 	size_t notices;      /* in one message */
 	size_t files_named;  /* left uncommitted, in the summary */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* step: what a run may start on, and what it leaves on its chain. */
+#include "agent/modes.h"
 #include "agent/run_priv.h"
 #include "fmt/pack.h"
 
@@ -108,12 +109,28 @@ static int check_identity(struct run *r)
 			   p->git_email.n > 0 ? "" : "user.email"));
 }
 
+/* A session that only looks takes the tree as it is, and never says what would be left out of a step. */
+static int look(struct run *r, struct err *err)
+{
+	struct repo_head head;
+
+	r->git_host = (struct git_host){ .self = r, .run = git_run };
+	TRY(repo_open(&r->git_host, r->roots[0].dirfd, STR(""), &r->repo, err));
+	TRY(repo_head(r->repo, r->mem, &head, err));
+	r->unborn = head.unborn;
+	r->st.base_sha = str_dup(r->mem, head.sha);
+	r->st.base_branch = str_dup(r->mem, head.branch);
+	return 0;
+}
+
 int step_begin(struct run *r, struct err *err)
 {
 	struct repo_status st;
 
 	if (!r->p->is_git)
 		return 0;
+	if (mode_looks(r))
+		return look(r, err);
 	TRY(check_identity(r));
 	if (r->reason != REASON_NONE)
 		return 0;
@@ -165,6 +182,9 @@ int step_is_changed(struct run *r, bool *changed, struct err *err)
 	struct repo_step step = step_of(r, STR(""));
 	int rc;
 
+	*changed = false;
+	if (mode_looks(r)) /* it cannot have */
+		return 0;
 	*changed = true; /* where git cannot tell, we do not claim that all is as it was */
 	if (!r->repo)
 		return 0;
@@ -291,7 +311,7 @@ int step_put_untracked(struct run *r, struct err *err)
 	auto_buf struct buf b = BUF_MAX(RECORD_FILE_MAX);
 	const struct str_list *l = r->left_out.n > 0 ? &r->left_out : &r->untracked;
 
-	if (!r->repo)
+	if (!r->repo || mode_looks(r))
 		return 0;
 	for (size_t i = 0; i < l->n; i++) {
 		TRY(buf_add(&b, l->p[i], err));

@@ -233,6 +233,12 @@ static int account(struct run *r, struct turn *t, const struct tool_outcome *oc,
 		r->summary = str_dup(r->mem, oc->summary_text);
 		r->result_json = str_dup(r->mem, oc->result_json);
 		r->stale_gate = str_dup(r->mem, oc->stale_gate);
+		if (oc->plan.n > 0) {
+			r->result = str_dup(r->mem, oc->plan);
+			r->questions = (struct str_list){ arena_array(r->mem, oc->questions.n + 1, sizeof(struct str)), 0 };
+			for (size_t i = 0; i < oc->questions.n; i++)
+				r->questions.p[r->questions.n++] = str_dup(r->mem, oc->questions.p[i]);
+		}
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* watch: keeps a model on track: counts what repeats, says so in time, and ends what leads nowhere.
  * The numbers are in state.c. */
+#include "agent/modes.h"
 #include "agent/tasks.h"
 #include "base/time.h"
 
@@ -134,6 +135,8 @@ static int watch_settled(struct run *r, struct turn *t, struct err *err)
 {
 	bool gated = r->st.verify_command.n > 0;
 
+	if (mode_looks(r))
+		return 0;
 	r->st.idle = watch_is_good(r) && t->was_good && !t->changed ? r->st.idle + 1 : 0;
 	if (r->st.idle >= loop_limits.settled_stop) {
 		run_stop(r, gated ? REASON_VERIFY_SETTLED : REASON_SETTLED, STR("nothing changed any more"));
@@ -177,7 +180,7 @@ static int watch_stagnation(struct run *r, struct turn *t, struct err *err)
 	auto_note struct note n = NOTE;
 	int64_t idle_ms = time_mono_ms() - r->last_work_ms;
 
-	if (r->st.stagnation_nudged || idle_ms < loop_limits.stagnation_ms)
+	if (mode_looks(r) || r->st.stagnation_nudged || idle_ms < loop_limits.stagnation_ms)
 		return 0;
 	r->st.stagnation_nudged = 1;
 	turn_notice(t, STR("Five minutes have passed without an edit or a verify. Make the change you have "
@@ -264,6 +267,7 @@ static int put_starved(struct run *r, const struct turn *t, struct err *err)
 int watch_quiet(struct run *r, struct turn *t, struct err *err)
 {
 	struct str prose = str_trim(t->reply.text);
+	bool done;
 
 	if (prose.n == 0) {
 		if (t->reply.stop == STOP_LENGTH && t->reply.thinking.n > 0)
@@ -280,6 +284,9 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 			    "at "
 			    "once."),
 			err);
+	TRY(modes_quiet(r, t, prose, &done, err));
+	if (done)
+		return 0;
 	r->st.quiet_streak = 0;
 	if (t->iteration <= loop_limits.silent_until && !r->st.ever_changed && !r->st.verify_ever_passed &&
 		r->st.silent_nudges < loop_limits.silent_nudges) {
@@ -320,6 +327,10 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 
 	if (!t->finish || r->reason != REASON_NONE)
 		return 0;
+	if (mode_looks(r)) {
+		run_stop(r, REASON_PLANNED, STR(""));
+		return 0;
+	}
 	if (tasks_gate(r, t, err, &rc))
 		return rc;
 	if (r->p->require_verify_to_finish && gated && !good && r->st.baseline_ok != TRI_NO &&

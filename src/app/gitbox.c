@@ -37,7 +37,7 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 	struct zygote_spec z = { .kind = ZYGOTE_GIT, .git_dir = d->git_dir, .common_dir = d->common_dir,
 		.run_id = spec->run_id ? spec->run_id : "", .may_merge = spec->may_merge, .nlimits = 1,
 		.limits = { { .class = JOB_GIT, .timeout_ms = GIT_TIMEOUT_MS } },
-		.policy = { .profile = spec->profile, .cwd = d->top, .git_cell = true,
+		.policy = { .profile = spec->profile, .cwd = d->top, .git_cell = true, .read_only = spec->read_only,
 			.root_as_uid = spec->root_as_uid > 0 ? spec->root_as_uid : POLICY_ROOT_UID } };
 	const char *last = d->top;
 
@@ -45,7 +45,7 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		if (path_is_within(dirs[i], d->top) || path_is_within(dirs[i], last))
 			continue;
-		policy_list_add(&z.policy.extra_rw_paths, mem, dirs[i]);
+		policy_list_add(spec->read_only ? &z.policy.extra_ro_paths : &z.policy.extra_rw_paths, mem, dirs[i]);
 		last = dirs[i];
 	}
 	add_identity(spec, mem, &z.policy.env);

@@ -21,6 +21,7 @@ struct gitbox_spec {
 	const char *run_id;        /* whose refs may be moved (gitbox_open: only with may_merge); NULL: none */
 	bool may_merge;
 	bool begins_run;           /* run_id is a run that has not begun: its refs may be made, nothing else moved */
+	bool read_only;            /* nothing of the repository is written */
 };
 
 struct gitbox;

@@ -101,12 +101,16 @@ int resume_session(struct start *s, struct err *err)
 	autoclose int record = -1, journal = -1;
 	struct manifest m;
 
-	TRY(session_resolve(s->repo_dir, s->rq->run_id, 1u << SESSION_RUN, &s->ref, err));
+	TRY(session_resolve(s->repo_dir, s->rq->run_id, 1u << s->mode->kind, &s->ref, err));
 	s->kept = true;
-	TRY(repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err));
+	if (s->mode->writes)
+		TRY(repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err));
 	TRY(session_lock(s->repo_dir, &s->ref, &s->run_lock, err));
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
 	TRY(manifest_load(record, s->mem, &m, err));
+	if (m.mode.n > 0 && !str_eqz(m.mode, s->mode->word))
+		return err_set(err, ERR_INVALID, "the record of %s says it is a " STR_FMT ", but it lies among the %s", s->ref.id,
+			STR_ARG(str_head(m.mode, 16)), session_bucket(s->ref.kind));
 	if (m.parked_task.n > 0 && file_open(record, JOURNAL_NAME, true, &journal, ERR_DISCARD) == -ERR_NOENT) {
 		s->params.parked = 1;
 		s->params.task = m.parked_task;

@@ -20,7 +20,7 @@
 
 struct run_request run_request_new(void)
 {
-	return (struct run_request){ .max_usd = -2, .recording_fd = -1, .leash_fd = -1 };
+	return (struct run_request){ .max_usd = -2, .recording_fd = -1, .leash_fd = -1, .questions_fd = -1 };
 }
 
 /* ---- where ---- */
@@ -72,20 +72,41 @@ static int find_session(struct start *s, struct err *err)
 			return err_set(err, ERR_INVALID,
 				"\"" STR_FMT "\" is not a run id: letters, digits, '_' and '-' only, at most %d",
 				STR_ARG(want), SESSION_ID_MAX);
-		s->ref.kind = SESSION_RUN;
+		s->ref.kind = s->mode->kind;
 		snprintf(s->ref.id, sizeof(s->ref.id), STR_FMT, STR_ARG(want));
 	} else {
-		TRY(session_mint(s->repo_dir, SESSION_RUN, &s->ref, err));
+		TRY(session_mint(s->repo_dir, s->mode->kind, &s->ref, err));
 	}
 	leash_tell_id(s->rq->leash_fd, s->ref.id);
 	if (s->rq->out_run_id)
 		snprintf(s->rq->out_run_id, SESSION_ID_MAX + 1, "%s", s->ref.id);
-	r = repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err);
+	r = s->mode->writes ? repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err) : 0;
 	if (r == -ERR_BUSY)
 		return park(s, err);
 	TRY(r);
 	TRY(session_create(s->repo_dir, &s->ref, err));
 	return session_lock(s->repo_dir, &s->ref, &s->run_lock, err);
+}
+
+/* The mode of a session that is to go on is that of the bucket it lies in. What its own record says of it an agent
+ * wrote. */
+static int find_mode(struct start *s, struct err *err)
+{
+	struct session_ref ref;
+	int r;
+
+	if (s->rq->resume) {
+		TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
+		TRY(session_resolve(s->repo_dir, s->rq->run_id, s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN, &ref, err));
+		s->mode = app_mode_of_kind(ref.kind);
+		if (!s->mode)
+			return err_set(err, ERR_INVALID, "%s is a %s and cannot be resumed this way", ref.id, session_word(ref.kind));
+	}
+	if (!s->mode->needs_repo || s->is_git)
+		return 0;
+	r = err_set(err, ERR_DENIED, "%s is not in a git repository: there is nothing to %s", s->workspace, s->mode->word);
+	err_hint(err, "git init");
+	return r;
 }
 
 /* A run that could not be started leaves no trace. */
@@ -98,9 +119,7 @@ static void forget_session(const struct start *s)
 /* What earlier runs left. Only a run may add to it. */
 static int find_notes(struct start *s, struct err *err)
 {
-	bool writes = str_eqz(s->params.mode, "run");
-
-	TRY(app_notes_open(s->repo_dir, writes ? NOTES_WRITE : NOTES_READ, &s->notes_fd, err));
+	TRY(app_notes_open(s->repo_dir, s->mode->writes ? NOTES_WRITE : NOTES_READ, &s->notes_fd, err));
 	return app_notes_list(s->notes_fd, s->mem, &s->params.notes, err);
 }
 
@@ -165,6 +184,7 @@ int app_run(const struct run_request *rq, struct err *err)
 
 	TRY(settings_workspace(&s, err));
 	TRY(settings_load(&s, err));
+	TRY(find_mode(&s, err));
 	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_model(&s, err));

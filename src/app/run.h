@@ -14,7 +14,11 @@
 #include "fmt/field.h"
 
 struct run_request {
+	const char *mode;       /* of app/mode.h; NULL: run */
 	struct str task;
+	struct str context;     /* what the person attached, told before the task; or empty */
+	bool json;              /* not run mode: the result goes to stdout as one JSON object */
+	int questions_fd;       /* plan: the open questions are written there as JSON; -1: nowhere */
 	struct str workspace;   /* a directory; empty: the current one */
 	struct str config;      /* --config FILE, or empty */
 	struct str run_id;      /* wanted id, or empty: one is minted. To resume: an id or a prefix, empty: the newest */

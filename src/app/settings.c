@@ -121,13 +121,24 @@ int settings_profile(struct start *s, struct err *err)
 	return 0;
 }
 
+/* A session that only looks asks before it runs a command, whatever the configuration says; where nobody can answer
+ * it does without. */
+static int clamp(const struct start *s, int want)
+{
+	if (s->mode->writes)
+		return want;
+	if (want == RUN_COMMANDS_YES)
+		want = RUN_COMMANDS_ASK;
+	if (!s->mode->commands || (want == RUN_COMMANDS_ASK && !s->rq->auto_approve && !s->attended))
+		want = RUN_COMMANDS_NO;
+	return want;
+}
+
 int settings_policy(struct start *s, struct err *err)
 {
-	int want = s->config->sandbox.run_commands;
+	int want = s->rq->no_commands ? RUN_COMMANDS_NO : clamp(s, s->config->sandbox.run_commands);
 	int r;
 
-	if (s->rq->no_commands)
-		want = RUN_COMMANDS_NO;
 	if (s->rq->auto_approve && want == RUN_COMMANDS_ASK)
 		want = RUN_COMMANDS_YES;
 	s->params.run_commands = str_from(config_word("sandbox.run_commands", want));
@@ -136,91 +147,6 @@ int settings_policy(struct start *s, struct err *err)
 	r = err_set(err, ERR_DENIED, "sandbox.run_commands is \"ask\" and nobody can answer here");
 	err_hint(err, "use a terminal, or --auto-approve, or --no-commands, or agent6 config set sandbox.run_commands yes");
 	return r;
-}
-
-/* ---- which model ---- */
-
-static int no_model(struct err *err)
-{
-	int r = err_set(err, ERR_DENIED, "no model is configured");
-
-	err_hint(err, "agent6 connect adds a provider, agent6 model worker PROVIDER MODEL chooses one; agent6 demo needs neither");
-	return r;
-}
-
-static int open_secrets(struct start *s, const struct endpoint *e, struct err *err)
-{
-	int r;
-
-	if (e->key_from != KEY_SECRETS)
-		return 0;
-	r = secrets_open(s->paths.secrets_file, &s->secrets_fd, err);
-	if (r != -ERR_NOENT)
-		return r;
-	if (e->key_optional)
-		return 0;
-	r = err_set(err, ERR_DENIED, "there is no key for provider " STR_FMT, STR_ARG(e->name));
-	err_hint(err, "agent6 connect " STR_FMT " stores one; or set the variable that providers." STR_FMT ".api_key_env names",
-		STR_ARG(e->name), STR_ARG(e->name));
-	return r;
-}
-
-static int use_recording(struct start *s)
-{
-	struct endpoint *e = s->endpoints.p;
-
-	endpoint_init(e);
-	e->name = STR("recording");
-	e->kind = ENDPOINT_RECORDING;
-	e->auth = AUTH_NONE;
-	e->key_from = KEY_NONE;
-	s->params.provider = STR("recording");
-	s->params.model = STR("recording");
-	s->params.api_format = STR("anthropic");
-	s->params.deployment = STR("direct");
-	s->params.effort = STR("off");
-	s->params.temperature = -1;
-	s->params.price_in = s->params.price_out = -1;
-	return 0;
-}
-
-int settings_model(struct start *s, struct err *err)
-{
-	struct config_model m = config_model_of(s->config, CONFIG_WORKER);
-	const struct config_provider *p;
-
-	s->endpoints = (struct endpoint_table){ .p = arena_alloc(s->mem, sizeof(struct endpoint)), .n = 1,
-		.max_requests = -1, .max_bytes = -1 };
-	if (s->rq->recording_fd >= 0)
-		return use_recording(s);
-	if (m.provider.n == 0 || m.model.n == 0)
-		return no_model(err);
-	p = config_provider(s->config, m.provider);
-	if (!p) {
-		int r = err_set(err, ERR_INVALID, "models.worker.provider: there is no [providers." STR_FMT "]",
-			STR_ARG(m.provider));
-
-		err_hint(err, "agent6 connect " STR_FMT " adds it", STR_ARG(m.provider));
-		return r;
-	}
-	endpoint_init(s->endpoints.p); /* so that a failure leaves something to wipe */
-	TRY(app_endpoint(p, m.model, s->mem, s->endpoints.p, err));
-	app_endpoint_forget_keys(s->config);
-	TRY(settings_endpoint_network(s, s->endpoints.p, err));
-	TRY(open_secrets(s, s->endpoints.p, err));
-	s->params.provider = p->name;
-	s->params.api_format = str_from(api_wire_name(app_wire(p, m.model)));
-	s->params.deployment = str_from(config_word("deployment", p->deployment));
-	s->params.openai_direct = str_eqz(s->endpoints.p->host, "api.openai.com");
-	s->params.model = m.model;
-	s->params.effort = str_from(config_word("effort", m.effort));
-	s->params.temperature = m.temperature;
-	s->params.prompt_caching = p->prompt_caching;
-	s->params.context_tokens = m.context_tokens;
-	s->params.price_in = m.price_in;
-	s->params.price_out = m.price_out;
-	s->params.extra_body = p->extra_body;
-	return 0;
 }
 
 /* ---- what the agent is told ---- */
@@ -273,13 +199,25 @@ static int set_skills(struct start *s, struct err *err)
 	return 0;
 }
 
+static struct str_list join(struct arena *mem, struct str_list a, struct str_list b)
+{
+	struct str_list all = { arena_array(mem, a.n + b.n + 1, sizeof(*all.p)), 0 };
+
+	for (size_t i = 0; i < a.n; i++)
+		all.p[all.n++] = a.p[i];
+	for (size_t i = 0; i < b.n; i++)
+		all.p[all.n++] = b.p[i];
+	return all;
+}
+
 int settings_params(struct start *s, struct err *err)
 {
 	const struct config *c = s->config;
 	struct run_params *p = &s->params;
 
-	p->mode = STR("run");
+	p->mode = str_from(s->mode->word);
 	p->task = s->rq->task;
+	p->context = s->rq->context;
 	p->workspace = str_from(s->workspace);
 	p->version = STR(AGENT6_VERSION);
 	p->tool_network = str_from(config_word("sandbox.tool_network", c->sandbox.tool_network));
@@ -287,12 +225,15 @@ int settings_params(struct start *s, struct err *err)
 	p->host_note = host_note(s->mem);
 	p->attended = s->attended;
 	p->extra_read_paths = c->sandbox.extra_read_paths;
-	p->extra_write_paths = c->sandbox.extra_write_paths;
+	if (s->mode->writes)
+		p->extra_write_paths = c->sandbox.extra_write_paths;
+	else
+		p->extra_read_paths = join(s->mem, c->sandbox.extra_read_paths, c->sandbox.extra_write_paths);
 	p->hide_paths = c->sandbox.hide_paths;
 	p->is_git = s->is_git;
 	p->branch_per_run = c->git.branch_per_run;
 	p->require_clean_worktree = c->git.require_clean_worktree;
-	p->commit_per_step = c->git.commit_per_step;
+	p->commit_per_step = c->git.commit_per_step && s->mode->writes;
 	p->commit_trailer = c->git.trailer;
 	p->verify_command = s->rq->verify_command.n > 0 ? s->rq->verify_command : c->workflow.verify_command;
 	p->verify_infer = c->workflow.verify_infer;
@@ -386,7 +327,8 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	z.policy.root_as_uid = c->root_as_uid;
 	z.policy.tool_paths = s->tools.mounts;
 	add_all(&z.policy.extra_ro_paths, s->mem, c->extra_read_paths);
-	add_all(&z.policy.extra_rw_paths, s->mem, c->extra_write_paths);
+	z.policy.read_only = !s->mode->writes;
+	add_all(s->mode->writes ? &z.policy.extra_rw_paths : &z.policy.extra_ro_paths, s->mem, c->extra_write_paths);
 	add_all(&z.policy.hide_paths, s->mem, c->hide_paths);
 	TRY(settings_grants(s, &z.policy.hide_paths, err));
 	if (c->protect_git) {
@@ -400,8 +342,12 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 		{ JOB_VERIFY, s->params.verify_timeout_s * 1000, true },
 		{ JOB_INDEX, INDEX_TIMEOUT_MS, false },
 	};
-	memcpy(z.limits, limits, sizeof(limits));
-	z.nlimits = COUNT(limits);
+	for (size_t i = 0; i < COUNT(limits); i++) {
+		bool background = limits[i].class == JOB_BACKGROUND && !s->mode->writes;
+
+		if (!background && (s->mode->commands || !limits[i].ask)) /* what is not listed cannot be asked for */
+			z.limits[z.nlimits++] = limits[i];
+	}
 	*out = z;
 	return 0;
 }
@@ -415,7 +361,8 @@ int settings_git_cell(struct start *s, struct zygote_spec *out, struct err *err)
 		.root_as_uid = s->config->sandbox.root_as_uid,
 		.name = s->params.git_name.n > 0 ? str_dupz(s->mem, s->params.git_name) : NULL,
 		.email = s->params.git_email.n > 0 ? str_dupz(s->mem, s->params.git_email) : NULL,
-		.run_id = s->ref.id,
+		.run_id = s->mode->writes ? s->ref.id : NULL,
+		.read_only = !s->mode->writes,
 	};
 
 	return gitbox_cell(&spec, s->mem, out, err);

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Of agent_ends, in the order of the agent's descriptors 3 to 7. */
@@ -39,7 +40,7 @@ static int launch_recorder(struct start *s, int agent_side, struct err *err)
 	pack_u8(&b, s->rq->resume);
 	TRY(pack_ok(&b, err));
 	const int fds[] = { run_fd, bucket_fd, s->notes_fd };
-	bool notes = s->notes_fd >= 0 && str_eqz(s->params.mode, "run");
+	bool notes = s->notes_fd >= 0 && s->mode->writes;
 
 	return chan_send(s->recorder.chan, WIRE_OPEN, buf_str(&b), fds, notes ? 3 : 2, err);
 }
@@ -92,7 +93,7 @@ static int start_view(struct start *s, const char *since, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8192);
 	autoclose int record = -1, answers = -1;
-	struct str words[TERM_WORDS_MAX + 1]; /* the view has no environment to look into */
+	struct str words[TERM_WORDS_MAX + 2]; /* the view has no environment to look into */
 	size_t n = term_style_words(term_style_env(), words);
 
 	TRY(open_part(s, "record", &record, err));
@@ -101,10 +102,12 @@ static int start_view(struct start *s, const char *since, struct err *err)
 	pack_str(&b, str_from(s->ref.id));
 	pack_u8(&b, s->attended);
 	words[n++] = str_printf(s->mem, "since=%s", since); /* earlier legs were shown when they ran */
+	if (!s->mode->writes)
+		words[n++] = s->rq->json ? STR("result=json") : strcmp(s->mode->word, "ask") == 0 ? STR("result=once") : STR("result=text");
 	pack_strs(&b, words, n);
 	TRY(pack_ok(&b, err));
-	const int fds[] = { record, answers };
-	return chan_send(s->view.chan, WIRE_VIEW_OPEN, buf_str(&b), fds, COUNT(fds), err);
+	const int fds[] = { record, answers, s->rq->questions_fd };
+	return chan_send(s->view.chan, WIRE_VIEW_OPEN, buf_str(&b), fds, s->rq->questions_fd >= 0 ? 3 : 2, err);
 }
 
 /* ---- all of them ---- */
@@ -152,7 +155,7 @@ static int note_all(struct str_list degraded, const struct start *s, struct err 
 
 struct start start_new(struct arena *mem, const struct run_request *rq)
 {
-	return (struct start){ .mem = mem, .rq = rq, .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
+	return (struct start){ .mem = mem, .rq = rq, .mode = app_mode_find(rq && rq->mode ? rq->mode : "run"), .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
 		.secrets_fd = -1, .agent_ends = { -1, -1, -1, -1, -1 }, .programs = { -1, -1, -1, "" },
 		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
 		.git = PEER_NONE, .view = PEER_NONE };

@@ -6,6 +6,7 @@
 
 #include "agent/params.h"
 #include "app/egress.h"
+#include "app/mode.h"
 #include "app/place.h"
 #include "app/run.h"
 #include "config/config.h"
@@ -19,6 +20,7 @@
 struct start {
 	struct arena *mem;
 	const struct run_request *rq;
+	const struct app_mode *mode;
 	const struct config *config;
 	enum policy_profile profile;
 	bool attended;

@@ -11,7 +11,7 @@ static const char *const profiles[] = { "auto", "strict", "hardened", "none", NU
 static const char *const agent_networks[] = { "providers", "local", "open", NULL };
 static const char *const tool_networks[] = { "block", "only_explicit_states", "allow", NULL };
 static const char *const run_commands[] = { "ask", "yes", "no", NULL };
-static const char *const workflows[] = { "loop", NULL };
+static const char *const workflows[] = { "loop", "implement", NULL };
 static const char *const api_formats[] = { "anthropic", "openai", "responses", NULL };
 static const char *const deployments[] = { "direct", "vertex", "azure", NULL };
 static const char *const auth_styles[] = { "auto", "bearer", "x_api_key", "api_key_header", "none", NULL };
@@ -22,7 +22,7 @@ _Static_assert(COUNT(profiles) == CONFIG_PROFILE_NONE + 2, "words of the enum");
 _Static_assert(COUNT(agent_networks) == AGENT_NETWORK_OPEN + 2, "words of the enum");
 _Static_assert(COUNT(tool_networks) == TOOL_NETWORK_ALLOW + 2, "words of the enum");
 _Static_assert(COUNT(run_commands) == RUN_COMMANDS_NO + 2, "words of the enum");
-_Static_assert(COUNT(workflows) == WORKFLOW_LOOP + 2, "words of the enum");
+_Static_assert(COUNT(workflows) == WORKFLOW_IMPLEMENT + 2, "words of the enum");
 _Static_assert(COUNT(api_formats) == CONFIG_API_RESPONSES + 2, "words of the enum");
 _Static_assert(COUNT(deployments) == DEPLOYMENT_AZURE + 2, "words of the enum");
 _Static_assert(COUNT(auth_styles) == CONFIG_AUTH_NONE + 2, "words of the enum");
@@ -83,7 +83,8 @@ static const struct field fixed[] = {
 		.help = "Without effect: agent6's git has no way to rewrite history." },
 
 	{ "workflow.default", &field_enum, AT(workflow.dflt), 0, "loop", .choices = workflows,
-		.help = "How a run is driven: loop is one conversation until it is done." },
+		.help = "How a run is driven: loop is one conversation until it is done; implement has a planner, a critic, and "
+			"for each step a worker, the gate and a reviewer." },
 	{ "workflow.verify_command", &field_strs, AT(workflow.verify_command), .max = 64,
 		.help = "Program and arguments whose exit status 0 means success; empty lets verify_infer decide." },
 	{ "workflow.verify_infer", &field_bool, AT(workflow.verify_infer), 0, "true",

@@ -93,7 +93,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_SPAWN, 80, LINK_MONITOR_SPAWNER, WIRE_DOWN, 0, 1, 80)    /* u8 op, u16 index, str id */           \
 	X(WIRE_SPAWNED, 81, LINK_MONITOR_SPAWNER, WIRE_UP, 0, 0, 16384) /* u8 op, u16 index, u8 ok, str text */  \
 	/* the view */                                                                                       \
-	X(WIRE_VIEW_OPEN, 90, LINK_MONITOR_VIEW, WIRE_DOWN, 2, 2, 8192) /* str run id, u8 attended, strs options; fds: record dir, answers dir */ \
+	X(WIRE_VIEW_OPEN, 90, LINK_MONITOR_VIEW, WIRE_DOWN, 2, 3, 8192) /* str run id, u8 attended, strs options; fds: record dir, answers dir, a file for a plan's questions */ \
 	/* the forker */                                                                                     \
 	X(WIRE_FORK, 100, LINK_MONITOR_FORKER, WIRE_DOWN, 2, 2, 1024)   /* u32 turn or UINT32_MAX for newest, u8 undo, u32 below, str parent id, str new id; fds: the parent's record, the new one */ \
 	X(WIRE_FORKED, 101, LINK_MONITOR_FORKER, WIRE_UP, 0, 0, CHAN_BODY) /* u8 outcome, u32 turn, u32 said, str sha, str grandparent, str text or error */

@@ -45,7 +45,8 @@ static const struct jail_class classes[] = {
 		.grants = LL_RO },
 	{ .id = JOB_GIT, .name = "git", .filter = SECCOMP_GIT, .hardened = SECCOMP_GIT_HARDENED,
 		.workspace_noexec = true, .system = LL_RO,
-		.etc = LL_RO, .workspace = LL_RW, .grants = LL_RW, .tmp = LL_RW, .exec_paths = git_exec },
+		.etc = LL_RO, .tools = LL_RO, /* a read-only cell's git directory outside the workspace */
+		.workspace = LL_RW, .grants = LL_RW, .tmp = LL_RW, .exec_paths = git_exec },
 	{ .id = JOB_AGENT, .name = "agent", .filter = SECCOMP_INDEX, .hardened = SECCOMP_INDEX_HARDENED,
 		.workspace_noexec = true, .own_network = true,
 		.system = LL_RX, .etc = LL_RO, .tools = LL_RO, .workspace = LL_RW, .grants = LL_RW },
@@ -143,7 +144,7 @@ static int make_ruleset(const struct jails *j, const struct jail_class *class, i
 	add_list(r, &root->tool_paths, class->tools);
 	add_list(r, &root->ro_paths, class->tools);
 	add_list(r, &root->rw_paths, class->grants);
-	add(r, root->workspace, class->workspace);
+	add(r, root->workspace, root->workspace_ro ? class->workspace & LL_RX : class->workspace);
 	for (size_t i = 0; class->exec_paths && class->exec_paths[i]; i++) {
 		add(r, class->exec_paths[i], LL_READ_FILE | LL_EXECUTE);
 		r->rule[r->n - 1].follow = true;

@@ -36,6 +36,7 @@ static const struct row rows[] = {
 	{ "memory_limit_mb", KIND_INT, AT(memory_limit_mb), 0, MEMORY_MB_MAX },
 	{ "root_as_uid", KIND_INT, AT(root_as_uid), 1, INT32_MAX },
 	{ "git_cell", KIND_BOOL, AT(git_cell), 0, 0 },
+	{ "read_only", KIND_BOOL, AT(read_only), 0, 0 },
 };
 #undef AT
 
@@ -280,8 +281,11 @@ int policy_decode(struct str text, enum policy_use use, struct arena *mem, struc
 		return err_set(err, ERR_INVALID, "policy: \"cwd\" is missing");
 	if (use == POLICY_ONCE && p.argv.n == 0)
 		return err_set(err, ERR_INVALID, "policy: \"argv\" is missing or empty");
-	if (use == POLICY_ONCE && p.git_cell)
-		return err_set(err, ERR_INVALID, "policy: \"git_cell\" is for a cell, not for one command");
+	if (use == POLICY_ONCE && (p.git_cell || p.read_only))
+		return err_set(err, ERR_INVALID, "policy: \"%s\" is for a cell, not for one command",
+			p.git_cell ? "git_cell" : "read_only");
+	if (p.read_only && p.extra_rw_paths.n > 0)
+		return err_set(err, ERR_INVALID, "policy: a cell that is read_only has no extra_rw_paths");
 	*out = p;
 	return 0;
 }

@@ -42,6 +42,8 @@ struct sandbox_policy {
 	int64_t memory_limit_mb;     /* RLIMIT_DATA; 0: none */
 	int64_t root_as_uid;
 	bool git_cell;               /* cell only: .git writable, the worktree noexec */
+	bool read_only;              /* cell only: nothing outside its own /tmp is written, the workspace neither; no
+				      * extra_rw_paths */
 };
 
 enum policy_use { POLICY_ONCE, POLICY_CELL }; /* POLICY_CELL: argv may be absent */

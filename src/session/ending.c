@@ -3,7 +3,8 @@
 #include "session/ending.h"
 
 static const char *const final[] = { "finish_run", "silent_finish", "settled", "verify_settled", "metric_plateau",
-	"gate_red_at_base", "gate_stale", "answered", "finish_planning" };
+	"gate_red_at_base", "gate_stale", "answered", "finish_planning", "reviewed",
+	"review_blocked", "review_inconclusive" };
 
 bool ending_is_final(struct str reason)
 {

@@ -30,6 +30,7 @@ static const struct { const char *bucket, *word; } kinds[SESSION_KINDS] = {
 	[SESSION_PLAN] = { "plans", "plan" },
 	[SESSION_ASK] = { "asks", "ask" },
 	[SESSION_MACHINE] = { "machines", "machine" },
+	[SESSION_REVIEW] = { "reviews", "review" },
 };
 
 const char *session_bucket(enum session_kind kind)

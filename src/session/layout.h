@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* layout: where a repository's sessions lie, what they are called, and who may write one.
  *
- * Shape    <state>/<repo-id>/{runs,plans,asks,machines}/<id>/ holds record/ (the recorder alone writes),
+ * Shape    <state>/<repo-id>/{runs,plans,asks,machines,reviews}/<id>/ holds record/ (the recorder alone writes),
  *          answers/ (views write, the monitor reads), net/ (the broker's sockets) and run.lock.
  *          session_mint, session_create, session_lock for a new one; session_resolve for one that a
  *          person named; session_list for all.
@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-enum session_kind { SESSION_RUN, SESSION_PLAN, SESSION_ASK, SESSION_MACHINE, SESSION_KINDS };
+enum session_kind { SESSION_RUN, SESSION_PLAN, SESSION_ASK, SESSION_MACHINE, SESSION_REVIEW, SESSION_KINDS };
 #define SESSION_ANY ((1u << SESSION_KINDS) - 1) /* a set of kinds: bits 1 << kind */
 
 #define SESSION_ID_MAX 64

@@ -95,7 +95,8 @@ int record_loaded_unpack(struct str bytes, struct arena *mem, struct record_load
 
 bool record_file_ok(struct str name)
 {
-	static const char *const names[] = { "plan.md", "untracked-at-start", "transcript.md" };
+	static const char *const names[] = { "plan.md", "untracked-at-start", "transcript.md", "result.md",
+		"result.json", "questions.json" };
 
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (str_eqz(name, names[i]))

@@ -49,7 +49,8 @@ struct record_loaded {
 };
 int record_loaded_unpack(struct str bytes, struct arena *mem, struct record_loaded *out, struct err *err) CHECKED;
 
-/* Names RECORD_FILE may have: "plan.md", "untracked-at-start", "transcript.md". */
+/* Names RECORD_FILE may have: "plan.md", "untracked-at-start", "transcript.md", "result.md", "result.json",
+ * "questions.json". */
 bool record_file_ok(struct str name);
 
 #endif

@@ -11,7 +11,8 @@
 
 extern const struct tool tool_read_file, tool_list_dir, tool_grep, tool_apply_edit, tool_apply_patch,
 	tool_run_verify_command, tool_run_command, tool_read_background, tool_stop_background, tool_ask_user, tool_add_task,
-	tool_update_task, tool_list_tasks, tool_add_memory, tool_invalidate_memory, tool_use_skill, tool_finish_run;
+	tool_update_task, tool_list_tasks, tool_add_memory, tool_invalidate_memory, tool_use_skill, tool_finish_run,
+	tool_finish_planning;
 
 /* Notes a file that was changed, for the record. */
 void outcome_add_path(struct tool_ctx *ctx, struct tool_outcome *oc, struct str shown);

@@ -16,7 +16,7 @@
 const struct tool *const tools[] = {
 	&tool_read_file, &tool_list_dir, &tool_grep, &tool_apply_edit, &tool_apply_patch, &tool_run_verify_command,
 	&tool_run_command, &tool_ask_user, &tool_add_task, &tool_update_task, &tool_list_tasks, &tool_add_memory,
-	&tool_invalidate_memory, &tool_use_skill, &tool_finish_run, &tool_read_background, &tool_stop_background, NULL,
+	&tool_invalidate_memory, &tool_use_skill, &tool_finish_run, &tool_finish_planning, &tool_read_background, &tool_stop_background, NULL,
 };
 
 static const struct {
@@ -30,6 +30,16 @@ static const char *mode_word(enum tool_mode mode)
 		if (modes[i].mode == mode)
 			return modes[i].word;
 	return "this";
+}
+
+bool tool_mode_from(struct str word, enum tool_mode *out)
+{
+	for (size_t i = 0; i < COUNT(modes); i++)
+		if (str_eqz(word, modes[i].word)) {
+			*out = modes[i].mode;
+			return true;
+		}
+	return false;
 }
 
 const struct tool *tool_find(struct str name)

@@ -133,6 +133,8 @@ struct tool_outcome {
 	struct str summary_text; /* its summary */
 	struct str result_json;  /* its result object, or empty */
 	struct str stale_gate;
+	struct str plan;         /* finish_planning */
+	struct str_list questions;
 	struct str summary;      /* one line for people: "exit=1 in 0.4s", "applied=[replace] path=a.c" */
 	struct str out_tail, errs_tail, head; /* for the record: at most 2000 bytes each */
 	int64_t lines_total;     /* read_file */
@@ -157,6 +159,7 @@ struct tool {
 extern const struct tool *const tools[]; /* in the order the model sees; NULL ended */
 
 const struct tool *tool_find(struct str name);
+bool tool_mode_from(struct str word, enum tool_mode *out); /* "run", "plan", "ask", "review" */
 bool tool_exposed(const struct tool *t, const struct tool_ctx *ctx);
 
 /* args: the JSON text as the model sent it. out: the result for the model. Never leaves out empty. */

@@ -44,7 +44,8 @@ static const struct {
 		"add_task update_task list_tasks add_memory invalidate_memory finish_run read_background stop_background " },
 	{ MODE_RUN, false, true, "read_file list_dir grep apply_edit apply_patch ask_user "
 		"add_task update_task list_tasks add_memory invalidate_memory finish_run " },
-	{ MODE_PLAN, true, true, "read_file list_dir grep run_verify_command run_command add_task update_task list_tasks " },
+	{ MODE_PLAN, true, true, "read_file list_dir grep run_verify_command run_command add_task update_task list_tasks "
+		"finish_planning " },
 	{ MODE_ASK, true, false, "read_file list_dir grep run_command " },
 	{ MODE_REVIEW, true, true, "read_file list_dir grep " },
 };

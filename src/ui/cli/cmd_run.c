@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "app/attach.h"
 #include "app/fork.h"
 #include "app/leash.h"
 #include "app/run.h"
@@ -12,7 +13,7 @@
 
 
 struct run_args {
-	struct str task, run_id, steer;
+	struct str task, run_id, steer, from, from_plan;
 	struct str_list pin;
 	bool auto_approve, no_commands, disable_sandbox, unattended;
 	struct str_list skills;
@@ -44,8 +45,12 @@ struct run_args {
 		.flags = FIELD_LOOSENS, .help = "Run everything unconfined, as you." }
 
 static const struct field run_fields[] = {
-	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
-		.help = "What is to be done, in your words." },
+	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+		.help = "What is to be done, in your words; or --from-plan." },
+	{ "from-plan", &field_str, offsetof(struct run_args, from_plan), .flags = FIELD_NONEMPTY, .max = 96,
+		.help = "Carry this plan out." },
+	{ "from", &field_str, offsetof(struct run_args, from), .flags = FIELD_NONEMPTY, .max = 96,
+		.help = "Attach what came of an earlier session." },
 	SHARED_FIELDS,
 	{ "run-id", &field_str, offsetof(struct run_args, run_id), .max = 96, .help = "Use this id instead of a made-up one." },
 	{ "skill", &field_strs, offsetof(struct run_args, skills), .max = 8,
@@ -155,23 +160,49 @@ static int run_attended(struct command_ctx *ctx, struct run_request *rq, struct 
 		if (!may_go_on(&end) || !ask_next(ctx->mem, end.run_id, &rq->steer))
 			return end.status;
 		rq->resume = true;
-		rq->task = STR("");
+		rq->task = rq->context = STR("");
 		rq->pins = (struct str_list){ 0 };
 		rq->run_id = str_dup(ctx->mem, str_from(end.run_id));
 	}
 }
 
-static int start(struct command_ctx *ctx, const void *args, bool resume, struct err *err)
+static int attach_to(struct command_ctx *ctx, const struct run_args *args, struct run_request *rq, struct buf *context,
+	struct err *err)
 {
+	struct session_ref ref;
+	struct place place;
+
+	if (args->from_plan.n > 0) {
+		TRY(runs_find(ctx, args->from_plan, 1u << SESSION_PLAN, &place, &ref, err));
+		TRY(attach_plan(&place, &ref, "Carry out this plan, step by step; keep a task list of its steps:", ctx->mem, context,
+			&rq->task, err));
+	}
+	if (args->from.n > 0) {
+		TRY(runs_find(ctx, args->from, SESSION_ANY, &place, &ref, err));
+		TRY(attach_session(&place, &ref, ctx->mem, context, err));
+	}
+	rq->context = buf_str(context);
+	return 0;
+}
+
+static int start(struct command_ctx *ctx, const struct run_args *args, bool resume, struct err *err)
+{
+	auto_buf struct buf context = BUF_MAX(ATTACH_MAX);
 	struct run_request rq;
 
 	TRY(request_of(ctx, args, &rq, err));
+	TRY(attach_to(ctx, args, &rq, &context, err));
 	rq.resume = resume;
 	return has_person(&rq) ? run_attended(ctx, &rq, err) : app_run(&rq, err);
 }
 
-static int run_task(struct command_ctx *ctx, const void *args, struct err *err)
+static int run_task(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
+	const struct run_args *args = decoded;
+
+	if ((args->task.n > 0) == (args->from_plan.n > 0))
+		return err_set(err, ERR_INVALID, args->task.n > 0 ? "a task and --from-plan exclude each other"
+								   : "task: required, but missing; or give --from-plan ID");
 	return start(ctx, args, false, err);
 }
 

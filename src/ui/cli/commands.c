@@ -5,6 +5,7 @@
 const struct command_group *const command_groups[] = {
 	&commands_init,
 	&commands_run,
+	&commands_modes,
 	&commands_runs,
 	&commands_watch,
 	&commands_exec,

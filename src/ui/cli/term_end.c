@@ -196,6 +196,11 @@ static int next_commands(struct term_view *t, const struct view_state *s, struct
 
 	if (s->run_id[0] == '\0')
 		return 0;
+	if (strcmp(s->mode, "plan") == 0 && ending_is_final(buf_str(&s->end.reason))) {
+		TRY(command(t, "  edit     ", "plan edit", s->run_id, "", err));
+		TRY(command(t, "  revise   ", "plan revise \"...\"", s->run_id, "", err));
+		TRY(command(t, "  execute  ", "run --from-plan", s->run_id, "", err));
+	}
 	if (has_commits) {
 		TRY(command(t, "  see      ", "runs diff", s->run_id, "", err));
 		TRY(command(t, "  merge    ", "runs merge", s->run_id, "", err));
@@ -211,7 +216,8 @@ int term_view_end(struct term_view *t, const struct view_state *s, struct err *e
 	TRY(term_fresh_line(t, err));
 	TRY(term_newline(t, err));
 	TRY(headline(t, s, err));
-	TRY(term_block(t, LOOK_PLAIN, buf_str(&e->summary), "  ", 0, err));
+	if (strcmp(s->mode, "ask") != 0) /* an answer was read as it came */
+		TRY(term_block(t, LOOK_PLAIN, buf_str(&e->summary), "  ", 0, err));
 	TRY(e->message.n > 0 && !str_eq(buf_str(&e->message), buf_str(&e->summary))
 		? term_block(t, LOOK_PLAIN, buf_str(&e->message), "  ", 0, err) : 0);
 	TRY(gate(t, s, err));

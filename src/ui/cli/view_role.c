@@ -10,6 +10,7 @@
 #include "session/layout.h"
 #include "sys/chan.h"
 #include "sys/loop.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,14 +19,18 @@
 
 #define MONITOR_FD 3
 #define WORDS_MAX  16
+#define RESULT_MAX (1024 * 1024)
 
 struct opened {
 	char run_id[SESSION_ID_MAX + 1];
 	bool attended;
 	char since[32]; /* empty: from the beginning */
 	struct term_style style;
-	int record_fd, answers_fd;
+	int record_fd, answers_fd, questions_fd;
+	struct str result; /* "", text, once (unless it was seen already), json */
 };
+
+static const char *const results[] = { "result=text", "result=once", "result=json" };
 
 static int wait_open(struct opened *o, struct err *err)
 {
@@ -48,8 +53,13 @@ static int wait_open(struct opened *o, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		if (str_starts(words[i], STR("since=")) && words[i].n - 6 < sizeof(o->since))
 			memcpy(o->since, words[i].p + 6, words[i].n - 6);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < COUNT(results); k++)
+			if (str_eqz(words[i], results[k]))
+				o->result = str_skip(str_from(results[k]), 7);
 	o->record_fd = chan_take_fd(msg, 0);
 	o->answers_fd = chan_take_fd(msg, 1);
+	o->questions_fd = chan_take_fd(msg, 2);
 	return 0;
 }
 
@@ -61,6 +71,32 @@ static int confine(const struct opened *o, struct err *err)
 	};
 
 	return confine_self(SECCOMP_VIEW, rules, COUNT(rules), err);
+}
+
+/* A file of the record, cleaned: what a model wrote goes to a terminal or into a script. Nothing when it is not there. */
+static int copy(struct opened *o, const char *name, int to, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(RESULT_MAX), clean = BUF_MAX(4 * RESULT_MAX);
+	int r = file_read(o->record_fd, name, &text, err);
+
+	if (r == -ERR_NOENT || (r == 0 && text.n == 0))
+		return 0;
+	TRY(r);
+	TRY(term_clean(buf_str(&text), TERM_TEXT, &clean, err));
+	if (clean.n > 0 && clean.p[clean.n - 1] != '\n')
+		TRY(buf_addc(&clean, '\n', err));
+	return file_write_fd(to, buf_str(&clean), err);
+}
+
+/* What a session was for goes to standard output, alone; everything else went to standard error. An answer that has
+ * just been read on the same terminal is not said twice. */
+static int show_result(struct opened *o, struct err *err)
+{
+	bool seen = str_eqz(o->result, "once") && term_is_tty(STDOUT_FILENO) && term_is_tty(STDERR_FILENO);
+
+	if (o->result.n > 0 && !seen)
+		TRY(copy(o, str_eqz(o->result, "json") ? "result.json" : "result.md", STDOUT_FILENO, err));
+	return o->questions_fd >= 0 ? copy(o, "questions.json", o->questions_fd, err) : 0;
 }
 
 static int show(struct opened *o, struct err *err)
@@ -83,12 +119,13 @@ static int show(struct opened *o, struct err *err)
 		TRY(term_live_note(live, "this host cannot confine the view", err));
 	else
 		TRY(r);
-	return term_live_run(live, &end, err);
+	TRY(term_live_run(live, &end, err));
+	return show_result(o, err);
 }
 
 int role_view_main(void)
 {
-	struct opened o = { .record_fd = -1, .answers_fd = -1 };
+	struct opened o = { .record_fd = -1, .answers_fd = -1, .questions_fd = -1 };
 	struct err err = { 0 };
 	int r;
 
@@ -110,5 +147,6 @@ int role_view_main(void)
 	}
 	base_close_fd(&o.record_fd);
 	base_close_fd(&o.answers_fd);
+	base_close_fd(&o.questions_fd);
 	return r < 0 ? 1 : 0;
 }

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "agent/seats.h"
+
+#include "agent/run_priv.h"
+#include "fmt/json.h"
+
+#define TRIES 3
+
+int seat_from(const struct seat_params *p, struct seat *out, struct err *err)
+{
+	struct seat s = { .played = true, .spec = MODEL_SPEC };
+
+	if (!api_wire_from(p->api_format, &s.spec.wire))
+		return err_set(err, ERR_INVALID, "api_format \"" STR_FMT "\" is not known", STR_ARG(p->api_format));
+	s.spec.deployment = str_eqz(p->deployment, "azure")    ? DEPLOY_AZURE
+			    : str_eqz(p->deployment, "vertex") ? DEPLOY_VERTEX
+							       : DEPLOY_DIRECT;
+	s.spec.model = p->model;
+	s.spec.openai_host = p->openai_direct != 0;
+	if (p->effort.n > 0 && !api_effort_from(p->effort, &s.spec.effort))
+		return err_set(err, ERR_INVALID, "effort \"" STR_FMT "\" is not known", STR_ARG(p->effort));
+	s.spec.temperature = p->temperature;
+	s.spec.max_tokens = loop_limits.max_tokens;
+	s.spec.prompt_caching = p->prompt_caching != 0;
+	s.spec.extra_body = p->extra_body;
+	s.facts = model_facts_get(p->model);
+	if (s.facts.max_output > 0 && s.facts.max_output < s.spec.max_tokens)
+		s.spec.max_tokens = s.facts.max_output;
+	if (p->price_in >= 0 && p->price_out >= 0) {
+		s.facts.price_known = true;
+		s.facts.in = (int64_t)(p->price_in * 1e6);
+		s.facts.out = (int64_t)(p->price_out * 1e6);
+		s.facts.cache_read = s.facts.in / 10;
+		s.facts.cache_write = s.facts.in * 5 / 4;
+		s.facts.tier_above = 0;
+	}
+	s.endpoint = (uint8_t)p->endpoint;
+	s.provider = p->provider;
+	*out = s;
+	return 0;
+}
+
+int seats_open(struct run *r, struct err *err)
+{
+	struct seat_params lead = seat_params_of(r->p);
+	struct seat s;
+
+	TRY(seat_from(&lead, &s, err));
+	for (size_t i = 0; i < CONFIG_ROLES; i++) {
+		struct seat_params p;
+
+		r->seats.role[i] = s;
+		if (i >= r->p->seats.n || r->p->seats.p[i].n == 0)
+			continue;
+		TRY(seat_params_unpack(r->p->seats.p[i], r->mem, &p, err));
+		TRY(seat_from(&p, &r->seats.role[i], err));
+	}
+	return 0;
+}
+
+struct str seat_model(const struct run *r, enum config_role role)
+{
+	return r->seats.role[role].spec.model;
+}
+
+/* The caller speaks for one model at a time; what it learns about a server's dialect stays with that server's seat. */
+static void swap(struct caller *c, struct seat *s)
+{
+	const struct seat was = { true, c->spec, c->facts, c->endpoint, c->provider };
+
+	c->spec = s->spec;
+	c->facts = s->facts;
+	c->endpoint = s->endpoint;
+	c->provider = s->provider;
+	*s = was;
+}
+
+static int ask_once(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct arena *mem,
+	struct reply *out, struct err *err)
+{
+	struct seat *s = &r->seats.role[ask->role];
+	struct provider_fault fault = { 0 };
+	int64_t max = s->spec.max_tokens;
+	int rc;
+
+	if (ask->max_tokens > 0 && ask->max_tokens < max)
+		s->spec.max_tokens = ask->max_tokens;
+	swap(&r->caller, s);
+	rc = caller_ask(&r->caller, ask->name, conv, STR(""), mem, out, &fault, err);
+	swap(&r->caller, s);
+	s->spec.max_tokens = max;
+	return rc;
+}
+
+static int open_conversation(const struct seat_ask *ask, struct conversation *conv, struct err *err)
+{
+	auto_buf struct buf system = BUF_MAX(256 * 1024);
+
+	TRY(buf_add_utf8(&system, ask->system, err));
+	if (ask->nfields > 0) {
+		TRY(buf_addz(&system, "\nAnswer with one JSON object and nothing else. Its schema:\n", err));
+		TRY(fields_schema(ask->fields, ask->nfields, &system, err));
+	}
+	TRY(conversation_set_prompt(conv, buf_str(&system), STR(""), err));
+	return conversation_add_user(conv, ask->user, err);
+}
+
+int seat_text(struct run *r, const struct seat_ask *ask, struct arena *mem, struct str *out, struct err *err)
+{
+	auto_conversation struct conversation *conv = conversation_new();
+	struct reply reply;
+
+	TRY(open_conversation(ask, conv, err));
+	TRY(ask_once(r, ask, conv, mem, &reply, err));
+	*out = str_trim(reply.text);
+	return out->n > 0 ? 0 : err_set(err, ERR_INVALID, "the answer of the %s is empty", ask->name);
+}
+
+struct str seat_object(struct str s)
+{
+	int depth = 0;
+	bool quoted = false;
+	size_t from = str_find(s, STR("{"));
+
+	for (size_t i = from; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && c == '{')
+			depth++;
+		else if (!quoted && c == '}' && --depth == 0)
+			return str_head(str_skip(s, from), i + 1 - from);
+	}
+	return STR("");
+}
+
+static int decode(const struct seat_ask *ask, struct str answer, struct arena *mem, void *out, struct err *err)
+{
+	auto_json json_t *obj = NULL;
+	struct str text = seat_object(answer);
+
+	if (text.n == 0)
+		return err_set(err, ERR_INVALID, "there is no JSON object in it");
+	TRY(json_decode(text, JSON_REPAIR, &obj, err));
+	return fields_from_json(ask->fields, ask->nfields, obj, mem, out, ask->size, err);
+}
+
+int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err)
+{
+	auto_conversation struct conversation *conv = conversation_new();
+	struct err why = { 0 };
+
+	TRY(open_conversation(ask, conv, err));
+	for (int i = 0; i < TRIES; i++) {
+		struct reply reply;
+		struct str back;
+
+		TRY(ask_once(r, ask, conv, mem, &reply, err));
+		why = (struct err){ 0 };
+		if (decode(ask, reply.text, mem, out, &why) == 0)
+			return 0;
+		if (reply.message.n == 0)
+			continue;
+		TRY(conversation_add(conv, reply.message, err));
+		back = str_printf(mem, "That answer cannot be used: %s. Answer again, with one JSON object of the schema and nothing "
+			"else.", why.msg);
+		TRY(conversation_add_user(conv, back, err));
+	}
+	return err_set(err, ERR_INVALID, "the %s gave no answer that can be used: %s", ask->name, why.msg);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* seats: the models of the roles, and questions that want a typed answer.
+ *
+ * Shape    seats_open once; seat_text or seat_typed for one question, which is no part of the conversation. A typed
+ *          answer is one JSON object, decoded through a table of fields; an answer that does not decode goes back
+ *          with the error, twice at most.
+ * Memory   Answers live in the arena of the call.
+ * Errors   As caller_ask; -ERR_INVALID when the model gave no usable answer.
+ * Source   docs/modes.md.
+ */
+#ifndef AGENT_SEATS_H
+#define AGENT_SEATS_H
+
+#include "agent/call.h"
+#include "agent/params.h"
+#include "config/config.h"
+
+struct run;
+
+struct seat {
+	bool played; /* it has a model of its own, or the leading one's */
+	struct model_spec spec;
+	struct model_facts facts;
+	uint8_t endpoint;
+	struct str provider;
+};
+
+struct seats {
+	struct seat role[CONFIG_ROLES];
+};
+
+int seat_from(const struct seat_params *p, struct seat *out, struct err *err) CHECKED;
+int seats_open(struct run *r, struct err *err) CHECKED; /* after the leading model was set */
+
+struct seat_ask {
+	enum config_role role;
+	const char *name;   /* in events and transcripts: "critic", "review:security" */
+	struct str system, user;
+	int64_t max_tokens; /* of the answer; 0: the seat's own */
+	/* typed: what the object holds */
+	const struct field *fields;
+	size_t nfields, size;
+};
+
+int seat_text(struct run *r, const struct seat_ask *ask, struct arena *mem, struct str *out, struct err *err) CHECKED;
+int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err) CHECKED;
+struct str seat_model(const struct run *r, enum config_role role); /* its id */
+
+/* The one JSON object of an answer that may have prose or a fence around it; empty when there is none. */
+struct str seat_object(struct str answer);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/attach.h"
+
+#include "fmt/json.h"
+#include "session/manifest.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define PLAN_MAX    (512 * 1024)
+#define RESULT_MAX  (16 * 1024)
+#define ANSWERS_MAX 64
+
+/* A block ends where we say: what is in it cannot. */
+static int add_body(struct buf *out, const char *tag, struct str text, struct err *err)
+{
+	auto_buf struct buf end = BUF_MAX(64);
+
+	TRY(buf_addf(&end, err, "</%s", tag));
+	for (;;) {
+		size_t at = str_find(text, buf_str(&end));
+
+		TRY(buf_add_utf8(out, str_head(text, at), err));
+		if (at == text.n)
+			break;
+		TRY(buf_addf(out, err, "< /%s", tag));
+		text = str_skip(text, at + end.n);
+	}
+	return buf_addf(out, err, "\n</%s>\n", tag);
+}
+
+static int add_attribute(struct buf *out, const char *name, struct str value, struct err *err)
+{
+	TRY(buf_addf(out, err, " %s=", name));
+	return json_add_quoted(out, value, err);
+}
+
+int attach_file(struct str path, struct buf *out, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(ATTACH_FILE_MAX), name = BUF_MAX(4096);
+	const char *z;
+
+	TRY(buf_add(&name, path, err));
+	TRY(buf_cstr(&name, &z, err));
+	if (file_read(AT_FDCWD, z, &text, err) < 0)
+		return err_wrap(err, "--file " STR_FMT, STR_ARG(path));
+	TRY(buf_addz(out, "<file", err));
+	TRY(add_attribute(out, "path", path, err));
+	TRY(buf_addz(out, ">\n", err));
+	return add_body(out, "file", buf_str(&text), err);
+}
+
+static int open_record(const struct place *place, const struct session_ref *ref, struct arena *mem, int *fd,
+	struct manifest *m, struct err *err)
+{
+	TRY(dir_open(AT_FDCWD, session_path(place->repo_dir, ref, "record", mem), fd, err));
+	if (manifest_load(*fd, mem, m, err) < 0)
+		return err_wrap(err, "%s", ref->id);
+	return 0;
+}
+
+/* The journal's last line of that type: a member of it. */
+static struct str last_of(struct str journal, const char *type, const char *member, struct arena *mem)
+{
+	struct str mark = str_printf(mem, "\"type\":\"%s\"", type), found = STR("");
+
+	while (journal.n > 0) {
+		struct str line = str_line(&journal);
+		auto_json json_t *j = NULL;
+
+		if (str_find(line, mark) == line.n || json_decode(str_trim(line), JSON_REPAIR, &j, ERR_DISCARD) < 0)
+			continue;
+		if (str_eqz(json_get_str(j, "type"), type))
+			found = str_dup(mem, json_get_str(j, member));
+	}
+	return found;
+}
+
+int attach_session(const struct place *place, const struct session_ref *ref, struct arena *mem, struct buf *out,
+	struct err *err)
+{
+	auto_buf struct buf journal = BUF_MAX(64 * 1024 * 1024), body = BUF_MAX(ATTACH_MAX);
+	autoclose int fd = -1;
+	struct manifest m;
+
+	TRY(open_record(place, ref, mem, &fd, &m, err));
+	TRY(file_read(fd, "logs.jsonl", &journal, err));
+	const struct { const char *name; struct str value; } rows[] = {
+		{ "task", m.user_task },
+		{ "ended", last_of(buf_str(&journal), "run.end", "reason", mem) },
+		{ "outcome", last_of(buf_str(&journal), "run.end", "summary", mem) },
+		{ "message", last_of(buf_str(&journal), "run.end", "message", mem) },
+		{ "last change", last_of(buf_str(&journal), "diff.updated", "patch", mem) },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		if (rows[i].value.n == 0)
+			continue;
+		TRY(buf_addf(&body, err, "%s: ", rows[i].name));
+		TRY(buf_add_clipped(&body, rows[i].value, RESULT_MAX / 2, RESULT_MAX / 2, err));
+		TRY(buf_addc(&body, '\n', err));
+	}
+	TRY(buf_addz(out, "<prior-run", err));
+	TRY(add_attribute(out, "id", str_from(ref->id), err));
+	TRY(add_attribute(out, "mode", m.mode, err));
+	TRY(buf_addz(out, ">\n", err));
+	return add_body(out, "prior-run", buf_str(&body), err);
+}
+
+int attach_plan(const struct place *place, const struct session_ref *ref, const char *what, struct arena *mem,
+	struct buf *out, struct str *task, struct err *err)
+{
+	auto_buf struct buf plan = BUF_MAX(PLAN_MAX);
+	autoclose int fd = -1;
+	struct manifest m;
+	int r;
+
+	TRY(open_record(place, ref, mem, &fd, &m, err));
+	r = file_read(fd, "plan.md", &plan, err);
+	if (r == -ERR_NOENT)
+		return err_set(err, ERR_NOENT, "%s wrote no plan", ref->id);
+	TRY(r);
+	TRY(buf_addf(out, err, "%s\n<plan>\n", what));
+	TRY(add_body(out, "plan", buf_str(&plan), err));
+	if (task)
+		*task = m.user_task;
+	return 0;
+}
+
+int attach_answers(struct str path, struct buf *out, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(ATTACH_FILE_MAX), name = BUF_MAX(4096), body = BUF_MAX(ATTACH_MAX);
+	auto_json json_t *j = NULL;
+	const json_t *list;
+	const char *z;
+
+	TRY(buf_add(&name, path, err));
+	TRY(buf_cstr(&name, &z, err));
+	if (file_read(AT_FDCWD, z, &text, err) < 0 || json_decode(buf_str(&text), JSON_EXACT, &j, err) < 0)
+		return err_wrap(err, "--answers-file %s", z);
+	list = json_object_get(j, "questions");
+	if (!json_is_array(list) || json_array_size(list) > ANSWERS_MAX)
+		return err_set(err, ERR_INVALID, "--answers-file %s: \"questions\" is not a list of at most %d objects", z, ANSWERS_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *q = json_array_get(list, i);
+
+		if (!json_is_string(json_object_get(q, "question")) || !json_is_string(json_object_get(q, "answer")))
+			return err_set(err, ERR_INVALID, "--answers-file %s: questions[%zu]: \"question\" and \"answer\" are not both "
+				"there as strings", z, i);
+		if (json_get_str(q, "answer").n == 0)
+			continue;
+		TRY(buf_addf(&body, err, "Q: " STR_FMT "\nA: " STR_FMT "\n", STR_ARG(json_get_str(q, "question")),
+			STR_ARG(json_get_str(q, "answer"))));
+	}
+	TRY(buf_addz(out, "The person has answered questions that were open:\n<answers>\n", err));
+	return add_body(out, "answers", buf_str(&body), err);
+}
