@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -87,7 +88,7 @@ static int profile_rows(struct box *b)
 static int home_rows(const struct box *b, struct err *err)
 {
 	const char *home = b->place->paths.home;
-	struct toolpath_ask ask = { .home = home, .data_home = getenv("XDG_DATA_HOME") };
+	struct toolpath_ask ask = { .home = home, .env = (const char *const *)environ };
 	auto_buf struct buf list = BUF_MAX(64 * 1024);
 	struct toolpath tools;
 	size_t n = 0;
