@@ -49,7 +49,7 @@ long guard_launch(struct guard *g, struct launch *l, struct err *err)
 	int pair[2];
 	long child;
 
-	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, errno, "make a socket pair");
 	autoclose int mine = pair[0];
 	autoclose int theirs = pair[1];

@@ -28,7 +28,8 @@ enum seccomp_profile {
 	SECCOMP_GIT_HARDENED,     /* git without namespaces around it, and without a second process */
 	SECCOMP_INDEX_HARDENED,   /* likewise the index worker and the agent */
 	SECCOMP_ZYGOTE,           /* deny-list less what making jails needs */
-	SECCOMP_ZYGOTE_HARDENED,  /* makes no namespace; reads the memory of its jails for the guardians */
+	SECCOMP_ZYGOTE_HARDENED,  /* makes no namespace, no socket; reads the memory of its jails for the guardians */
+	SECCOMP_ZYGOTE_HOSTNET,   /* the same, but its commands may have TCP and UDP */
 	/* allow-lists: our own programs, entered by themselves */
 	SECCOMP_AGENT,
 	SECCOMP_MONITOR,

@@ -129,7 +129,8 @@ static int open_jails(struct zygote *z, const struct cell *cell, struct err *err
 	case PROFILE_HARDENED:
 		TRY(jails_open_on(z->ground, z->exe, &z->jails, err));
 		TRY(ground_enter(z->ground, z->spec.kind == ZYGOTE_GIT ? JOB_GIT : JOB_COMMAND, z->exe, err));
-		return confine(cell, SECCOMP_ZYGOTE_HARDENED, err);
+		return confine(cell, z->spec.policy.network == NETWORK_HOST ? SECCOMP_ZYGOTE_HOSTNET : SECCOMP_ZYGOTE_HARDENED,
+			err);
 	case PROFILE_STRICT:
 		break;
 	}

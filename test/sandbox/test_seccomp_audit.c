@@ -32,7 +32,7 @@
 		OF(SECCOMP_GIT) | OF(SECCOMP_INDEX) | \
 		OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED))
 /* Made by us, and what they start has a filter of its own. */
-#define ZYGOTES (OF(SECCOMP_ZYGOTE) | OF(SECCOMP_ZYGOTE_HARDENED))
+#define ZYGOTES (OF(SECCOMP_ZYGOTE) | OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET))
 #define WITHOUT_NAMESPACES                                                                                   \
 	(OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED))
 #define ALL (OWN | FOREIGN)
@@ -60,7 +60,7 @@ static const struct {
 	{ "ptrace", __NR_ptrace, ALL | ZYGOTES, { 0 } },
 	{ "process_vm_readv", __NR_process_vm_readv, ALL | OF(SECCOMP_ZYGOTE), { 0 } },
 	{ "pidfd_getfd", __NR_pidfd_getfd, ALL | ZYGOTES, { 0 } },
-	{ "mount", __NR_mount, ALL | OF(SECCOMP_ZYGOTE_HARDENED), { 0 } },
+	{ "mount", __NR_mount, ALL | OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET), { 0 } },
 	{ "umount2", __NR_umount2, ALL, { 0 } },
 	{ "pivot_root", __NR_pivot_root, ALL, { 0 } },
 	{ "chroot", __NR_chroot, ALL, { 0 } },
@@ -72,13 +72,13 @@ static const struct {
 	{ "keyctl", __NR_keyctl, ALL | ZYGOTES, { 0 } },
 	{ "open_by_handle_at", __NR_open_by_handle_at, ALL | ZYGOTES, { 0 } },
 	{ "kill", __NR_kill, OWN, { 1, SIGKILL } },
-	{ "tcp", __NR_socket, ALL & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
+	{ "tcp", __NR_socket, (ALL | OF(SECCOMP_ZYGOTE_HARDENED)) & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
 		{ AF_INET, SOCK_STREAM } },
 	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED) |
 		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) |
-		OF(SECCOMP_COMMAND_INET), { AF_UNIX, SOCK_STREAM } },
-	{ "a pair that can be connected elsewhere", __NR_socketpair, WITHOUT_NAMESPACES | OF(SECCOMP_COMMAND_HARDENED) |
-		OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_AGENT), { AF_UNIX, SOCK_DGRAM } },
+		OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET), { AF_UNIX, SOCK_STREAM } },
+	{ "a pair that can be connected elsewhere", __NR_socketpair, WITHOUT_NAMESPACES | OF(SECCOMP_COMMAND_INET) |
+		OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET) | OF(SECCOMP_AGENT), { AF_UNIX, SOCK_DGRAM } },
 	{ "a pair of another family", __NR_socketpair, FOREIGN | OF(SECCOMP_AGENT), { 30 /* AF_TIPC */, SOCK_STREAM } },
 	{ "vsock", __NR_socket, ALL | ZYGOTES, { AF_VSOCK, SOCK_STREAM } },
 	{ "packet", __NR_socket, ALL | ZYGOTES, { AF_PACKET, SOCK_RAW } },
