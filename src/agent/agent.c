@@ -331,6 +331,8 @@ static int begin_again(struct run *r, struct err *err)
 	if (r->reason != REASON_NONE)
 		return 0;
 	TRY(resume_gate(r, err));
+	if (r->p->standing.n > 0)
+		r->st.standing = r->p->standing;
 	for (size_t i = 0; i < r->p->pins.n; i++)
 		TRY(context_pin(r, NULL, r->p->pins.p[i], err));
 	TRY(set_tools(r, err));
@@ -413,6 +415,7 @@ int agent_serve(struct links *l, bool confine, struct err *err)
 	background_open(&r.background, &r.commands, &keep);
 	caller_init(&r.caller, l, &keep);
 	context_init(&r.context);
+	r.st.standing = w.params.standing;
 	r.st.original_task = str_head(w.params.task, utf8_head(w.params.task, TASK_SHOWN));
 	r.st.next_iteration = r.st.leg_start = 1;
 	r.last_work_ms = time_mono_ms();

@@ -72,20 +72,23 @@ static int put_aside(struct run *r, struct str question, struct str text, struct
  * again: neither it nor the answer is part of the run. */
 static int ask_aside(struct run *r, struct turn *t, struct str question, struct err *err)
 {
-	size_t last = conversation_count(r->conv) - 1;
+	size_t n = conversation_count(r->conv), last = n - 1;
 	struct str before = str_dup(t->mem, conversation_get(r->conv, last));
+	bool answered = !conversation_is_user(r->conv, last);
+	struct str words = str_printf(t->mem, "A question of the person beside the work. Answer it in a few sentences from what "
+		"you know, and call no tool; it changes nothing about your task:\n" STR_FMT, STR_ARG(question));
 	struct provider_fault fault = { 0 };
 	struct reply reply = { 0 };
 	struct err why = { 0 };
 	int rc;
 
-	TRY(conversation_append(r->conv,
-		str_printf(t->mem, "A question of the person beside the work. Answer it in a few sentences from what you know, and "
-			"call no tool; it changes nothing about your task:\n" STR_FMT, STR_ARG(question)), err));
+	TRY(answered ? conversation_add_user(r->conv, words, err) : conversation_append(r->conv, words, err));
 	r->caller.no_calls = true;
 	rc = caller_ask(&r->caller, "btw", r->conv, buf_str(&r->tools_json), t->mem, &reply, &fault, &why);
 	r->caller.no_calls = false;
-	TRY(conversation_replace(r->conv, last, before, err));
+	conversation_truncate(r->conv, n);
+	if (!answered)
+		TRY(conversation_replace(r->conv, last, before, err));
 	if (rc == -ERR_STOPPED && r->links->stop == 0)
 		return put_aside(r, question, STR("(given up)"), err);
 	if (rc == -ERR_REMOTE || rc == -ERR_LIMIT)
@@ -149,17 +152,25 @@ static int wait_for_person(struct run *r, struct turn *t, struct err *err)
 	return put_resumed(r, t, err);
 }
 
-/* Behind what is there already: it was not answered yet. */
+/* The model must have something to answer; what it has not answered yet gets the words behind it. */
 static int add_notices(struct run *r, struct turn *t, struct err *err)
 {
 	size_t last = conversation_count(r->conv) - 1;
+	bool answered = !conversation_is_user(r->conv, last);
 
-	for (size_t i = 0; i < t->nnotices; i++)
-		TRY(conversation_append(r->conv, t->notices[i], err));
+	if (answered && t->nnotices == 0)
+		turn_notice(t, STR("Go on with the task."));
 	if (t->nnotices == 0)
 		return 0;
+	if (answered) {
+		last++;
+		TRY(conversation_add_results(r->conv, NULL, 0, t->notices, t->nnotices, err));
+	} else {
+		for (size_t i = 0; i < t->nnotices; i++)
+			TRY(conversation_append(r->conv, t->notices[i], err));
+		TRY(keep_put(r->keep, RECORD_RESTART, (uint32_t)last, STR(""), STR(""), err));
+	}
 	t->nnotices = 0;
-	TRY(keep_put(r->keep, RECORD_RESTART, (uint32_t)last, STR(""), STR(""), err));
 	return keep_put(r->keep, RECORD_MESSAGE, (uint32_t)last, STR(""), conversation_get(r->conv, last), err);
 }
 

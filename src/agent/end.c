@@ -17,6 +17,11 @@ static const struct {
 };
 _Static_assert(COUNT(reasons) == REASON_COUNT, "every reason has its row");
 
+const char *run_reason_word(enum run_reason why)
+{
+	return reasons[why].word;
+}
+
 enum gate_verdict { VERDICT_NOT_APPLICABLE, VERDICT_PASSED, VERDICT_FAILED, VERDICT_UNVERIFIED };
 
 static const char *const verdict_words[] = {

@@ -228,6 +228,62 @@ static int answer_model(struct run *r, struct turn *t, struct err *err)
 	return put_last_message(r, err);
 }
 
+/* ---- what goes on after an end ---- */
+
+/* Ends that a standing goal absorbs: not those of budgets, faults and the person. */
+static bool is_soft(enum run_reason why)
+{
+	static const enum run_reason soft[] = { REASON_FINISH, REASON_SILENT_FINISH, REASON_SETTLED, REASON_VERIFY_SETTLED,
+		REASON_RED_AT_BASE, REASON_GATE_STALE, REASON_WENT_QUIET, REASON_NO_PROGRESS };
+
+	for (size_t i = 0; i < COUNT(soft); i++)
+		if (why == soft[i])
+			return true;
+	return false;
+}
+
+static int put_standing(struct run *r, const struct turn *t, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_z(&n, "reason", run_reason_word(r->reason));
+	note_int(&n, "iteration", t->iteration);
+	return note_send(&n, r->keep, EVENT_STANDING_RESUMED, err);
+}
+
+/* The task is done, or nothing moves any more: the run goes on with its standing goal. */
+static int absorb(struct run *r, struct turn *t, struct err *err)
+{
+	int64_t worked = r->st.tool_calls - r->st.standing_mark - t->finish;
+
+	if (r->st.standing.n == 0 || !is_soft(r->reason))
+		return 0;
+	r->st.standing_fruitless = worked > 0 || r->st.standing_rounds == 0 ? 0 : r->st.standing_fruitless + 1;
+	if (r->p->standing_patience >= 0 && r->st.standing_fruitless > r->p->standing_patience)
+		return 0;
+	TRY(put_standing(r, t, err));
+	r->reason = REASON_NONE;
+	r->message = STR("");
+	r->st.standing_rounds++;
+	r->st.standing_mark = r->st.tool_calls;
+	r->st.idle = r->st.quiet_streak = r->st.verify_streak = r->st.finish_gated = r->st.silent_nudges = 0;
+	turn_notice(t, str_printf(t->mem, "That part is over. This run has a standing goal and goes on with it:\n" STR_FMT,
+			STR_ARG(r->st.standing)));
+	return 0;
+}
+
+/* With a person who wants to see each step, a step and words without a call are where the run waits. */
+static void wait_after_step(struct run *r, int64_t commits)
+{
+	if (!r->p->interactive)
+		return;
+	if (r->reason == REASON_SILENT_FINISH)
+		r->reason = REASON_NONE;
+	else if (r->st.commits == commits)
+		return;
+	r->links->pause = TELL_PAUSE;
+}
+
 /* Up to the model's answer. -ERR_STOPPED: the operator wants out before there is one. */
 static int ask_turn(struct run *r, struct turn *t, struct err *err)
 {
@@ -242,6 +298,7 @@ static int ask_turn(struct run *r, struct turn *t, struct err *err)
 
 static int one_turn(struct run *r, struct turn *t, struct err *err)
 {
+	int64_t commits = r->st.commits;
 	int rc = ask_turn(r, t, err);
 
 	if (rc == -ERR_STOPPED)
@@ -268,12 +325,14 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 		TRY(turn_background(r, t, err));
 		TRY(watch_quiet(r, t, err));
 	}
+	TRY(absorb(r, t, err));
 	if (r->reason == REASON_NONE)
 		tell_background(r, t);
 	if (r->reason == REASON_NONE || r->reason == REASON_SILENT_FINISH)
 		TRY(boundary_steers(r, t, err));
 	if (r->reason == REASON_SILENT_FINISH && t->nnotices > 0) /* the person is not done yet */
 		r->reason = REASON_NONE;
+	wait_after_step(r, commits);
 	TRY(answer_model(r, t, err));
 	if (r->links->stop != 0)
 		run_stop_asked(r);

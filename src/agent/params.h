@@ -67,6 +67,9 @@
 	X(INT, keep_recent_chars)                                                                            \
 	X(INT, summary_max_tokens)                                                                           \
 	X(INT, elision_gists)                                                                                \
+	X(STR, standing)          /* what the run goes on with when its task is done; empty: nothing */          \
+	X(INT, standing_patience) /* rounds without work before it is given up; -1: never */                 \
+	X(INT, interactive)       /* 1: it waits for the person after each step */                           \
 	X(STRS, pins)             /* --pin: said again after every restart of the conversation */            \
 	X(STR, skills)            /* the packed bundle, memory/skill.h; empty: none */                      \
 	X(STRS, use_skills)       /* names whose text opens the task */                                      \

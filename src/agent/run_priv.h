@@ -171,6 +171,7 @@ int loop_put_state(struct run *r, int64_t next_iteration, struct err *err) CHECK
 uint64_t run_hash(struct str a, struct str b);
 
 /* end.c */
+const char *run_reason_word(enum run_reason why);
 int run_end(struct run *r, struct err *err) CHECKED; /* checkpoint, run.end, WIRE_DONE */
 
 #endif

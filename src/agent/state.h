@@ -61,6 +61,10 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, task_gated)                                                                                   \
 	X(INT, memory_nudged)                                                                                \
 	X(INT, plan_nudged)                                                                                  \
+	X(STR, standing)           /* the goal the run goes on with when its task is done */                  \
+	X(INT, standing_rounds)    /* how often it did */                                                    \
+	X(INT, standing_fruitless) /* ... in a row without any work */                                       \
+	X(INT, standing_mark)      /* tool_calls at the last time */                                         \
 	/* patience */                                                                                       \
 	X(INT, quiet_streak)                                                                                 \
 	X(INT, silent_nudges)                                                                                \

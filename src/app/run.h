@@ -26,6 +26,8 @@ struct run_request {
 	bool resume;            /* go on with a run that ended; task is the run's own */
 	struct str steer;       /* to resume: the first thing the model is told, or empty */
 	struct str_list pins;   /* --pin */
+	struct str standing;    /* --standing: what it goes on with when the task is done */
+	bool interactive;       /* -i: it waits for the person after each step */
 	bool disable_sandbox;   /* --dangerously-disable-sandbox */
 	bool auto_approve;      /* run_commands "ask" becomes "yes" */
 	bool no_commands;       /* run_commands becomes "no" */

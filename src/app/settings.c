@@ -248,6 +248,9 @@ int settings_params(struct start *s, struct err *err)
 	p->summary_max_tokens = c->context.summary_max_tokens;
 	p->elision_gists = c->context.elision_gists;
 	p->pins = s->rq->pins;
+	p->standing = s->rq->standing;
+	p->standing_patience = c->workflow.standing_patience;
+	p->interactive = s->rq->interactive;
 	p->max_input_tokens = c->budget.max_input_tokens;
 	p->max_output_tokens = c->budget.max_output_tokens;
 	p->max_usd = s->rq->max_usd >= -1 ? s->rq->max_usd : c->budget.max_usd;

@@ -196,3 +196,56 @@ TEST(the_disk_works_while_the_model_does_and_nothing_is_acted_upon_before_it_is_
 	CHECK_INT(w.early_acts, 0);
 	CHECK_INT(w.unsynced_requests + w.unsynced_jobs, 0);
 }
+
+/* A run that goes on with its standing goal, and what ends it all the same. */
+static const struct {
+	const char *why, *script, *reason;
+	int64_t patience, max_iterations;
+	size_t resumed;
+} standings[] = {
+	{ "the turns run out",
+		"{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "," TURN(MAKE("b")) "," TURN(FIN) "," TURN(MAKE("c")) "]}",
+		"max_iterations", -1, 5, 2 },
+	{ "nothing is done for it, and nobody waits for that",
+		"{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "," TURN(FIN) "]}", "finish_run", 0, 50, 1 },
+	{ "nothing is done for it, twice",
+		"{\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "," TURN(FIN) ",{\"text\":\"Nothing more.\"}]}", "silent_finish", 1, 50, 2 },
+	{ "the person stops it", "{\"turns\":[{\"act\":\"stop\",\"calls\":[" FIN "]}]}", "steer_abort", -1, 50, 1 },
+	{ "the provider fails", "{\"turns\":[" TURN(FIN) ",{\"status\":401,\"body\":\"no\"}]}", "provider_error", -1, 50, 1 },
+};
+
+TEST(a_standing_goal_goes_on_when_the_task_is_done)
+{
+	for (size_t i = 0; i < COUNT(standings); i++) {
+		auto_world struct world w;
+
+		world_init(&w);
+		w.params.standing = STR("keep the tests fast");
+		w.params.standing_patience = standings[i].patience;
+		w.params.max_iterations = standings[i].max_iterations;
+		world_play(&w, standings[i].script);
+		if (!str_eqz(w.reason, standings[i].reason))
+			print_error("case: %s\n", standings[i].why);
+		CHECK_STR(w.reason, str_from(standings[i].reason));
+		CHECK_INT(world_count(&w, "loop.standing.resumed"), standings[i].resumed);
+		CHECK(world_pairs(w.messages));
+	}
+}
+
+TEST(a_run_that_is_watched_step_by_step_waits_after_each_and_after_words)
+{
+	auto_world struct world w;
+	struct str last;
+
+	world_init(&w);
+	CHECK_INT(world_git(&w, "init", "-q", NULL, NULL), 0);
+	w.params.is_git = 1;
+	w.params.interactive = 1;
+	world_play(&w, "{\"parked\":[\"continue\",\"steer and b\",\"continue\"],\"turns\":[" TURN(MAKE("a")) ",{\"text\":\"Well.\"}," TURN(
+			       MAKE("b")) "," TURN(FIN) "]}");
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK_INT(world_count(&w, "loop.parked"), 3); /* a step, words, a step */
+	last = world_text(json_array_get(w.messages, 4));
+	CHECK(str_find(last, STR("and b")) < last.n);
+	CHECK(world_pairs(w.messages));
+}

@@ -262,7 +262,10 @@ static void on_request(struct world *w, struct chan_msg *m)
 	BUG_IF(memfd_read(fd, &body, ERR_DISCARD) < 0 ||
 		json_decode(buf_str(&body), JSON_EXACT, &j, ERR_DISCARD) < 0);
 	json_array_append_new(w->requests, j);
-	turn = json_array_get(json_object_get(w->script, "turns"), w->turn++);
+	if (str_find(buf_str(&body), STR("Write the note.")) < body.n && json_object_get(w->script, "notes"))
+		turn = json_array_get(json_object_get(w->script, "notes"), w->note++);
+	else
+		turn = json_array_get(json_object_get(w->script, "turns"), w->turn++);
 	act(w, json_get_str(turn, "act"));
 	if (json_is_true(json_object_get(turn, "hang")))
 		return;

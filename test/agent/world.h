@@ -11,6 +11,7 @@
  *                "pause", "pause now", "continue", "compact TEXT", "btw TEXT"; "parked": [act...], one each time the
  *                run waits for the person.
  *                raw: the arguments of its one call as they are. stream: its text, and no calls, as a stream.
+ *          "notes": [TURN...] answers requests for a handover note, whenever they come.
  *          JOB   {"code", "out", "errs", "why", "write": "file"}; past the end: code 0. why "hang": it only starts.
  *                ends: the number of a job that ends first, with code 4.
  *          Past the last turn the model answers with status 400, so that a run always ends.
@@ -52,7 +53,7 @@ struct world {
 	/* inside */
 	json_t *script;
 	int fds[5];
-	size_t turn, job, parked;
+	size_t turn, job, parked, note;
 	uint32_t live;
 	bool dirty;
 	bool late_sync; /* the disk answers only when nothing else happens any more */

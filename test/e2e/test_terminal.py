@@ -303,6 +303,19 @@ def test_ctrl_z_suspends_nobody_and_says_how_to_leave(lab, screen):
     assert s.status() == 0
 
 
+def test_a_run_that_is_watched_step_by_step_waits_after_each(lab, screen):
+    lab.repo()
+    lab.mock(script(turn(call("apply_edit", path="a", edits=[{"kind": "create", "new_string": "x\n"}])), finish()))
+    s = screen("run", "--auto-approve", "--interactive", "do it")
+    s.until("paused. Enter goes on")
+    assert "commit" in s.text()
+    s.keys("/cost", "Enter")
+    s.until("1 commit")
+    s.keys("Enter")
+    assert s.status() == 0
+    assert lab.agent6("run", "--interactive", "do it").returncode == 2
+
+
 def processes(lab, word):
     """The processes of this lab's runs whose command line holds the word."""
     found = []

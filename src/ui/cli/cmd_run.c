@@ -15,7 +15,8 @@
 struct run_args {
 	struct str task, run_id, steer, from, from_plan;
 	struct str_list pin;
-	bool auto_approve, no_commands, disable_sandbox, unattended;
+	struct str standing;
+	bool auto_approve, no_commands, disable_sandbox, unattended, interactive;
 	struct str_list skills;
 	double max_usd;
 	int64_t max_iterations;
@@ -39,6 +40,10 @@ struct run_args {
 		.max = 1000000, .help = "At most this many turns; -1 is no limit." },                        \
 	{ "pin", &field_strs, offsetof(struct run_args, pin), .max = 32,                                      \
 		.help = "Something the model is told again whenever the conversation begins anew; 4000 characters in all." }, \
+	{ "standing", &field_str, offsetof(struct run_args, standing), .max = 4000,                           \
+		.help = "A goal the run goes on with whenever its task is done, until the budget or you end it." },  \
+	{ "interactive", &field_bool, offsetof(struct run_args, interactive),                                 \
+		.help = "Pause after each step and wait for your words; needs a terminal." },                \
 	{ "unattended", &field_bool, offsetof(struct run_args, unattended),                                  \
 		.help = "Ask nothing, even on a terminal." },                                                \
 	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox),            \
@@ -95,6 +100,10 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.run_id = args->run_id;
 	rq.steer = args->steer;
 	rq.pins = args->pin;
+	rq.standing = str_trim(args->standing);
+	rq.interactive = args->interactive;
+	if (rq.interactive && (args->unattended || !prompt_can_ask()))
+		return err_set(err, ERR_INVALID, "--interactive needs a terminal");
 	rq.skills = args->skills;
 	rq.force = args->force;
 	rq.auto_approve = args->auto_approve || cli_env_flag("AGENT6_AUTO_APPROVE");

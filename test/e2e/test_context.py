@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""A compaction that is cut off, on real processes and a real disk."""
+import json
+import os
+import signal
+import subprocess
+
+from conftest import AGENT6, call, finish, script, turn
+
+
+def make(n):
+    return turn(call("apply_edit", path=f"n{n}", edits=[{"kind": "create", "new_string": f"{n:04} " * 800}]))
+
+
+def note(text, **more):
+    return turn(text=text, match={"last": "Write the note"}, **more)
+
+
+def long_run(lab, notes, last):
+    """Ten turns of words; in between somebody asks for a note, whenever that is."""
+    lab.repo()
+    return lab.mock(script(*notes, *(make(i) for i in range(10)), *last),
+                    top="[context]\nsummarise_at_chars = 30000\nkeep_recent_chars = 5000\n")
+
+
+def test_a_kill_in_the_middle_of_a_summary_loses_nothing(lab):
+    mock = long_run(lab, [note("NOTE of the first try", delay_ms=60000), note("NOTE of the second try"), note("NOTE of the rest")],
+                    [finish()])
+    run = subprocess.Popen([AGENT6, "run", "--auto-approve", "make the files"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lab.wait_for(lambda: lab.run_dirs() and os.path.exists(os.path.join(lab.run_dirs()[0], "record", "logs.jsonl")))
+    lab.wait_for(lambda: lab.events("loop.compact.summarise.call"))
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    r = lab.agent6("resume", "--auto-approve")
+    assert r.returncode == 0, r.err
+    sent = [json.dumps(q["body"]) for q in mock.model_requests()]
+    tried = [i for i, q in enumerate(sent) if "Write the note" in q]
+    assert sent[tried[0]] == sent[tried[1]]  # the same was asked again
+    after = sent[tried[1] + 1]
+    assert "NOTE of the second try" in after and "NOTE of the first try" not in after
+    assert "make the files" in after
+    assert [n for n in sorted(os.listdir(lab.ws)) if n[0] == "n"] == [f"n{i}" for i in range(10)]
+    assert lab.agent6("runs", "verify").returncode == 0
+
+
+def test_a_run_is_resumed_from_what_a_compaction_left(lab):
+    mock = long_run(lab, [note("NOTE of the model"), note("NOTE of the rest")], [finish(), finish("again")])
+    assert lab.run("make the files").returncode == 0
+    assert lab.agent6("resume", "--auto-approve", "--steer", "and now").returncode == 0
+    first, again = (json.dumps(r["body"]) for r in mock.model_requests()[-2:])
+    assert "NOTE of the" in first and "NOTE of the" in again
+    assert "0000 0000" not in again and "0009 0009" in again
+    assert mock.stop()[0] == 0  # it checks every request as the real server would
