@@ -103,10 +103,18 @@ static int take_data(struct caller *c, struct unpack *u, struct err *err)
 
 static int take_end(struct call_live *v, struct unpack *u, struct err *err)
 {
+	static const struct {
+		enum net_outcome outcome;
+		enum reply_over how;
+	} ends[] = { { NET_OK, OVER_EOF }, { NET_TIMEOUT, OVER_TIMEOUT }, { NET_UNTRUSTED, OVER_REFUSED },
+		{ NET_REFUSED, OVER_REFUSED }, { NET_LIMIT, OVER_REFUSED } };
 	uint8_t outcome = unpack_u8(u);
 
 	v->over = true;
-	v->how = outcome == NET_OK ? OVER_EOF : outcome == NET_TIMEOUT ? OVER_TIMEOUT : OVER_NETWORK;
+	v->how = OVER_NETWORK;
+	for (size_t i = 0; i < COUNT(ends); i++)
+		if (ends[i].outcome == outcome)
+			v->how = ends[i].how;
 	return buf_add_utf8(&v->detail, unpack_str(u), err);
 }
 
@@ -322,26 +330,84 @@ static void fault_set(struct provider_fault *f, enum provider_fault_kind kind, c
 	snprintf(f->message, sizeof(f->message), "%s", what);
 }
 
-static bool has_ceiling(const struct budget *b)
+static int put_warning(struct caller *c, const char *text, struct err *err)
 {
-	return b->max_input_tokens >= 0 || b->max_output_tokens >= 0 || b->max_microusd >= 0;
+	auto_note struct note n = NOTE;
+
+	note_z(&n, "level", "warning");
+	note_z(&n, "text", text);
+	return note_send(&n, c->keep, EVENT_RUN_NOTICE, err);
+}
+
+/* What the operator should know about how this server counts; each is said once a run. */
+static int tell_counts(struct caller *c, bool estimated, bool cut, struct err *err)
+{
+	if (estimated && !c->told_estimates) {
+		c->told_estimates = true;
+		TRY(put_warning(c, "the server reports no token counts: they are estimated from the length of the texts, and "
+				   "the budget with them", err));
+	}
+	if (!cut || c->told_cut)
+		return 0;
+	c->told_cut = true;
+	return put_warning(c, "the request grew and the server counted no more tokens: it seems to cut the conversation to its "
+			      "window without a word, and the model forgets its task. Give the server a larger window "
+			      "(Ollama: OLLAMA_CONTEXT_LENGTH=65536), and set models.worker.context_tokens to it", err);
+}
+
+/* Books what an answer took, a part of one too when the server counted it. */
+static int count(struct caller *c, struct reply *out, bool whole, struct err *err)
+{
+	size_t sent = c->request.n, got = out->text.n + out->thinking.n;
+
+	for (size_t i = 0; i < out->ncalls; i++)
+		got += out->calls[i].name.n + out->calls[i].args.n;
+
+	bool estimated = whole && usage_estimate(&out->usage, sent, got);
+	bool cut = whole && !estimated && c->spec.wire != API_ANTHROPIC && usage_was_cut(&c->forecast, sent, &out->usage);
+
+	if (whole || out->usage.known)
+		usage_add(&c->totals, c->spec.model, &c->facts, &out->usage);
+	if (whole)
+		c->forecast = (struct usage_forecast){ sent, out->usage };
+	return tell_counts(c, estimated, cut, err);
+}
+
+/* A bound is looked at before each request, with what the request itself will take. */
+static int check_budget(struct caller *c, struct err *err)
+{
+	struct usage next = usage_next(&c->forecast, c->request.n);
+	int r = budget_check(&c->budget, &c->totals, &next, &c->facts, err);
+
+	c->over_budget = r < 0;
+	return r;
+}
+
+/* What to do is told with the provider's own name. */
+static void name_provider(const struct caller *c, struct provider_fault *f)
+{
+	static const struct {
+		enum provider_fault_kind kind;
+		const char *before, *after; /* the provider stands between them */
+	} hints[] = {
+		{ FAULT_AUTH, "check the key: agent6 connect ", "" },
+		{ FAULT_PERMISSION, "check what the key may do; agent6 connect ", " stores another" },
+		{ FAULT_NOT_FOUND, "check the model's name and base_url; agent6 model worker ", " lists what is offered" },
+	};
+
+	for (size_t i = 0; i < COUNT(hints); i++)
+		if (hints[i].kind == f->kind && c->provider.n > 0)
+			snprintf(f->hint, sizeof(f->hint), "%s" STR_FMT "%s", hints[i].before,
+				STR_ARG(str_head(c->provider, 64)), hints[i].after);
 }
 
 /* A turn that came whole may still be none that we can go on with. */
-static int judge(const struct caller *c, const struct reply *r, struct provider_fault *f)
+static int judge(const struct reply *r, struct provider_fault *f)
 {
-	if (reply_is_empty(r)) {
-		fault_set(f, FAULT_EMPTY, "the answer promised a tool call and held none");
-		return -ERR_REMOTE;
-	}
-	if (has_ceiling(&c->budget) && reply_is_unmetered(r)) {
-		fault_set(
-			f, FAULT_UNMETERED, "the answer came without the token counts that the budget needs");
-		snprintf(f->hint, sizeof(f->hint), "%s",
-			"set max_input_tokens, max_output_tokens and max_usd to -1 to run without a budget");
-		return -ERR_REMOTE;
-	}
-	return 0;
+	if (!reply_is_empty(r))
+		return 0;
+	fault_set(f, FAULT_EMPTY, "the answer promised a tool call and held none");
+	return -ERR_REMOTE;
 }
 
 /* One attempt. 0: a turn; -ERR_REMOTE: a fault; *again: the server refused something that we now leave out.
@@ -365,6 +431,7 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 	reply_number_calls(v.stream, conversation_count(conv));
 	buf_clear(&c->request);
 	TRY(request_encode(&c->spec, conv, &opts, &c->request, err));
+	TRY(check_budget(c, err));
 	TRY(put_call(c, role, err));
 	TRY(keep_barrier_begin(c->keep, err));
 	c->live = &v;
@@ -378,10 +445,15 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 		return r;
 	}
 	done = reply_end(v.stream, v.how, buf_str(&v.detail), out, fault);
-	if (done == 0 || out->usage.known)
-		usage_add(&c->totals, c->spec.model, &c->facts, &out->usage);
+	r = count(c, out, done == 0, err);
+	if (r < 0) {
+		c->live = NULL;
+		return r;
+	}
 	if (done == 0)
-		done = judge(c, out, fault);
+		done = judge(out, fault);
+	if (done < 0)
+		name_provider(c, fault);
 	*again = done < 0 && model_adapt(&c->spec, v.status, buf_str(&v.raw));
 	r = put_result(c, out, done < 0 ? fault : NULL, err);
 	if (r == 0)
@@ -442,7 +514,7 @@ int caller_ask(struct caller *c, const char *role, struct conversation *conv, st
 		int64_t wait_ms;
 		int r;
 
-		TRY(budget_check(&c->budget, &c->totals, err));
+		c->over_budget = false;
 		*out = (struct reply){ 0 };
 		r = attempt(c, role, conv, tools, mem, out, fault, &again, err);
 		if (r != -ERR_REMOTE)

@@ -25,6 +25,9 @@ struct caller {
 	struct model_facts facts;
 	struct budget budget;
 	struct usage_totals totals;
+	struct usage_forecast forecast;
+	bool over_budget;              /* why the last call ended with -ERR_LIMIT */
+	bool told_estimates, told_cut; /* the operator knows */
 	uint8_t endpoint;
 	struct str provider; /* its configured name, for people */
 	bool no_calls; /* the tools are named but may not be called */

@@ -91,6 +91,8 @@ static int add_usage(const struct run *r, struct buf *out, struct err *err)
 		note_int(&n, "output", u->output);
 		note_int(&n, "cache_read", u->cache_read);
 		note_int(&n, "cache_creation", u->cache_write);
+		note_int(&n, "reasoning", u->reasoning);
+		note_bool(&n, "estimated", u->estimated_calls > 0);
 		note_int(&n, "calls", u->calls);
 		if (u->unpriced_calls == 0)
 			note_num(&n, "usd", (double)(u->reported_picousd + u->estimated_picousd) / 1e12);

@@ -105,10 +105,7 @@ static int no_answer(struct run *r, struct turn *t, int rc, const struct provide
 		return 0;
 	}
 	if (rc == -ERR_LIMIT) {
-		run_stop(r,
-			budget_check(&r->caller.budget, &r->caller.totals, ERR_DISCARD) < 0 ? REASON_BUDGET
-											    : REASON_PROVIDER,
-			str_from(err->msg));
+		run_stop(r, r->caller.over_budget ? REASON_BUDGET : REASON_PROVIDER, str_from(err->msg));
 		return 0;
 	}
 	if (rc == -ERR_REMOTE || (rc == -ERR_CLOSED && r->links->peer[PEER_CLIENT].gone)) {

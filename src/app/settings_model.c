@@ -77,6 +77,22 @@ static int reach(struct start *s, const struct config_provider *p, struct str mo
 	return open_secrets(s, e, err);
 }
 
+/* Dollars that somebody asked for by flag must be countable: by a price of the operator's, of our table, or
+ * of a server that is known to report what a call cost. */
+static int check_price(const struct start *s, const struct config_model *m, const struct endpoint *e, struct err *err)
+{
+	bool known = (m->price_in >= 0 && m->price_out >= 0) || model_facts_get(m->model).price_known ||
+		str_eqz(e->host, "openrouter.ai");
+	int r;
+
+	if (s->rq->max_usd < 0 || known)
+		return 0;
+	r = err_set(err, ERR_DENIED, "--max-usd cannot be kept: no price of the model \"" STR_FMT "\" is known", STR_ARG(m->model));
+	err_hint(err, "agent6 config set models.worker.price_in 3, and price_out 15 (dollars per million tokens); or limit tokens: "
+		      "budget.max_input_tokens");
+	return r;
+}
+
 static int fill(struct start *s, enum config_role role, struct reached *have, struct seat_params *out, struct err *err)
 {
 	struct config_model m = config_model_of(s->config, role);
@@ -105,7 +121,7 @@ static int fill(struct start *s, enum config_role role, struct reached *have, st
 	out->price_in = m.price_in;
 	out->price_out = m.price_out;
 	out->extra_body = p->extra_body;
-	return 0;
+	return check_price(s, &m, &s->endpoints.p[out->endpoint], err);
 }
 
 /* The roles that a session of this mode may need besides the one that leads it. */

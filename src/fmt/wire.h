@@ -158,6 +158,7 @@ enum net_outcome {
 	NET_LIMIT = 6,
 	NET_CANCELLED = 7,
 	NET_REFUSED = 8, /* the client itself refused: unknown endpoint, ceiling reached */
+	NET_UNTRUSTED = 9, /* the server's certificate is not accepted */
 	NET_OTHER = 9,
 };
 

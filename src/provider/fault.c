@@ -30,10 +30,18 @@ static const struct {
 } hints[] = {
 	{ FAULT_AUTH, "check the key: agent6 connect, or [providers.<name>].api_key_env" },
 	{ FAULT_PERMISSION, "check the key: agent6 connect, or [providers.<name>].api_key_env" },
-	{ FAULT_BILLING, "the provider reports no credit or quota left" },
+	{ FAULT_BILLING, "the provider reports no credit or quota left; agent6 resume goes on when there is some" },
 	{ FAULT_NOT_FOUND, "check the model name and base_url; agent6 model lists what the provider offers" },
 	{ FAULT_OVERFLOW, "the conversation is larger than the model's window" },
-	{ FAULT_UNMETERED, "the server reports no token usage, so a token budget cannot be kept" },
+	{ FAULT_TOO_LARGE, "the server takes no request this large" },
+	{ FAULT_FILTER, "the provider's filter refused it; agent6 resume --steer \"...\" goes on in other words" },
+	{ FAULT_RATE_LIMIT, "the provider limits how much may be asked; agent6 resume goes on later" },
+	{ FAULT_OVERLOADED, "the provider is overloaded; agent6 resume goes on later" },
+	{ FAULT_SERVER, "the fault is the provider's; agent6 resume goes on later" },
+	{ FAULT_TIMEOUT, "agent6 resume goes on; a slow server may need a smaller model" },
+	{ FAULT_INCOMPLETE, "the connection or the server broke off; agent6 resume goes on" },
+	{ FAULT_UNREACHABLE, "base_url says where the provider is, ca_file whose certificates are trusted there" },
+	{ FAULT_NETWORK, "agent6 resume goes on when the server can be reached; base_url says where it is" },
 };
 
 /* What servers write in error.code, error.type or error.status. `decides` beats the HTTP status, which

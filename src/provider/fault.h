@@ -29,7 +29,7 @@
 	X(FAULT_INCOMPLETE, "incomplete", true)  /* the stream ended before the turn did */                  \
 	X(FAULT_PROTOCOL, "protocol", true)      /* a 200 that is not what was asked for */                  \
 	X(FAULT_NETWORK, "network", true)        /* no answer at all */                                      \
-	X(FAULT_UNMETERED, "unmetered", true)    /* a turn without the usage that the budget needs */        \
+	X(FAULT_UNREACHABLE, "unreachable", false) /* nor will there be one: a wrong certificate, a refused address */ \
 	X(FAULT_EMPTY, "empty", true)            /* "tool_use" without a call and without text */            \
 	X(FAULT_STOPPED, "stopped", false)       /* we ended it: the operator said so */
 

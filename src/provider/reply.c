@@ -326,6 +326,9 @@ static void finish(struct reply_stream *s, enum reply_over over, struct str deta
 	case OVER_NETWORK:
 		reply_fail(s, FAULT_NETWORK, STR_FMT, STR_ARG(str_head(detail, 400)));
 		break;
+	case OVER_REFUSED:
+		reply_fail(s, FAULT_UNREACHABLE, STR_FMT, STR_ARG(str_head(detail, 400)));
+		break;
 	case OVER_TIMEOUT:
 		reply_fail(s, FAULT_TIMEOUT, "no answer within the time allowed" );
 		break;
@@ -362,11 +365,4 @@ bool reply_is_empty(const struct reply *r)
 	bool promised = str_eq(r->stop_raw, STR("tool_calls")) || str_eq(r->stop_raw, STR("tool_use"));
 
 	return promised && r->ncalls == 0 && str_trim(r->text).n == 0;
-}
-
-bool reply_is_unmetered(const struct reply *r)
-{
-	const struct usage *u = &r->usage;
-
-	return !(u->known & USAGE_INPUT) || (u->input <= 0 && u->cache_read <= 0 && u->cache_write <= 0);
 }

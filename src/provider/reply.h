@@ -98,6 +98,7 @@ enum reply_over {
 	OVER_EOF,     /* the body ended */
 	OVER_NETWORK, /* the connection failed; detail says how */
 	OVER_TIMEOUT, /* we waited too long */
+	OVER_REFUSED, /* it cannot be reached like this, however often it is tried; detail says why */
 	OVER_STOPPED, /* we cancelled it */
 };
 
@@ -112,7 +113,5 @@ const char *reply_stop_name(enum reply_stop stop);
 
 /* A turn that calls nothing and says nothing, though its stop reason promised a call: ask again. */
 bool reply_is_empty(const struct reply *r);
-/* True when the budget cannot be kept because the input side was not reported. */
-bool reply_is_unmetered(const struct reply *r);
 
 #endif

@@ -28,14 +28,20 @@ static int64_t product(int64_t tokens, int64_t price)
 	return tokens <= 0 || price <= 0 ? 0 : __builtin_mul_overflow(tokens, price, &p) ? INT64_MAX : p;
 }
 
+static int64_t prompt_of(const struct usage *u)
+{
+	int64_t sum = 0;
+
+	add(&sum, u->input);
+	add(&sum, u->cache_read);
+	add(&sum, u->cache_write);
+	return sum;
+}
+
 /* Micro-dollars per million tokens times tokens is pico-dollars. */
 static int64_t estimate(const struct model_facts *f, const struct usage *u)
 {
-	int64_t prompt = 0, sum = 0;
-
-	add(&prompt, u->input);
-	add(&prompt, u->cache_read);
-	add(&prompt, u->cache_write);
+	int64_t prompt = prompt_of(u), sum = 0;
 	bool tier = f->tier_above > 0 && prompt > f->tier_above;
 	double factor = tier && f->in > 0 ? (double)f->tier_in / (double)f->in : 1;
 
@@ -44,6 +50,54 @@ static int64_t estimate(const struct model_facts *f, const struct usage *u)
 	add(&sum, product(u->cache_read, (int64_t)((double)f->cache_read * factor)));
 	add(&sum, product(u->cache_write, (int64_t)((double)f->cache_write * factor)));
 	return sum;
+}
+
+/* Three bytes a token is more tokens than any model makes of prose or code: a bound errs to the safe side. */
+#define BYTES_PER_TOKEN 3
+
+static int64_t guess(size_t bytes)
+{
+	return (int64_t)(bytes / BYTES_PER_TOKEN) + 1;
+}
+
+bool usage_estimate(struct usage *u, size_t bytes_sent, size_t bytes_got)
+{
+	bool sent = (u->known & USAGE_INPUT) && (u->input > 0 || u->cache_read > 0 || u->cache_write > 0);
+	bool got = u->known & USAGE_OUTPUT;
+
+	if (!sent)
+		u->input = guess(bytes_sent);
+	if (!got)
+		u->output = guess(bytes_got);
+	u->known |= USAGE_INPUT | USAGE_OUTPUT;
+	u->estimated = u->estimated || !sent || !got;
+	return !sent || !got;
+}
+
+struct usage usage_next(const struct usage_forecast *f, size_t bytes)
+{
+	struct usage next = { .known = USAGE_INPUT };
+	double tokens = f->bytes > 0 ? (double)prompt_of(&f->last) / (double)f->bytes * (double)bytes : 0;
+	bool kept = f->last.cache_read > 0 || f->last.cache_write > 0;
+
+	next.input = tokens < 1e15 ? (int64_t)tokens : (int64_t)1e15;
+	if (!kept)
+		return next;
+	next.cache_read = prompt_of(&f->last) < next.input ? prompt_of(&f->last) : next.input;
+	next.input -= next.cache_read;
+	return next;
+}
+
+#define GROWTH_SEEN     8192 /* bytes that no text packs into so few tokens */
+#define BYTES_PER_TOKEN_MOST 32
+
+bool usage_was_cut(const struct usage_forecast *before, size_t bytes, const struct usage *now)
+{
+	int64_t grown = prompt_of(now) - prompt_of(&before->last);
+
+	if (before->bytes == 0 || before->last.estimated || bytes < before->bytes + GROWTH_SEEN)
+		return false;
+	return grown < (int64_t)((bytes - before->bytes) / BYTES_PER_TOKEN_MOST);
 }
 
 static struct usage_row *row_of(struct usage_totals *t, struct str model)
@@ -70,6 +124,8 @@ void usage_add(struct usage_totals *t, struct str model, const struct model_fact
 	add(&row->output, u->output);
 	add(&row->cache_read, u->cache_read);
 	add(&row->cache_write, u->cache_write);
+	add(&row->reasoning, u->reasoning);
+	row->estimated_calls += u->estimated;
 	if (!metered)
 		row->unmetered_calls++;
 	if ((u->known & USAGE_COST) && u->cost_picousd > 0) {
@@ -146,16 +202,30 @@ static void ledgers_of(const struct budget *b, const struct usage_totals *t, str
 	out[2] = (struct ledger){ "max_usd", "micro-dollars", usage_microusd(t, &complete), b->max_microusd };
 }
 
-int budget_check(const struct budget *b, const struct usage_totals *t, struct err *err)
+int budget_check(const struct budget *b, const struct usage_totals *t, const struct usage *next,
+	const struct model_facts *facts, struct err *err)
 {
+	int64_t more[3] = { 0 };
 	struct ledger l[3];
 
 	ledgers_of(b, t, l);
+	if (next) {
+		more[0] = next->input;
+		more[2] = facts->price_known ? estimate(facts, next) / PICO_PER_MICRO : 0;
+	}
 	for (size_t i = 0; i < COUNT(l); i++) {
-		if (l[i].cap < 0 || l[i].spent < l[i].cap)
+		int64_t after = l[i].spent;
+
+		add(&after, more[i]);
+		if (l[i].cap < 0 || (l[i].spent < l[i].cap && after <= l[i].cap))
 			continue;
-		err_set(err, ERR_LIMIT, "budget.%s is used up: %" PRId64 " of %" PRId64 " %s", l[i].name, l[i].spent,
-			l[i].cap, l[i].unit);
+		if (l[i].spent < l[i].cap)
+			err_set(err, ERR_LIMIT,
+				"budget.%s would be passed: %" PRId64 " of %" PRId64 " %s are used, the next request takes "
+				"about %" PRId64, l[i].name, l[i].spent, l[i].cap, l[i].unit, more[i]);
+		else
+			err_set(err, ERR_LIMIT, "budget.%s is used up: %" PRId64 " of %" PRId64 " %s", l[i].name,
+				l[i].spent, l[i].cap, l[i].unit);
 		err_hint(err, "agent6 resume goes on with a fresh budget");
 		return -ERR_LIMIT;
 	}
@@ -230,12 +300,14 @@ static int add_row(struct buf *out, const struct usage_row *row, const struct wi
 	TRY(add_cell(out, at, w->out + 4, err));
 	TRY(buf_addf(out, err, "cache_r=%" PRId64 " cache_c=%" PRId64 " calls=%" PRId64 " ", row->cache_read,
 		row->cache_write, row->calls));
+	const char *guessed = row->estimated_calls > 0 ? " (tokens estimated)" : "";
+
 	if (row->unpriced_calls == row->calls)
-		return buf_addz(out, "$? (unknown price)\n", err);
+		return buf_addf(out, err, "$? (unknown price)%s\n", guessed);
 	add(&pico, row->reported_picousd);
 	add(&pico, row->estimated_picousd);
 	TRY(add_dollars(out, pico / PICO_PER_MICRO, err));
-	return buf_addf(out, err, "%s\n", note);
+	return buf_addf(out, err, "%s%s\n", note, guessed);
 }
 
 static int add_bound(struct buf *out, int64_t cap, struct err *err)
@@ -275,7 +347,7 @@ int usage_summary(const struct usage_totals *t, const struct budget *b, struct b
 	for (size_t i = 0; i < t->n; i++)
 		TRY(add_row(out, &t->p[i], &w, err));
 	TRY(add_total(out, t, b, err));
-	if (budget_check(b, t, &over) < 0)
+	if (budget_check(b, t, NULL, NULL, &over) < 0)
 		TRY(buf_addf(out, err, "  STATUS: BUDGET EXCEEDED (%s)\n", over.msg));
 	return 0;
 }

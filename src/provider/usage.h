@@ -32,12 +32,17 @@ struct usage {
 	int64_t cache_read, cache_write;
 	int64_t reasoning;
 	int64_t cost_picousd; /* reported by the server */
+	bool estimated;      /* the counters are ours: usage_estimate */
 };
+
+/* Where the server counted nothing, tokens are guessed from the length of what went and came, and marked:
+ * a call that cost something is never booked as nothing, and a budget can be kept. True when it was so. */
+bool usage_estimate(struct usage *u, size_t bytes_sent, size_t bytes_got);
 
 struct usage_row {
 	char *model; /* owned */
-	int64_t calls, unmetered_calls, unpriced_calls, reported_calls;
-	int64_t input, output, cache_read, cache_write;
+	int64_t calls, unmetered_calls, unpriced_calls, reported_calls, estimated_calls;
+	int64_t input, output, cache_read, cache_write, reasoning;
 	int64_t reported_picousd, estimated_picousd;
 };
 
@@ -63,8 +68,21 @@ struct budget {
 	int64_t max_microusd;                        /* -1 no limit */
 };
 
-/* Before a call. The call that reaches a bound was allowed, the next one is not. */
-int budget_check(const struct budget *b, const struct usage_totals *t, struct err *err) CHECKED;
+/* What the next request will at least take, as far as the one before it tells: its counters for its
+ * length, and whether the server keeps what it has seen. All zero before the first answer. */
+struct usage_forecast {
+	size_t bytes;      /* of the last request that was counted */
+	struct usage last; /* and what it took */
+};
+struct usage usage_next(const struct usage_forecast *f, size_t bytes);
+/* The request grew by much and its tokens did not: the server reads only a part of it. Local servers cut
+ * a conversation that outgrows their window, without an error (Ollama, from its code, 2026-08). */
+bool usage_was_cut(const struct usage_forecast *before, size_t bytes, const struct usage *now);
+
+/* Before a call: a bound that is reached, or that the request to come would pass, ends the run. An answer
+ * may still pass one, since nobody knows its length. next may be NULL. */
+int budget_check(const struct budget *b, const struct usage_totals *t, const struct usage *next,
+	const struct model_facts *facts, struct err *err) CHECKED;
 double budget_remaining(const struct budget *b, const struct usage_totals *t); /* 1 untouched .. 0 spent */
 
 /* One line per model, then TOTAL; the seed's format. */

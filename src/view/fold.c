@@ -137,6 +137,9 @@ static void begin_leg(struct view *v, struct view_item *it)
 	s->legs++;
 	s->budget.usd_before += s->legs > 1 && s->budget.usd > 0 ? s->budget.usd : 0;
 	s->budget.usd = -1;
+	s->budget.input_before += s->budget.input;
+	s->budget.output_before += s->budget.output;
+	s->budget.input = s->budget.output = 0;
 	s->verify_running = s->streaming = false;
 	s->nbackground = 0; /* none outlives its leg */
 	s->paused = s->detached = false;
@@ -247,16 +250,12 @@ static void on_role_result(struct view *v, struct view_item *it)
 	it->ok = flag(v, "ok");
 	it->streamed = v->state.streaming;
 	v->state.streaming = false;
-	if (it->ok) {
-		it->kind = VIEW_REPLY;
-		it->text = text(v, "text");
-		if (str_trim(it->text).n > 0)
-			keep(&v->state.reply, it->text);
+	if (!it->ok) /* what becomes of it is an event of its own: another try, or the end, with the same words */
 		return;
-	}
-	it->kind = VIEW_WARNING;
-	it->text = text(v, "error");
-	it->name = STR("model");
+	it->kind = VIEW_REPLY;
+	it->text = text(v, "text");
+	if (str_trim(it->text).n > 0)
+		keep(&v->state.reply, it->text);
 }
 
 static void on_budget(struct view *v, struct view_item *it)
@@ -509,7 +508,6 @@ static const struct {
 	{ EVENT_STEP_START, VIEW_MARKER, "step {index}: {title}" },
 	{ EVENT_STEP_END, VIEW_MARKER, "step {index} {status}: {title}" },
 	{ EVENT_PROVIDER_RETRY, VIEW_MARKER, "provider: attempt {attempt} failed: {error}; trying again" },
-	{ EVENT_PROVIDER_FATAL, VIEW_WARNING, "provider: {error}" },
 	{ EVENT_PROVIDER_EMPTY, VIEW_MARKER, "provider: an empty tool call, asking again" },
 	{ EVENT_REASONING_STARVED, VIEW_WARNING, "the model used all its output for thinking" },
 	{ EVENT_AUTO_COMMIT_FAILED, VIEW_WARNING, "not committed: {error}" },

@@ -72,6 +72,7 @@ struct view_budget {
 	int64_t input, output, input_cap, output_cap; /* tokens of this leg; caps -1: none */
 	double usd, usd_cap;                          /* below 0: not known, none */
 	double usd_before;                            /* of earlier legs */
+	int64_t input_before, output_before;
 	bool usd_partial;                             /* some calls had no price */
 };
 

@@ -16,7 +16,7 @@ before a run
   git WORDS                      runs git in the workspace
   commit SUBJECT                 makes the repository where there is none, and commits everything
   shell LINE                     runs a shell line in the workspace, as the person would
-  wire openai|anthropic|both     what the model speaks (openai)
+  wire openai|anthropic|responses|both   what the model speaks (openai)
   model text TEXT                the model's next turn; `model and ...` adds to the turn before
   model call NAME JSON           a tool call; `raw:TEXT` instead of JSON is sent as it is
   model status N [JSON]          an HTTP failure, with more members of mockllm's "fault"

@@ -272,6 +272,7 @@ def test_a_resumed_run_shows_its_own_leg_and_what_a_crash_cost(lab, torn):
             f.write(b'{"ts":"2026')
     r = lab.agent6("resume", "--auto-approve", "--steer", "again")
     assert "resumed: look" in r.err and "the second leg" in r.err, r.both
+    assert "  all      2 legs: in=" in r.err, r.both
     assert "the first leg" not in r.err
     assert ("incomplete last line of logs.jsonl (11 bytes)" in r.err) is torn
     whole = lab.agent6("watch")

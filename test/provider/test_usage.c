@@ -152,7 +152,82 @@ TEST(usage_counters_stop_at_the_largest_number)
 	for (int i = 0; i < 3; i++)
 		call(&t, "claude-opus-4-8", (struct usage){ .known = ALL, .input = INT64_MAX, .output = INT64_MAX });
 	CHECK_INT(usage_input(&t), INT64_MAX);
-	CHECK_INT(budget_check(&b, &t, ERR_DISCARD), -ERR_LIMIT);
+	CHECK_INT(budget_check(&b, &t, NULL, NULL, ERR_DISCARD), -ERR_LIMIT);
+}
+
+TEST(usage_that_no_server_counted_is_estimated_and_marked)
+{
+	auto_usage struct usage_totals t = { 0 };
+	auto_buf struct buf got = BUF_MAX(4096);
+	struct budget b = { 1000, -1, -1 };
+	struct usage none = { 0 }, half = { .known = USAGE_INPUT | USAGE_OUTPUT, .output = 5 },
+		 all = { .known = ALL, .input = 7, .output = 0 };
+	struct err err = { 0 };
+
+	CHECK(usage_estimate(&none, 3000, 30) && none.estimated && none.input == 1001 && none.output == 11);
+	CHECK(usage_estimate(&half, 30, 3000) && half.input == 11 && half.output == 5);
+	CHECK(!usage_estimate(&all, 30, 30) && !all.estimated && all.input == 7 && all.output == 0);
+	call(&t, "claude-opus-4-8", none);
+	CHECK_INT(t.p[0].estimated_calls, 1);
+	CHECK_INT(budget_check(&b, &t, NULL, NULL, &err), -ERR_LIMIT);
+	CHECK_OK(usage_summary(&t, &b, &got, &err));
+	CHECK(strstr(got.p, "calls=1 $0.0053 (tokens estimated)\n"));
+}
+
+TEST(budget_stops_before_the_request_that_would_pass_a_bound)
+{
+	static const struct {
+		const char *why;
+		struct budget b;
+		struct usage last;
+		const char *word; /* empty: the request may go */
+	} rows[] = {
+		{ "room for it", { 300, -1, -1 }, { .known = ALL, .input = 100 }, "" },
+		{ "no room", { 299, -1, -1 }, { .known = ALL, .input = 100 },
+			"budget.max_input_tokens would be passed: 100 of 299 tokens are used, the next request takes about 200" },
+		{ "what a cache holds is not sent again", { 201, -1, -1 }, { .known = ALL, .input = 10, .cache_write = 90 }, "" },
+		{ "dollars", { -1, -1, 1499 }, { .known = ALL, .input = 100 },
+			"budget.max_usd would be passed: 500 of 1499 micro-dollars are used, the next request takes about 1000" },
+		{ "cached dollars", { -1, -1, 1200 }, { .known = ALL, .cache_read = 50, .input = 50 }, "" },
+	};
+	struct model_facts opus = model_facts_get(STR("claude-opus-4-8"));
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_usage struct usage_totals t = { 0 };
+		struct usage_forecast f = { 400, rows[i].last };
+		struct usage next = usage_next(&f, 800);
+		struct err err = { 0 };
+
+		usage_add(&t, STR("m"), &opus, &rows[i].last);
+		CHECK_INT(budget_check(&rows[i].b, &t, &next, &opus, &err), rows[i].word[0] ? -ERR_LIMIT : 0);
+		CHECK_STR(str_from(err.msg), str_from(rows[i].word));
+	}
+	CHECK_INT(usage_next(&(struct usage_forecast){ 0 }, 1 << 20).input, 0); /* nothing is known yet */
+}
+
+TEST(usage_shows_a_server_that_cuts_the_conversation_without_a_word)
+{
+	static const struct {
+		const char *why;
+		size_t before, now;
+		int64_t was, is;
+		bool cut;
+	} rows[] = {
+		{ "it grew by both", 16000, 32000, 4000, 8000, false },
+		{ "it grew by bytes alone", 16000, 32000, 4000, 4000, true },
+		{ "it even shrank", 16000, 32000, 4000, 3900, true },
+		{ "a little more is no proof", 16000, 20000, 4000, 4000, false },
+		{ "a compaction", 32000, 16000, 8000, 4000, false },
+		{ "the first request", 0, 32000, 0, 10, false },
+		{ "blanks pack well", 16000, 32000, 4000, 4600, false },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct usage_forecast f = { rows[i].before, { .known = ALL, .input = rows[i].was } };
+		struct usage now = { .known = ALL, .input = rows[i].is };
+
+		CHECK_INT(usage_was_cut(&f, rows[i].now, &now), rows[i].cut);
+	}
 }
 
 TEST(budget_allows_the_call_that_reaches_a_bound_and_refuses_the_next)
@@ -179,7 +254,7 @@ TEST(budget_allows_the_call_that_reaches_a_bound_and_refuses_the_next)
 
 		call(&t, "m", (struct usage){ .known = ALL | USAGE_COST, .input = 60, .cache_write = 40, .cache_read = 900,
 			.output = 10, .cost_picousd = 1000000000 });
-		CHECK_INT(budget_check(&rows[i].b, &t, &err), rows[i].refused ? -ERR_LIMIT : 0);
+		CHECK_INT(budget_check(&rows[i].b, &t, NULL, NULL, &err), rows[i].refused ? -ERR_LIMIT : 0);
 		CHECK_STR(str_from(err.msg), str_from(rows[i].word));
 		left = budget_remaining(&rows[i].b, &t) - rows[i].left;
 		CHECK(left < 1e-9 && left > -1e-9);

@@ -161,6 +161,24 @@ static int left_behind(struct term_view *t, const struct view_state *s, struct e
 	return term_block(t, LOOK_DIM, buf_str(&s->end.files), "             ", FILES_SHOWN, err);
 }
 
+/* Each leg has its own account and its own table; what the whole run took is said below the newest. */
+static int all_legs(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	const struct view_budget *b = &s->budget;
+	auto_buf struct buf line = BUF_MAX(256);
+
+	if (s->legs < 2)
+		return 0;
+	TRY(buf_addf(&line, err, "%d legs: in=%lld out=%lld", (int)s->legs, (long long)(b->input + b->input_before),
+		(long long)(b->output + b->output_before)));
+	if (b->usd >= 0 || b->usd_before > 0)
+		TRY(buf_addf(&line, err, " cost~$%.4f%s", (b->usd > 0 ? b->usd : 0) + b->usd_before,
+			b->usd_partial || b->usd < 0 ? " (at least)" : ""));
+	else
+		TRY(buf_addz(&line, " cost~$?", err));
+	return fact(t, "  all      ", buf_str(&line), err);
+}
+
 static int cost(struct term_view *t, const struct view_state *s, struct err *err)
 {
 	const struct view_budget *b = &s->budget;
@@ -168,7 +186,8 @@ static int cost(struct term_view *t, const struct view_state *s, struct err *err
 
 	if (s->end.usage.n > 0) {
 		TRY(term_put(t, LOOK_DIM, STR("  usage\n"), err));
-		return term_block(t, LOOK_PLAIN, buf_str(&s->end.usage), "    ", 0, err);
+		TRY(term_block(t, LOOK_PLAIN, buf_str(&s->end.usage), "    ", 0, err));
+		return all_legs(t, s, err);
 	}
 	if (b->input == 0 && b->output == 0)
 		return 0;

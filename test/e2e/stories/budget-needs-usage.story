@@ -1,11 +1,13 @@
-# an answer without token counts is not taken under a budget, but asked for again
+# an answer without token counts is not asked for again: its tokens are estimated, marked so, and count
 commit   start
-model    text "free of charge"
+model    call grep {"pattern": "two"}
 model    set {"usage": null}
-model    text "Nothing to do."
-model    times 3
+model    call finish_run {"summary": "nothing to do"}
+model    set {"usage": null}
 run      agent6 run "look"
 exit     0
-event    loop.provider.retry attempt is 1
-event    run.end reason is silent_finish
-output   contains "token counts"
+requests 2
+event    0 loop.provider.retry
+event    run.end reason is finish_run
+output   contains "they are estimated"
+output   contains "(tokens estimated)"

@@ -10,8 +10,8 @@ model    set {"usage": {"input": 1000, "output": 20}}
 model    text "never asked for"
 run      agent6 run "change one to two"
 exit     3
-requests 2
+requests 1
 event    run.end reason is budget_exhausted
-event    budget.update input_total is 2000
-output   contains "2000"
+event    budget.update input_total is 1000
+output   contains "would be passed"
 commits  1

@@ -7,6 +7,6 @@ model    set {"usage": {"input": 100000, "output": 0}}
 model    times forever
 run      agent6 run --max-usd 1.5 "look"
 exit     3
-requests 2
+requests 1
 event    run.end reason is budget_exhausted
-event    run.end usd is 2.0
+event    run.end usd is 1.0
