@@ -121,7 +121,7 @@ struct exec {
 static void exec_fini(struct exec *x)
 {
 	base_close_fd(&x->asker);
-	peer_kill(&x->zygote);
+	peer_end(&x->zygote);
 	base_close_fd(&x->signals);
 	passage_fini(&x->to[0]);
 	passage_fini(&x->to[1]);
@@ -216,6 +216,17 @@ static int on_monitor(struct exec *x, struct err *err)
 		struct str why = unpack_str(&u);
 
 		r = err_set(err, ERR_UNSUPPORTED, "the jail failed: " STR_FMT, STR_ARG(why));
+	}
+	if (r == 0 && x->msg->type == WIRE_GIT_CHANGED) {
+		struct unpack u = unpack_from(x->msg->body);
+
+		for (struct str rest = unpack_str(&u); rest.n > 0;) {
+			struct str path = str_trim(str_line(&rest));
+			char line[PATH_MAX + 80];
+
+			snprintf(line, sizeof(line), "changed, look at it before you use git there: " STR_FMT, STR_ARG(path));
+			say(x->rq, str_from(line));
+		}
 	}
 	chan_msg_fini(x->msg);
 	return r;

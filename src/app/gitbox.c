@@ -117,7 +117,7 @@ void gitbox_close(struct gitbox *b)
 	if (!b)
 		return;
 	base_close_fd(&b->asker);
-	peer_kill(&b->zygote);
+	peer_end(&b->zygote);
 	git_zygote_fini(&b->git);
 	free(b);
 }

@@ -138,7 +138,8 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.agent_chan = s->agent_chan, .answers_fd = answers,
 		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
 			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,
-		.steer = s->rq->steer, .attended = s->attended, .menu = s->attended, .leash_fd = s->rq->leash_fd, .no_git = !s->is_git,
+		.steer = s->rq->steer, .attended = s->attended, .menu = s->attended, .leash_fd = s->rq->leash_fd,
+		.looks = !s->is_git || s->profile == PROFILE_HARDENED,
 		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
 	/* The monitor owns them all from here on, and what is recorded stays. */
@@ -193,8 +194,11 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_profile(&s, err));
 	TRY(settings_networks(&s, err));
 	TRY(settings_params(&s, err));
-	TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
+	if (s.profile != PROFILE_HARDENED)
+		TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
 	r = find_session(&s, err);
+	if (r >= 0 && s.profile == PROFILE_HARDENED)
+		r = start_cell(&s, err); /* it has to know which refs are the run's own */
 	r = r < 0 ? r : find_notes(&s, err);
 	if (r >= 0) {
 		s.params.run_id = str_from(s.ref.id);

@@ -96,11 +96,11 @@ static int hardened_limits(struct start *s, const struct probe *host, struct err
 	if (config_is_set(s->config, "sandbox.protect_git")) {
 		r = err_set(err, ERR_UNSUPPORTED, "sandbox.protect_git: profile \"hardened\" cannot: Landlock grants a directory "
 						  "whole%s%s", probe_reason(host)[0] ? "; strict is not possible: " : "", probe_reason(host));
-		err_hint(err, "agent6 config unset sandbox.protect_git");
+		err_hint(err, "agent6 config unset sandbox.protect_git: changes in .git are then noticed and end the run");
 		return r;
 	}
-	start_notice(s, STR("hardened: .git can be written by commands, since Landlock cannot take it out of the workspace; look at "
-			    "its configuration and hooks before you use it"));
+	start_notice(s, STR("hardened: .git can be written by commands, since Landlock cannot take it out of the workspace; a "
+			    "change of its configuration, hooks or refs ends the run"));
 	return 0;
 }
 
@@ -321,7 +321,9 @@ static void guard_no_git(struct start *s, struct zygote_spec *z)
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
-	struct zygote_spec z = { .kind = ZYGOTE_COMMAND, .run_id = "" };
+	bool watched = s->is_git && c->protect_git && s->profile == PROFILE_HARDENED;
+	struct zygote_spec z = { .kind = ZYGOTE_COMMAND, .run_id = s->ref.id, .git_dir = watched ? s->repo.git_dir : "",
+		.common_dir = watched ? s->repo.common_dir : "" };
 
 	z.policy.profile = s->profile;
 	z.policy.cwd = s->workspace;

@@ -222,13 +222,13 @@ int start_processes(struct start *s, struct err *err)
 void start_fini(struct start *s)
 {
 	peer_kill(&s->view);
-	peer_kill(&s->zygote);
-	peer_kill(&s->git);
+	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
+		base_close_fd(&s->agent_ends[i]);
+	peer_end(&s->zygote);
+	peer_end(&s->git);
 	peer_kill(&s->recorder);
 	peer_kill(&s->spawner);
 	egress_stop(&s->egress);
-	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
-		base_close_fd(&s->agent_ends[i]);
 	base_close_fd(&s->agent_chan);
 	base_close_fd(&s->secrets_fd);
 	base_close_fd(&s->run_lock);

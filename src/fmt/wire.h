@@ -49,6 +49,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_AGENT_EXIT, 10, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8)   /* u32 code, u32 signal */              \
 	X(WIRE_AGENT_UP, 11, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 0)     /* the agent was started */             \
 	X(WIRE_GIT_FOUND, 12, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8192) /* str directory, str name, str moved to or "", str why not */ \
+	X(WIRE_GIT_CHANGED, 14, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8192) /* str paths, one a line */          \
 	/* agent -> zygote */                                                                                \
 	X(WIRE_RUN, 20, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 1, CHAN_BODY)    /* u32 job (larger than any before), u8 class, u32 timeout_ms, str cwd ("" or below the workspace), strs argv, strs env "K=V"; memfd stdin */ \
 	X(WIRE_GIT, 21, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 1, CHAN_BODY)    /* u32 job (larger than any before), u8 op (git/gitop.h), strs args; memfd stdin */ \

@@ -6,10 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define END_GRACE_MS 2000
 
 static int open_program(const char *path, int *out)
 {
@@ -141,4 +144,23 @@ void peer_kill(struct peer *p)
 	if (proc_wait(&p->proc, &st, ERR_DISCARD) < 0)
 		base_close_fd(&p->proc.pidfd);
 	p->proc = (struct proc){ 0, -1 };
+}
+
+/* Its end of file, a word, a blow: it has something to clean up only where no namespace does so. */
+void peer_end(struct peer *p)
+{
+	peer_close(p);
+	for (int tries = 0; p->proc.pid > 0 && tries < 2; tries++) {
+		struct pollfd gone = { p->proc.pidfd, POLLIN, 0 };
+		int r;
+
+		if (tries > 0)
+			proc_kill(&p->proc, SIGTERM);
+		do
+			r = poll(&gone, 1, END_GRACE_MS);
+		while (r < 0 && errno == EINTR);
+		if (r > 0)
+			break;
+	}
+	peer_kill(p);
 }

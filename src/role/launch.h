@@ -44,5 +44,6 @@ int launch_role(const struct programs *progs, const char *role, const int *fds, 
 	struct peer *out, struct err *err) CHECKED;
 void peer_close(struct peer *p); /* closes the channel; the process ends by itself or by peer_kill */
 void peer_kill(struct peer *p);  /* SIGKILL and reap */
+void peer_end(struct peer *p);   /* a zygote: closes the channel, waits for it to clean up, helps it along, reaps */
 
 #endif

@@ -53,6 +53,13 @@ int monitor_note(struct monitor *m, enum event_id event, struct str json, struct
 
 /* ---- the end ---- */
 
+/* What stands around a zygote ends what is in it first. */
+static void kill_member(const struct member *p)
+{
+	if (p->peer.proc.pid > 0)
+		proc_kill(&p->peer.proc, p->id == PEER_ZYGOTE || p->id == PEER_GIT ? SIGTERM : SIGKILL);
+}
+
 static int kill_rest(void *self, uint32_t events, struct err *err)
 {
 	struct monitor *m = self;
@@ -60,8 +67,8 @@ static int kill_rest(void *self, uint32_t events, struct err *err)
 	(void)events;
 	(void)err;
 	for (int i = 0; i < PEER_COUNT; i++)
-		if (m->members[i].peer.proc.pid > 0 && (i != PEER_VIEW || m->end->discard))
-			proc_kill(&m->members[i].peer.proc, SIGKILL);
+		if (i != PEER_VIEW || m->end->discard)
+			kill_member(&m->members[i]);
 	return 0;
 }
 
@@ -117,7 +124,7 @@ static int end_run(struct monitor *m, struct err *err)
 	ask_give_up(m);
 	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_STOP_ALL, NULL, err));
 	TRY(monitor_send(m, PEER_GIT, WIRE_STOP_ALL, NULL, err));
-	if (!m->spec->no_git || m->agent_over || m->members[PEER_ZYGOTE].peer.chan < 0)
+	if (!m->spec->looks || m->agent_over || m->members[PEER_ZYGOTE].peer.chan < 0)
 		return close_record(m, err);
 	/* What a new .git is called now belongs on record, and to the person before they use git there. */
 	m->state = MON_LEAVING;
@@ -264,6 +271,36 @@ static int on_git_found(struct monitor *m, struct member *from, struct err *err)
 	return to.n > 0 ? 0 : end_badly(m, "unsafe_repository", detail.p, 1, err);
 }
 
+/* Where no mount protects a repository, what decides about programs in it is compared. A change ends the run: the next
+ * git of the person may run what it says. */
+static int on_git_changed(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	struct str paths = unpack_str(&u), rest = paths;
+	auto_buf struct buf b = BUF_MAX(64 * 1024), detail = BUF_MAX(16 * 1024);
+	const char *between = "";
+
+	(void)from;
+	if (!unpack_done(&u) || paths.n == 0)
+		return err_set(err, ERR_PROTOCOL, "WIRE_GIT_CHANGED does not decode");
+	TRY(buf_addz(&detail, "changed in the repository during the run, which profile \"hardened\" can only notice: ", err));
+	while (rest.n > 0) {
+		struct str path = str_trim(str_line(&rest));
+
+		TRY(buf_addf(&detail, err, "%s" STR_FMT, between, STR_ARG(path)));
+		between = ", ";
+	}
+	TRY(buf_addz(&detail, "; look at it before you use git there", err));
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "paths", str_trim(paths), err));
+	TRY(json_add_member(&b, "detail", buf_str(&detail), err));
+	TRY(buf_addz(&b, "}", err));
+	TRY(monitor_note(m, EVENT_JAIL_GIT_CHANGED, buf_str(&b), err));
+	if (m->state != MON_RUNNING && m->end->exit_code == 0)
+		m->end->exit_code = 1;
+	return end_badly(m, "git_changed", detail.p, 1, err);
+}
+
 static int ignore(struct monitor *m, struct member *from, struct err *err)
 {
 	(void)m;
@@ -284,6 +321,7 @@ static const struct {
 	{ WIRE_AGENT_EXIT, on_agent_exit },
 	{ WIRE_AGENT_UP, ignore },
 	{ WIRE_GIT_FOUND, on_git_found },
+	{ WIRE_GIT_CHANGED, on_git_changed },
 	{ WIRE_LOST_UP, on_lost },
 };
 
@@ -327,8 +365,7 @@ static int broke_rule(struct monitor *m, struct member *p, struct err *err)
 
 	snprintf(why, sizeof(why), "the %s broke a rule of its channel: %.180s", p->name, err->msg);
 	drop_chan(m, p->id);
-	if (p->peer.proc.pid > 0)
-		proc_kill(&p->peer.proc, SIGKILL);
+	kill_member(p);
 	return end_badly(m, "protocol", why, 1, err);
 }
 
@@ -395,8 +432,7 @@ static int stop_overdue(void *self, uint32_t events, struct err *err)
 		return 0;
 	/* The agent does not answer. Its cell dies with the zygote. */
 	if (m->lost) {
-		if (m->members[PEER_ZYGOTE].peer.proc.pid > 0)
-			proc_kill(&m->members[PEER_ZYGOTE].peer.proc, SIGKILL);
+		kill_member(&m->members[PEER_ZYGOTE]);
 		return end_run(m, err);
 	}
 	return end_badly(m, "interrupted", "stopped by the operator", 130, err);

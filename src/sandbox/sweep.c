@@ -75,6 +75,14 @@ static size_t from_proc(pid_t *out)
 	return n;
 }
 
+/* By descriptor: it is our child and unreaped, so the number is its own; and this call every filter of ours has. */
+static bool end(pid_t pid)
+{
+	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd >= 0 && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+}
+
 static bool is_kept(pid_t pid, const pid_t *keep, size_t nkeep)
 {
 	for (size_t i = 0; i < nkeep; i++)
@@ -91,7 +99,7 @@ void sweep_all(int fd, const pid_t *keep, size_t nkeep)
 		size_t n = fd >= 0 ? from_list(fd, found) : from_proc(found), killed = 0;
 
 		for (size_t i = 0; i < n; i++)
-			if (!is_kept(found[i], keep, nkeep) && kill(found[i], SIGKILL) == 0)
+			if (!is_kept(found[i], keep, nkeep) && end(found[i]))
 				found[killed++] = found[i];
 		for (size_t i = 0; i < killed; i++) /* ours until we wait: nobody else can have the number */
 			while (waitpid(found[i], NULL, 0) < 0 && errno == EINTR)

@@ -147,6 +147,11 @@ static int serve_in(struct zygote *z, const struct cell *cell, struct err *err)
 	return zygote_serve(z, err);
 }
 
+int zygote_fail(const struct zygote *z, const struct err *err)
+{
+	return send_fail(z->monitor, err) < 0 ? 3 : 2;
+}
+
 int zygote_run_in(struct zygote *z, const struct cell *cell)
 {
 	struct err err = { 0 };

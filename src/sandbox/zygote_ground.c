@@ -11,11 +11,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#define GRACE_MS 2000 /* for the inner process, once whoever started us is gone */
 
 int ground_owner(const char *workspace, uid_t *uid, gid_t *gid, struct err *err)
 {
@@ -53,6 +58,22 @@ static int take_identity(const struct zygote *z, pid_t parent, struct err *err)
 	return caps_undumpable(err);
 }
 
+/* In a cell a mount protects it. */
+static int watch(struct zygote *z, struct arena *mem, struct cell *cell, struct err *err)
+{
+	struct gitwatch_spec spec = { .git_dir = z->spec.git_dir, .common_dir = z->spec.common_dir, .run_id = z->spec.run_id,
+		.dot_git = str_printf(mem, "%s/.git", z->spec.policy.cwd).p };
+	bool partial = false;
+
+	if (z->spec.kind != ZYGOTE_COMMAND || z->spec.git_dir[0] == '\0')
+		return 0;
+	TRY(gitwatch_open(&spec, &z->watch, &partial, err));
+	if (partial)
+		cell->notes[cell->nnotes++] = "this repository has too many refs to compare them around each command: a change of "
+					      "its configuration and hooks alone is noticed";
+	return 0;
+}
+
 static int inner(struct zygote *z, struct ground *ground)
 {
 	struct cell cell = { .landlock_abi = landlock_abi() };
@@ -61,21 +82,54 @@ static int inner(struct zygote *z, struct ground *ground)
 
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return 2;
+	if (watch(z, ground->mem, &cell, &err) < 0)
+		return zygote_fail(z, &err);
 	r = zygote_run_in(z, &cell);
+	gitwatch_close(z->watch);
 	if (dir_remove_tree(AT_FDCWD, ground->tmp, &err) < 0)
 		fprintf(stderr, "agent6-jail: %s\n", err.msg);
 	return r;
 }
 
-static int outer(pid_t pid, const char *tmp)
+/* It waits for the inner one to end by itself, which it does when its channels do. Whoever started us may be gone without
+ * that being seen, or say that it is enough: then it is ended. */
+static int wait_inner(pid_t pid, pid_t parent)
 {
-	int st = 0, children;
+	sigset_t term;
+	int st = 0;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	struct pollfd p[3] = { { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 },
+		{ (int)syscall(SYS_pidfd_open, parent, 0), POLLIN, 0 }, { signalfd(-1, &term, SFD_CLOEXEC), POLLIN, 0 } };
+	int r, left = -1;
+
+	do {
+		for (size_t i = 0; i < COUNT(p); i++)
+			p[i].revents = 0;
+		r = poll(p, COUNT(p), left);
+		if (p[2].revents || (r == 0 && left >= 0))
+			kill(pid, SIGKILL);
+		if (p[1].revents) {
+			p[1].fd = -1;
+			left = GRACE_MS;
+		}
+	} while (p[0].fd >= 0 && !p[0].revents && !p[2].revents && r != 0);
+	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
+		;
+	return st;
+}
+
+static int outer(pid_t pid, pid_t parent, const char *tmp)
+{
+	int st, children;
 
 	for (int fd = 3; fd <= 5; fd++) /* the channels: their end is to be seen by both peers */
 		close(fd);
+	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0); /* there is something to be cleaned up first */
 	children = sweep_open();
-	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
-		;
+	st = wait_inner(pid, parent);
 	/* Killed: guardians see its end and end their commands; what lost its guardian too is ours. */
 	sweep_all(children, NULL, 0);
 	if (!WIFEXITED(st) && dir_remove_tree(AT_FDCWD, tmp, ERR_DISCARD) < 0)
@@ -83,7 +137,7 @@ static int outer(pid_t pid, const char *tmp)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }
 
-static int fork_both(struct zygote *z, struct ground *ground, struct err *err)
+static int fork_both(struct zygote *z, struct ground *ground, pid_t parent, struct err *err)
 {
 	int life[2], status;
 	pid_t pid;
@@ -99,7 +153,7 @@ static int fork_both(struct zygote *z, struct ground *ground, struct err *err)
 		_exit(status);
 	}
 	close(life[0]);
-	status = pid < 0 ? err_sys(err, errno, "fork the zygote") : outer(pid, ground->tmp);
+	status = pid < 0 ? err_sys(err, errno, "fork the zygote") : outer(pid, parent, ground->tmp);
 	close(life[1]);
 	return status;
 }
@@ -117,7 +171,7 @@ int zygote_on_ground(struct zygote *z, struct arena *mem, struct err *err)
 	ground.tmp = tmp;
 	policy_list_add(&z->spec.policy.env, mem, str_printf(mem, "TMPDIR=%s", tmp).p);
 	z->ground = &ground;
-	r = fork_both(z, &ground, err);
+	r = fork_both(z, &ground, parent, err);
 	if (r < 0)
 		(void)!dir_remove_tree(AT_FDCWD, tmp, ERR_DISCARD);
 	return r;

@@ -4,6 +4,7 @@
 #ifndef SANDBOX_ZYGOTE_PRIV_H
 #define SANDBOX_ZYGOTE_PRIV_H
 
+#include "sandbox/gitwatch.h"
 #include "sandbox/ground.h"
 #include "sandbox/jail.h"
 #include "sandbox/newgit.h"
@@ -88,6 +89,7 @@ struct zygote {
 	struct zygote_spec spec;
 	struct jails *jails;   /* NULL: the sandbox is off */
 	const struct ground *ground; /* hardened */
+	struct gitwatch *watch; /* a repository that no mount protects; or NULL */
 	int keeper;            /* hung up: the process that cleans up after us is gone; or -1 */
 	int monitor, asker;    /* channels; asker is -1 once it was dropped */
 	int exe;               /* the agent6 program, or -1 */
@@ -105,6 +107,8 @@ const struct zygote_limit *zygote_limit_of(const struct zygote_spec *s, enum job
 
 /* Serves in a cell, or on the ground, to the end; the exit status. */
 int zygote_run_in(struct zygote *z, const struct cell *cell);
+/* Tells the monitor why not; the exit status. */
+int zygote_fail(const struct zygote *z, const struct err *err);
 /* A private directory beneath /tmp, and what names one in the environment turned to it. */
 int zygote_own_dir(struct zygote *z, struct arena *mem, const char **out, struct err *err) CHECKED;
 

@@ -131,6 +131,60 @@ static int look_for_git(struct zygote *z, struct buf *note, struct err *err)
 	return newgit_look(&z->newgit, on_found, &l, err);
 }
 
+/* ---- a repository that jobs can write ---- */
+
+static bool may_write_git(enum job_class class)
+{
+	return class == JOB_COMMAND || class == JOB_VERIFY || class == JOB_METRIC || class == JOB_BACKGROUND;
+}
+
+static bool commands_run(const struct zygote *z)
+{
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state == JOB_RUNNING && may_write_git(z->jobs[i].rq.class))
+			return true;
+	return false;
+}
+
+/* The names are a command's: what is no plain letter is shown as one. */
+static int tell_changed(struct zygote *z, struct buf *changed, struct buf *note, struct err *err)
+{
+	auto_buf struct buf up = BUF_MAX(8192);
+
+	if (changed->n == 0)
+		return 0;
+	for (size_t i = 0; i < changed->n; i++)
+		if (changed->p[i] != '\n' && (changed->p[i] < ' ' || changed->p[i] > '~'))
+			changed->p[i] = '?';
+	pack_str(&up, buf_str(changed));
+	TRY(tell_monitor(z, WIRE_GIT_CHANGED, &up, err));
+	return buf_addz(note, "the configuration, the hooks or the refs of the repository were changed, which no command may; ", err);
+}
+
+static int look_at_git(struct zygote *z, bool refs, struct buf *note, struct err *err)
+{
+	auto_buf struct buf changed = BUF_MAX(4096);
+
+	if (!z->watch)
+		return 0;
+	gitwatch_look(z->watch, refs, &changed);
+	return tell_changed(z, &changed, note, err);
+}
+
+/* A command is about to start. What git itself or a person did to the refs in between is theirs to do. */
+static int mark_git(struct zygote *z, struct err *err)
+{
+	auto_buf struct buf nobody = BUF_MAX(1024);
+	bool others = commands_run(z);
+
+	if (!z->watch)
+		return 0;
+	TRY(look_at_git(z, others, &nobody, err));
+	if (!others)
+		gitwatch_mark(z->watch);
+	return 0;
+}
+
 /* ---- jobs ---- */
 
 static void free_job(struct job *j)
@@ -171,6 +225,8 @@ static int on_job(void *self, uint32_t events, struct err *err)
 	if (killed != 0 && end.signal != SIGKILL)
 		killed = 0;
 	TRY(look_for_git(j->z, &note, err));
+	if (may_write_git(j->rq.class))
+		TRY(look_at_git(j->z, true, &note, err));
 	struct str what = str_trim_suffix(buf_str(&note), STR("; "));
 	if (killed == JOB_TIMEOUT)
 		return finish(j, CODE_TIMEOUT, JOB_TIMEOUT, what, err);
@@ -233,6 +289,8 @@ static int start(struct job *j, struct err *err)
 	struct err why = { 0 };
 	int exec_errno = 0, r;
 
+	if (may_write_git(j->rq.class))
+		TRY(mark_git(z, err));
 	j->started_us = mono_us();
 	r = pipes_open(&p, &why);
 	struct work w = { .class = j->rq.class, .argv = j->rq.argv, .env = j->rq.env, .cwd = j->rq.cwd,
@@ -452,8 +510,10 @@ static int leave(struct zygote *z, struct err *err)
 	loop_unwatch(z->loop, z->agent.pidfd);
 	TRY(worker_reap(&z->agent, &end, err));
 	z->agent_up = false;
+	bool ran = commands_run(z);
 	TRY(end_jobs(z, err));
 	TRY(look_for_git(z, &nobody, err));
+	TRY(look_at_git(z, ran, &nobody, err));
 	pack_u32(&b, (uint32_t)end.code);
 	pack_u32(&b, (uint32_t)end.signal);
 	TRY(tell_monitor(z, WIRE_AGENT_EXIT, &b, err));

@@ -166,6 +166,8 @@ int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *o
 		return err_wrap(err, "cell policy");
 	if (s.kind == ZYGOTE_GIT && (s.git_dir[0] != '/' || s.common_dir[0] != '/'))
 		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths");
+	if (s.kind == ZYGOTE_COMMAND && (s.git_dir[0] != s.common_dir[0] || (s.git_dir[0] != '\0' && s.git_dir[0] != '/')))
+		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths, or both empty");
 	if (!run_id_ok(s.run_id))
 		return err_set(err, ERR_INVALID, "cell: run_id must be letters, digits, '-' and '_'");
 	if ((s.kind == ZYGOTE_GIT) != s.policy.git_cell)

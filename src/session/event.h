@@ -59,6 +59,7 @@ enum event_flags {
 	X(RUN_NOTICE, "run.notice", EVENT_AM, S("level"), S("text"))                                          \
 	X(PROCESS_DIED, "process.died", EVENT_MO, S("name"), IO("code"), IO("signal"), SO("detail"))          \
 	X(JAIL_DEGRADED, "jail.degraded", EVENT_MO, S("detail"))                                              \
+	X(JAIL_GIT_CHANGED, "jail.git_changed", EVENT_MO, S("paths"), S("detail"))                            \
 	X(JAIL_NEWGIT, "jail.git_quarantined", EVENT_MO, S("path"), SO("moved_to"), SO("error"), S("detail"))  \
 	X(PLAN_READY, "plan.ready", EVENT_AG, S("summary"), A("steps"))                                       \
 	X(STEP_START, "step.start", EVENT_AG, I("index"), S("title"), SO("status"))                           \

@@ -501,6 +501,7 @@ static const struct {
 	{ EVENT_PROCESS_DIED, VIEW_WARNING, "{name} died: {detail}" },
 	{ EVENT_JAIL_DEGRADED, VIEW_WARNING, "jail: {detail}" },
 	{ EVENT_JAIL_NEWGIT, VIEW_WARNING, "{detail}" },
+	{ EVENT_JAIL_GIT_CHANGED, VIEW_WARNING, "{detail}" },
 	{ EVENT_RUN_NOTICE, VIEW_MARKER, "{text}" },
 	{ EVENT_RUN_STOP, VIEW_MARKER, "stop requested ({source}): {how}" },
 	{ EVENT_LOOP_NOTE, VIEW_MARKER, "{text}" },

@@ -70,7 +70,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
 		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .commands = policy, .attended = attended,
-		.no_git = without_git, .go = STR("go") };
+		.looks = without_git, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
 		_exit(1);

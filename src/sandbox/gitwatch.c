@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sandbox/gitwatch.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define READ_MAX  (1024 * 1024) /* of a file; a larger one has changed when its times have */
+#define DEPTH_MAX 64
+#define RACY_NS   (100 * 1000000LL) /* coarser than any kernel's time stamps */
+
+/* What is looked at in a git directory. */
+enum part { PART_FIXED, PART_REFS, PARTS };
+enum shape { WHOLE, NESTED }; /* NESTED: other repositories' directories, of which the settings alone count */
+
+static const struct place {
+	const char *name;
+	enum part part;
+	enum shape shape;
+} places[] = {
+	{ "config", PART_FIXED, WHOLE }, { "config.worktree", PART_FIXED, WHOLE }, { "hooks", PART_FIXED, WHOLE },
+	{ "info", PART_FIXED, WHOLE }, { "branches", PART_FIXED, WHOLE }, { "remotes", PART_FIXED, WHOLE },
+	{ "commondir", PART_FIXED, WHOLE }, { "gitdir", PART_FIXED, WHOLE }, { "objects/info/alternates", PART_FIXED, WHOLE },
+	{ "modules", PART_FIXED, NESTED }, { "worktrees", PART_FIXED, NESTED }, { "HEAD", PART_REFS, WHOLE },
+	{ "packed-refs", PART_REFS, WHOLE }, { "shallow", PART_REFS, WHOLE }, { "refs", PART_REFS, WHOLE },
+};
+
+struct entry {
+	const char *name; /* in the arena of its list */
+	struct stamp {
+		ino_t ino;
+		mode_t mode;
+		off_t size;
+		struct timespec mtime, ctime;
+	} stamp;
+	uint64_t hash; /* of the content */
+	bool racy;     /* it was changed so shortly before it was read that its times may stay as they are */
+};
+
+struct list {
+	struct arena *mem;
+	struct {
+		VEC(struct entry);
+	} entries; /* sorted by name */
+};
+
+struct gitwatch {
+	struct gitwatch_spec spec;
+	uint64_t key[2];
+	struct list parts[PARTS];
+	bool skip[PARTS];
+	size_t dirs; /* how many of the two differ */
+};
+
+/* SipHash-2-4 (Aumasson and Bernstein, 2012): who writes the files does not know the key. */
+#define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
+static void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = ROTL(v[1], 13) ^ v[0];
+	v[0] = ROTL(v[0], 32);
+	v[2] += v[3];
+	v[3] = ROTL(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = ROTL(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = ROTL(v[1], 17) ^ v[2];
+	v[2] = ROTL(v[2], 32);
+}
+
+static uint64_t sip(const uint64_t key[2], const char *p, size_t n)
+{
+	uint64_t v[4] = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
+		key[1] ^ 0x7465646279746573 };
+	uint64_t last = (uint64_t)n << 56, word;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&word, p, 8);
+		v[3] ^= word;
+		sip_round(v);
+		sip_round(v);
+		v[0] ^= word;
+	}
+	for (size_t i = 0; i < n; i++)
+		last |= (uint64_t)(unsigned char)p[i] << (8 * i);
+	v[3] ^= last;
+	sip_round(v);
+	sip_round(v);
+	v[0] ^= last;
+	v[2] ^= 0xff;
+	for (int i = 0; i < 4; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* ---- one name ---- */
+
+static uint64_t hash_of(const struct gitwatch *w, int dir, const char *name, const struct stat *st)
+{
+	char link[PATH_MAX];
+
+	if (S_ISLNK(st->st_mode)) {
+		ssize_t n = readlinkat(dir, name, link, sizeof(link));
+
+		return n < 0 ? 0 : sip(w->key, link, (size_t)n);
+	}
+	if (!S_ISREG(st->st_mode) || st->st_size > READ_MAX)
+		return 0;
+	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	autofree char *bytes = mem_alloc((size_t)st->st_size + 1);
+	ssize_t got = fd < 0 ? -1 : pread(fd, bytes, (size_t)st->st_size, 0);
+
+	return got < 0 ? 0 : sip(w->key, bytes, (size_t)got);
+}
+
+static struct stamp stamp_of(const struct stat *st)
+{
+	struct stamp s;
+
+	memset(&s, 0, sizeof(s)); /* compared as bytes */
+	s.ino = st->st_ino;
+	s.mode = st->st_mode;
+	s.size = st->st_size;
+	s.mtime = st->st_mtim;
+	s.ctime = st->st_ctim;
+	return s;
+}
+
+static int64_t ns_of(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static const struct entry *find(const struct list *l, const char *name)
+{
+	struct entry key = { .name = name };
+
+	return l->entries.n > 0 ? bsearch(&key, l->entries.p, l->entries.n, sizeof(key), by_name) : NULL;
+}
+
+/* A file whose times are what they were is what it was, and is not read. */
+static void add(const struct gitwatch *w, struct list *now, const struct list *before, int dir, const char *name,
+	const char *shown, const struct stat *st)
+{
+	const struct entry *old = before ? find(before, shown) : NULL;
+	struct entry e = { .name = str_dupz(now->mem, str_from(shown)), .stamp = stamp_of(st) };
+	struct timespec t;
+
+	if (old && !old->racy && memcmp(&old->stamp, &e.stamp, sizeof(e.stamp)) == 0) {
+		e.hash = old->hash;
+	} else {
+		clock_gettime(CLOCK_REALTIME, &t);
+		e.racy = ns_of(t) - ns_of(st->st_ctim) < RACY_NS;
+		e.hash = hash_of(w, dir, name, st);
+	}
+	*vec_new(&now->entries) = e;
+}
+
+/* ---- a tree ---- */
+
+struct walk {
+	const struct gitwatch *w;
+	struct list *now;
+	const struct list *before;
+	enum part part;
+	enum shape shape;
+	bool counts; /* NESTED: within something that counts whole */
+};
+
+static bool is_own_ref(const struct gitwatch *w, const char *name)
+{
+	const char *chain = strstr(name, "/refs/agent6/"), *branch = strstr(name, "/refs/heads/agent6/");
+	struct str rest = chain ? str_from(chain + strlen("/refs/agent6/"))
+		: branch	? str_from(branch + strlen("/refs/heads/agent6/"))
+				: STR("");
+	struct str id = str_from(w->spec.run_id);
+
+	if (rest.n == 0)
+		return false;
+	return id.n == 0 || (str_starts(rest, id) && (rest.n == id.n || rest.p[id.n] == '/'));
+}
+
+static bool passed_over(const struct walk *k, const char *leaf, const char *shown)
+{
+	if (k->part == PART_REFS) /* a lock is gone again at once, whoever's it is */
+		return str_ends(str_from(leaf), STR(".lock")) || is_own_ref(k->w, shown);
+	if (k->shape == WHOLE || k->counts)
+		return false;
+	return strcmp(leaf, "config") != 0 && strcmp(leaf, "config.worktree") != 0 && strcmp(leaf, "commondir") != 0 &&
+		strcmp(leaf, "gitdir") != 0;
+}
+
+static bool entered(const struct walk *k, const char *leaf)
+{
+	return k->shape == WHOLE || k->counts ||
+		(strcmp(leaf, "objects") != 0 && strcmp(leaf, "logs") != 0 && strcmp(leaf, "refs") != 0);
+}
+
+static void walk_name(struct walk k, int dir, const char *leaf, const char *shown, int depth);
+
+static void walk_dir(const struct walk *k, int dir, const char *shown, int depth)
+{
+	autoclose int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	char path[PATH_MAX];
+	const struct dirent *e;
+
+	if (!d)
+		return;
+	copy = -1; /* closedir's */
+	while ((e = readdir(d)) && k->now->entries.n <= GITWATCH_MAX) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+			snprintf(path, sizeof(path), "%s/%s", shown, e->d_name) >= (int)sizeof(path))
+			continue;
+		walk_name(*k, dir, e->d_name, path, depth);
+	}
+	closedir(d);
+}
+
+static void walk_name(struct walk k, int dir, const char *leaf, const char *shown, int depth)
+{
+	struct stat st;
+
+	if (fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (!S_ISDIR(st.st_mode)) {
+		if (!passed_over(&k, leaf, shown))
+			add(k.w, k.now, k.before, dir, leaf, shown, &st);
+		return;
+	}
+	autoclose int fd = depth < DEPTH_MAX && entered(&k, leaf) ? openat(dir, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+								  : -1;
+	k.counts |= strcmp(leaf, "hooks") == 0 || strcmp(leaf, "info") == 0;
+	if (fd >= 0)
+		walk_dir(&k, fd, shown, depth + 1);
+}
+
+static void list_fini(struct list *l)
+{
+	arena_free(l->mem);
+	vec_fini(&l->entries);
+	*l = (struct list){ 0 };
+}
+
+static void take_entry_of_workspace(const struct gitwatch *w, struct list *now, const struct list *before)
+{
+	struct stat st;
+
+	if (lstat(w->spec.dot_git, &st) < 0)
+		return;
+	if (S_ISDIR(st.st_mode)) { /* what is in it changes its times */
+		st.st_size = 0;
+		st.st_mtim = st.st_ctim = (struct timespec){ 0, 0 };
+	}
+	add(w, now, before, AT_FDCWD, w->spec.dot_git, w->spec.dot_git, &st);
+}
+
+/* Everything of one part as it is now. By path, each time: what lies there is what git would take. */
+static struct list take_list(const struct gitwatch *w, enum part part, const struct list *before)
+{
+	const char *const dirs[] = { w->spec.common_dir, w->spec.git_dir };
+	struct list now = { .mem = arena_new() };
+	char shown[PATH_MAX];
+
+	if (part == PART_FIXED)
+		take_entry_of_workspace(w, &now, before);
+	for (size_t i = 0; i < w->dirs; i++) {
+		autoclose int fd = open(dirs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		for (size_t p = 0; fd >= 0 && p < COUNT(places); p++) {
+			struct walk k = { w, &now, before, part, places[p].shape, false };
+
+			if (places[p].part == part &&
+				snprintf(shown, sizeof(shown), "%s/%s", dirs[i], places[p].name) < (int)sizeof(shown))
+				walk_name(k, fd, places[p].name, shown, 0);
+		}
+	}
+	qsort(now.entries.p, now.entries.n, sizeof(struct entry), by_name);
+	return now;
+}
+
+/* ---- comparing ---- */
+
+static void tell(struct buf *changed, const char *name)
+{
+	if (changed)
+		(void)!buf_addf(changed, ERR_DISCARD, "%s\n", name);
+}
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+	if (a->stamp.mode != b->stamp.mode || a->stamp.size != b->stamp.size || a->hash != b->hash)
+		return false;
+	return a->stamp.size <= READ_MAX || memcmp(&a->stamp, &b->stamp, sizeof(a->stamp)) == 0;
+}
+
+static void compare(const struct list *before, const struct list *now, struct buf *changed)
+{
+	size_t a = 0, b = 0;
+
+	while (a < before->entries.n || b < now->entries.n) {
+		const struct entry *x = a < before->entries.n ? &before->entries.p[a] : NULL;
+		const struct entry *y = b < now->entries.n ? &now->entries.p[b] : NULL;
+		int order = !x ? 1 : !y ? -1 : strcmp(x->name, y->name);
+
+		if (order != 0 || !same(x, y))
+			tell(changed, order < 0 ? x->name : y->name);
+		a += order <= 0;
+		b += order >= 0;
+	}
+}
+
+static void look(struct gitwatch *w, enum part part, struct buf *changed)
+{
+	struct list now;
+
+	if (w->skip[part])
+		return;
+	now = take_list(w, part, &w->parts[part]);
+	if (changed)
+		compare(&w->parts[part], &now, changed);
+	list_fini(&w->parts[part]);
+	w->parts[part] = now;
+}
+
+void gitwatch_mark(struct gitwatch *w)
+{
+	look(w, PART_REFS, NULL);
+}
+
+void gitwatch_look(struct gitwatch *w, bool refs, struct buf *changed)
+{
+	look(w, PART_FIXED, changed);
+	if (refs)
+		look(w, PART_REFS, changed);
+}
+
+int gitwatch_open(const struct gitwatch_spec *spec, struct gitwatch **out, bool *partial, struct err *err)
+{
+	struct gitwatch *w = mem_alloc(sizeof(*w));
+
+	*w = (struct gitwatch){ .spec = *spec, .dirs = strcmp(spec->git_dir, spec->common_dir) == 0 ? 1 : 2 };
+	if (getrandom(w->key, sizeof(w->key), 0) != (ssize_t)sizeof(w->key)) {
+		gitwatch_close(w);
+		return err_sys(err, errno, "get random bytes");
+	}
+	for (int p = 0; p < PARTS; p++)
+		w->parts[p] = take_list(w, (enum part)p, NULL);
+	if (!find(&w->parts[PART_FIXED], spec->dot_git) || w->parts[PART_FIXED].entries.n > GITWATCH_MAX) {
+		gitwatch_close(w);
+		return err_set(err, ERR_UNSUPPORTED, "%s cannot be watched: it is gone, or has more than %d hooks and settings",
+			spec->dot_git, GITWATCH_MAX);
+	}
+	*partial = w->skip[PART_REFS] = w->parts[PART_REFS].entries.n > GITWATCH_MAX;
+	*out = w;
+	return 0;
+}
+
+void gitwatch_close(struct gitwatch *w)
+{
+	if (!w)
+		return;
+	for (int p = 0; p < PARTS; p++)
+		list_fini(&w->parts[p]);
+	free(w);
+}

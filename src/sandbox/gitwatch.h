@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* gitwatch: what of a repository decides which programs git runs and where its branches are, compared before and after.
+ *
+ * Landlock cannot take .git out of a workspace. So its configuration, hooks and refs are looked at around each command,
+ * and its configuration and hooks also against the start of the run, since another process may write them in between.
+ *
+ * Shape    gitwatch_open at the start, before a hostile byte is read. gitwatch_look whenever something ended, with refs:
+ *          when commands ran; gitwatch_mark when none runs and one is to start: refs count from here on.
+ * Memory   Names and hashes; gitwatch_close frees. No descriptor stays open.
+ * Errors   gitwatch_open: a repository that cannot be read. Later what cannot be read has changed.
+ * Limit    Objects, the index, logs and the run's own refs are not compared. A repository with more than
+ *          GITWATCH_MAX names is compared without its refs, and `partial` says so.
+ * Source   gitrepository-layout(5).
+ */
+#ifndef SANDBOX_GITWATCH_H
+#define SANDBOX_GITWATCH_H
+
+#include "base/buf.h"
+
+#define GITWATCH_MAX 20000
+
+struct gitwatch;
+
+struct gitwatch_spec { /* borrowed; C strings that outlive the watch */
+	const char *dot_git;             /* the entry in the workspace */
+	const char *git_dir, *common_dir;
+	const char *run_id;              /* whose refs may move; "": every run's */
+};
+
+int gitwatch_open(const struct gitwatch_spec *spec, struct gitwatch **out, bool *partial, struct err *err) CHECKED;
+void gitwatch_close(struct gitwatch *w); /* NULL is fine */
+void gitwatch_mark(struct gitwatch *w);
+/* Adds what changed since the last look, a name a line, to `changed`; what does not fit is counted there. */
+void gitwatch_look(struct gitwatch *w, bool refs, struct buf *changed);
+
+#endif
