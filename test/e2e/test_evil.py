@@ -185,6 +185,29 @@ def test_the_client_sends_to_the_configured_provider_only_and_shows_no_key(evil)
     assert {r["path"] for r in evil.mock.requests()} == {"/v1/chat/completions"}
 
 
+@pytest.mark.parametrize("mode", [["ask"], ["plan", "new"]])
+def test_who_may_only_look_changes_nothing_even_when_taken_over(evil, mode):
+    lab, head = evil.lab, evil.lab.git("rev-parse", "HEAD").strip()
+    evil.result = subprocess.run([EVIL, *mode, "--auto-approve", "--run-id", "owned", "evil look " + head], cwd=lab.ws,
+                                 env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    evil.judge("/nonexistent")
+    bucket = {"ask": "asks", "plan": "plans"}[mode[0]]
+    state = os.path.join(lab.home, ".local", "state", "agent6")
+    repo = os.path.join(state, os.listdir(state)[0])
+    with open(os.path.join(repo, bucket, "owned", "record", "result.md"), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    assert [l for l in lines if l.startswith("HOLE")] == [], lines
+    assert len([l for l in lines if l.startswith("denied")]) == 7, lines
+    assert len([l for l in lines if re.match(r"run command: why 1 ", l)]) == 2, lines
+    assert [l for l in lines if re.match(r"run background: why 6 ", l)] != [], lines
+    assert [l for l in lines if re.match(r"git control: why 1 code 0", l)] != [], lines
+    assert [l for l in lines if re.match(r"git (commit|ref|branch): why 1 code 0", l)] == [], lines
+    assert lab.read("a.txt") == "one\n" and lab.read("b.c") == "int b;\n"
+    assert sorted(os.listdir(lab.ws)) == [".git", "a.txt", "b.c"]
+    assert refs(lab) == evil.refs
+    assert not os.path.exists(os.path.join(repo, "memories"))
+
+
 @pytest.mark.parametrize("policy", ["no", "ask"])
 def test_no_command_runs_without_the_approval_that_is_demanded(evil, policy):
     ran = os.path.join(evil.lab.ws, "without-approval")

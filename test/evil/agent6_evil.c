@@ -100,6 +100,18 @@ void evil_done(struct evil *e)
 	evil_send(e, PEER_MONITOR, WIRE_DONE, buf_str(&b), NULL, 0);
 }
 
+void evil_report(struct evil *e)
+{
+	auto_buf struct buf text = BUF_MAX(CHAN_BODY_MAX), b = BUF_MAX(CHAN_BODY_MAX);
+
+	BUG_IF(lseek(e->report, 0, SEEK_SET) != 0 || file_read_fd(e->report, &text, ERR_DISCARD) < 0);
+	pack_u8(&b, RECORD_FILE);
+	pack_u32(&b, 0);
+	pack_str(&b, STR("result.md"));
+	pack_str(&b, buf_str(&text));
+	evil_send(e, PEER_RECORDER, WIRE_RECORD, buf_str(&b), NULL, 0);
+}
+
 static void act(struct evil *e, struct str what, uint32_t number)
 {
 	if (str_eqz(what, "probe"))
@@ -116,6 +128,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_approval(e);
 	else if (str_eqz(what, "repository"))
 		evil_repository(e);
+	else if (str_eqz(what, "look"))
+		evil_look(e);
 	else if (str_eqz(what, "break"))
 		evil_break(e, number);
 	else if (str_eqz(what, "fuzz"))
@@ -168,6 +182,8 @@ int role_agent_main(void)
 	if (wait_go(&e, &err) < 0 || dir_open(AT_FDCWD, str_dupz(e.mem, e.params.workspace), &e.workspace, &err) < 0)
 		return 1;
 	e.report = openat(e.workspace, "evil.report", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (e.report < 0) /* as it should be in a session that only looks */
+		e.report = memfd_create("report", MFD_CLOEXEC);
 	if (e.report < 0 || fchdir(e.workspace) < 0)
 		return 1;
 	obey(&e);

@@ -38,6 +38,9 @@ void evil_git(struct evil *e);               /* the git zygote */
 void evil_client(struct evil *e);            /* the model client */
 void evil_approval(struct evil *e);          /* a command that somebody would have to allow */
 void evil_repository(struct evil *e);        /* a .git where none is, again and again; does not return */
+void evil_look(struct evil *e);              /* in a mode that may change nothing */
+void evil_report(struct evil *e);            /* the report so far, where it cannot stand in the workspace */
+void evil_wait(struct evil *e, enum peer from, const char *kind, const char *name); /* for the end of the last job */
 void evil_break(struct evil *e, uint32_t nth); /* one message that breaks a rule */
 void evil_fuzz(struct evil *e, uint32_t seed);
 

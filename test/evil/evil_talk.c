@@ -77,6 +77,11 @@ static void say_end(struct evil *e, const char *kind, const char *name, struct a
 		evil_say(e, "%s %s: no answer", kind, name);
 }
 
+void evil_wait(struct evil *e, enum peer from, const char *kind, const char *name)
+{
+	say_end(e, kind, name, wait_end(e, from, e->job, ANSWER_MS));
+}
+
 static size_t strs(const char *const *from, struct str *to)
 {
 	size_t n = 0;
