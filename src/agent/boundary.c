@@ -143,8 +143,11 @@ static int wait_for_person(struct run *r, struct turn *t, struct err *err)
 	while (r->links->pause && r->links->stop == 0) {
 		r->links->pause = TELL_PAUSE; /* nothing is in flight any more */
 		TRY(serve_tells(r, t, err));
-		if (r->context.asked) /* at once: the person watches */
-			TRY(context_keep(r, t, err));
+		if (r->context.asked) { /* at once: the person watches */
+			int rc = context_keep(r, t, err);
+
+			TRY(rc == -ERR_STOPPED && r->links->stop == 0 ? 0 : rc); /* given up: the pause stays */
+		}
 		TRY(boundary_steers(r, t, err)); /* pins */
 		if (r->links->pause && r->links->stop == 0 && r->links->tells.n == 0)
 			TRY(links_pump(r->links, -1, err));

@@ -122,6 +122,12 @@ static bool is_overflow(int rc, const struct provider_fault *f)
 	return rc == -ERR_REMOTE && (f->kind == FAULT_OVERFLOW || f->kind == FAULT_TOO_LARGE);
 }
 
+/* A pause gave up what was in flight; the run goes on. */
+static bool is_paused(const struct run *r, int rc)
+{
+	return rc == -ERR_STOPPED && r->links->stop == 0;
+}
+
 /* A conversation that is too long for the model is made shorter and sent again. */
 static int ask_model(struct run *r, struct turn *t, struct err *err)
 {
@@ -135,7 +141,7 @@ static int ask_model(struct run *r, struct turn *t, struct err *err)
 			context_answered(r, t);
 			return 0;
 		}
-		if (rc == -ERR_STOPPED && r->links->stop == 0) { /* paused in the middle of the call */
+		if (is_paused(r, rc)) {
 			TRY(boundary(r, t, err));
 			TRY(loop_put_state(r, t->iteration, err));
 			if (r->links->stop == 0)
@@ -143,9 +149,10 @@ static int ask_model(struct run *r, struct turn *t, struct err *err)
 		}
 		if (is_overflow(rc, &fault)) {
 			struct err why = *err;
+			int made = context_overflow(r, t, &again, err);
 
-			TRY(context_overflow(r, t, &again, err));
-			if (again) {
+			TRY(is_paused(r, made) ? boundary(r, t, err) : made);
+			if (again || is_paused(r, made)) {
 				TRY(loop_put_state(r, t->iteration, err));
 				continue;
 			}
@@ -284,11 +291,16 @@ static void wait_after_step(struct run *r, int64_t commits)
 /* Up to the model's answer. -ERR_STOPPED: the operator wants out before there is one. */
 static int ask_turn(struct run *r, struct turn *t, struct err *err)
 {
+	int rc;
+
 	TRY(put_heartbeat(r, t, err));
-	TRY(boundary(r, t, err));
-	if (r->links->stop != 0)
-		return err_set(err, ERR_STOPPED, "the operator stopped the run");
-	TRY(context_keep(r, t, err));
+	do {
+		TRY(boundary(r, t, err));
+		if (r->links->stop != 0)
+			return err_set(err, ERR_STOPPED, "the operator stopped the run");
+		rc = context_keep(r, t, err);
+	} while (is_paused(r, rc));
+	TRY(rc);
 	TRY(loop_put_state(r, t->iteration, err));
 	return ask_model(r, t, err);
 }

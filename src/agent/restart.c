@@ -177,35 +177,30 @@ static int put_call(struct run *r, size_t messages, struct err *err)
 	return note_send(&n, r->keep, EVENT_COMPACT_SUMMARISE, err);
 }
 
-/* One call without tools, under the run's budget. *out is empty when there is no summary; the event says why. */
+/* One call of the summarizer without tools, under the run's budget. *out is empty when there is no summary; the event
+ * says why. */
 static int ask_summary(struct run *r, struct turn *t, const struct restart_how *how, size_t tail, struct str *out,
 	struct err *err)
 {
-	auto_conversation struct conversation *c = conversation_new();
 	auto_buf struct buf question = BUF_MAX(MESSAGE_BYTES);
-	struct provider_fault fault = { 0 };
-	struct reply reply = { 0 };
+	struct seat_ask ask = { .role = CONFIG_SUMMARIZER, .name = "summarizer", .system = str_from(system_text),
+		.max_tokens = r->p->summary_max_tokens };
 	struct err why = { 0 };
-	int64_t answer = r->caller.spec.max_tokens;
 	int rc;
 
 	*out = STR("");
 	TRY(put_call(r, tail, err));
 	TRY(write_question(r, how, tail, &question, err));
-	TRY(conversation_set_prompt(c, str_from(system_text), STR(""), err));
-	TRY(conversation_add_user(c, buf_str(&question), err));
-	r->caller.spec.max_tokens = r->p->summary_max_tokens < answer ? r->p->summary_max_tokens : answer;
-	rc = caller_ask(&r->caller, "summarizer", c, STR(""), t->mem, &reply, &fault, &why);
-	r->caller.spec.max_tokens = answer;
-	if (rc == -ERR_REMOTE || rc == -ERR_LIMIT)
+	ask.user = buf_str(&question);
+	rc = seat_text(r, &ask, t->mem, out, &why);
+	if (rc == -ERR_REMOTE || rc == -ERR_LIMIT || rc == -ERR_INVALID)
 		return put_failed(r, why.msg, err);
 	if (rc < 0) {
 		*err = why;
 		return rc;
 	}
-	*out = str_trim(reply.text);
 	*out = str_head(*out, utf8_head(*out, SUMMARY_BYTES));
-	return out->n > 0 ? 0 : put_failed(r, "the answer was empty", err);
+	return 0;
 }
 
 /* Without a model: the newest of what was done. */

@@ -38,8 +38,6 @@ int leash_begin(struct run_request *rq, struct leash *out, struct err *err)
 	fflush(NULL); /* what is buffered would be printed twice */
 	TRY(r = proc_fork(&out->run, err));
 	if (r == 1) {
-		if (signal(SIGTSTP, SIG_IGN) == SIG_ERR) /* a run is not suspended, it is detached */
-			return err_sys(err, errno, "ignore Ctrl-Z");
 		rq->leash_fd = take_fd(&theirs);
 		return 1;
 	}

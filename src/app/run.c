@@ -10,8 +10,10 @@
 #include "session/manifest.h"
 #include "sys/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,6 +132,8 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 	auto_buf struct buf go = BUF_MAX(PARAMS_MAX);
 	autoclose int answers = -1;
 
+	if (s->attended && signal(SIGTSTP, SIG_IGN) == SIG_ERR) /* a run is not suspended: half of it would go on */
+		return err_sys(err, errno, "ignore Ctrl-Z");
 	TRY(run_params_pack(&s->params, &go, err));
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "answers", s->mem), &answers, err));
 	struct monitor_spec spec = {

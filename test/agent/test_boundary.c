@@ -50,6 +50,10 @@ static const struct {
 	{ "a question beside the work is answered and forgotten",
 		"{\"turns\":[{\"act\":\"btw what is f?\",\"calls\":[" LS "]},{\"text\":\"a file\"}," TURN(FIN) "]}", "finish_run",
 		3, 0, NULL, "loop.btw.answer" },
+	{ "a summary that is in flight is given up, and the run waits",
+		"{\"notes\":[{\"act\":\"pause now\",\"hang\":true}],\"parked\":[\"continue\"],\"turns\":[" TURN(LS) "," TURN(
+			RUN("a")) ",{\"act\":\"compact\",\"calls\":[" RUN("b") "]}," TURN(FIN) "]}",
+		"finish_run", 5, 1, NULL, "loop.parked.resumed" },
 	{ "nothing to set aside is said",
 		"{\"turns\":[{\"act\":\"compact\",\"calls\":[" LS "]}," TURN(FIN) "]}", "finish_run", 2, 0, NULL,
 		"loop.compact.refused" },
