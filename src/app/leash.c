@@ -67,6 +67,8 @@ static bool hear(const struct leash *l, struct leash_end *end)
 	s = str_of(word, (size_t)n);
 	if (str_eqz(s, LEASH_DETACHED))
 		end->detached = true;
+	else if (str_eqz(s, LEASH_UNDO))
+		end->undo = true;
 	else if (str_starts(s, STR(ID)) && session_id_ok(str_skip(s, strlen(ID))))
 		snprintf(end->run_id, sizeof(end->run_id), STR_FMT, STR_ARG(str_skip(s, strlen(ID))));
 	return n > 0;

@@ -24,6 +24,7 @@ struct leash {
 struct leash_end {
 	int status;      /* of the run; 0 when it was detached */
 	bool detached;
+	bool undo;       /* the person takes back what they said last */
 	char run_id[SESSION_ID_MAX + 1]; /* empty: it was refused before it had one */
 };
 

@@ -31,7 +31,9 @@ struct monitor_spec {
 	struct str steer;     /* what the operator says at once, or empty */
 };
 
-#define LEASH_DETACHED "detached" /* said through the leash: the terminal is free, the run goes on */
+/* Said through the leash. */
+#define LEASH_DETACHED "detached" /* the terminal is free, the run goes on */
+#define LEASH_UNDO     "undo"     /* this run ends, and another one begins before the person's last words */
 
 struct monitor_end {
 	int exit_code;

@@ -152,6 +152,15 @@ static int detach(struct monitor *m, struct str away, const char *source, struct
 	return 0;
 }
 
+/* Only who holds the terminal can begin another run: this process starts nothing any more. */
+static int undo(struct monitor *m, const char *source, struct err *err)
+{
+	if (m->detached || m->spec->leash_fd < 0)
+		return notice(m, "undo: nobody holds a terminal for this run; stop it, and agent6 fork goes back to any turn", err);
+	(void)!write(m->spec->leash_fd, LEASH_UNDO, strlen(LEASH_UNDO)); /* gone: then the run only ends */
+	return monitor_stop(m, STOP_NOW, source, err);
+}
+
 /* ---- the words of front-ends ---- */
 
 static int serve(struct monitor *m, enum answer_kind kind, struct str text, struct err *err)
@@ -174,6 +183,8 @@ static int serve(struct monitor *m, enum answer_kind kind, struct str text, stru
 		return monitor_stop(m, now ? STOP_NOW : STOP_AFTER_STEP, "frontend", err);
 	case ANSWER_DETACH:
 		return detach(m, text, "frontend", err);
+	case ANSWER_UNDO:
+		return undo(m, "undo", err);
 	case ANSWER_COUNT:
 		break;
 	}

@@ -27,7 +27,8 @@
 	X(ANSWER_PAUSE, "pause", false)      /* wait after the step; text "now": give up the call in flight */ \
 	X(ANSWER_CONTINUE, "continue", false) /* go on */                                                    \
 	X(ANSWER_STOP, "stop", false)        /* end after the step; text "now": at once */                   \
-	X(ANSWER_DETACH, "detach", false)    /* go on without the terminal; text: wait, deny or approve */
+	X(ANSWER_DETACH, "detach", false)    /* go on without the terminal; text: wait, deny or approve */   \
+	X(ANSWER_UNDO, "undo", false)        /* end, and let who holds the terminal go back to before the last words */
 
 enum answer_kind {
 #define X(kind, word, needs) kind,

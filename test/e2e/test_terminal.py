@@ -316,6 +316,31 @@ def test_a_run_that_is_watched_step_by_step_waits_after_each(lab, screen):
     assert lab.agent6("run", "--interactive", "do it").returncode == 2
 
 
+@pytest.mark.parametrize("when", ["paused", "ended"])
+def test_words_are_taken_back_and_said_again(lab, screen, when):
+    lab.repo()
+    mock = lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done"])),
+                           turn(call("run_command", argv=["touch", "wrong"])), *[finish()] * 2, order="depth"))
+    s = screen("run", "--auto-approve", "do it")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.keys("use tabs", "Enter")
+    lab.wait_for(lambda: lab.events("run.steer_requested"))
+    if when == "paused":
+        s.keys("C-c")
+        s.until("pausing after the step")
+    lab.write("go", "")
+    s.until("paused. Enter goes on" if when == "paused" else NEXT)
+    s.keys("/undo", "Enter")
+    s.until("undone: ")
+    s.until(NEXT + " [use tabs]:")
+    s.keys("use spaces", "Enter")
+    lab.wait_for(lambda: len(lab.run_dirs()) == 2)
+    lab.wait_for(lambda: "use spaces" in json.dumps([r["body"] for r in mock.model_requests()]))
+    s.status()
+    last = json.dumps(mock.model_requests()[-1]["body"])
+    assert "use spaces" in last and "use tabs" not in last
+
+
 def processes(lab, word):
     """The processes of this lab's runs whose command line holds the word."""
     found = []

@@ -2,9 +2,8 @@
 /* Copyright The agent6 authors. */
 #include "app/attach.h"
 #include "app/fork.h"
-#include "app/leash.h"
 #include "app/run.h"
-#include "session/answers.h"
+#include "ui/cli/attended.h"
 #include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/command.h"
 #include "ui/cli/prompt.h"
@@ -116,65 +115,6 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	return 0;
 }
 
-/* ---- on a terminal ---- */
-
-/* Not in a job of a CI system, whose terminal nobody sits at; not where nobody is to be asked. */
-static bool has_person(const struct run_request *rq)
-{
-	return !rq->unattended && prompt_can_ask() && !cli_env_flag("CI");
-}
-
-/* After a stop, a refusal or a crash there is nothing to go on with at once. */
-static bool may_go_on(const struct leash_end *end)
-{
-	static const int done[] = { 0, 1, 3, 4, 5 };
-
-	for (size_t i = 0; i < COUNT(done); i++)
-		if (end->status == done[i] && end->run_id[0] != '\0' && !end->detached)
-			return true;
-	return false;
-}
-
-/* False: that was all. */
-static bool ask_next(struct arena *mem, const char *run_id, struct str *out)
-{
-	for (;;) {
-		struct err err = { 0 };
-
-		if (prompt_line("next (/exit to finish)", NULL, mem, out, &err) < 0)
-			break;
-		if (str_eqz(*out, "/exit") || str_eqz(*out, "/quit") || str_eqz(*out, "/q"))
-			break;
-		if (out->n > 0 && out->n <= ANSWER_TEXT_MAX)
-			return true;
-	}
-	cli_note("resume with: agent6 resume %s --steer \"...\"", run_id);
-	return false;
-}
-
-/* Leg after leg, each in a process of its own, as long as the person has something to say. */
-static int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err)
-{
-	for (;;) {
-		struct leash leash;
-		struct leash_end end;
-		int r = leash_begin(rq, &leash, err);
-
-		TRY(r);
-		if (r == 1)
-			return app_run(rq, err);
-		TRY(leash_wait(&leash, &end, err));
-		if (end.detached)
-			cli_note("detached; the run goes on: agent6 watch %s", end.run_id);
-		if (!may_go_on(&end) || !ask_next(ctx->mem, end.run_id, &rq->steer))
-			return end.status;
-		rq->resume = true;
-		rq->task = rq->context = STR("");
-		rq->pins = (struct str_list){ 0 };
-		rq->run_id = str_dup(ctx->mem, str_from(end.run_id));
-	}
-}
-
 static int attach_to(struct command_ctx *ctx, const struct run_args *args, struct run_request *rq, struct buf *context,
 	struct err *err)
 {
@@ -202,7 +142,7 @@ static int start(struct command_ctx *ctx, const struct run_args *args, bool resu
 	TRY(request_of(ctx, args, &rq, err));
 	TRY(attach_to(ctx, args, &rq, &context, err));
 	rq.resume = resume;
-	return has_person(&rq) ? run_attended(ctx, &rq, err) : app_run(&rq, err);
+	return run_has_person(&rq) ? run_attended(ctx, &rq, err) : app_run(&rq, err);
 }
 
 static int run_task(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -251,7 +191,7 @@ static int fork_run(struct command_ctx *ctx, const void *decoded, struct err *er
 	}
 	rq.resume = true;
 	rq.run_id = str_from(made.ref.id);
-	return has_person(&rq) ? run_attended(ctx, &rq, err) : app_run(&rq, err);
+	return run_has_person(&rq) ? run_attended(ctx, &rq, err) : app_run(&rq, err);
 }
 
 static const struct command run_commands[] = {

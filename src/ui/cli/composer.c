@@ -14,6 +14,7 @@ const struct composer_command composer_commands[] = {
 	{ "/compact", "[FOCUS]", "summarise the conversation now", TYPED_TELL, ANSWER_COMPACT, false },
 	{ "/pause", "[now]", "wait after this step; now gives up what is in flight", TYPED_TELL, ANSWER_PAUSE, false },
 	{ "/continue", NULL, "go on", TYPED_TELL, ANSWER_CONTINUE, false },
+	{ "/undo", NULL, "end this run and begin another one before what you said last", TYPED_TELL, ANSWER_UNDO, false },
 	{ "/stop", "[now]", "end after this step; it can be resumed", TYPED_TELL, ANSWER_STOP, false },
 	{ "/exit", NULL, "the same", TYPED_TELL, ANSWER_STOP, false },
 	{ "/detach", "[wait|deny|approve]", "leave the terminal; the run goes on, and asks as you say here", TYPED_TELL,

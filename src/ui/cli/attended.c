@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "ui/cli/attended.h"
+
+#include "app/fork.h"
+#include "app/leash.h"
+#include "session/answers.h"
+#include "sys/term.h"
+#include "ui/cli/cmd_runs_priv.h"
+#include "ui/cli/prompt.h"
+
+#define OFFERED_MAX 200 /* of words that were taken back: longer ones are not offered again */
+
+/* Not in a job of a CI system, whose terminal nobody sits at; not where nobody is to be asked. */
+bool run_has_person(const struct run_request *rq)
+{
+	return !rq->unattended && prompt_can_ask() && !cli_env_flag("CI");
+}
+
+/* After a stop, a refusal or a crash there is nothing to go on with at once. */
+static bool may_go_on(const struct leash_end *end)
+{
+	static const int done[] = { 0, 1, 3, 4, 5 };
+
+	for (size_t i = 0; i < COUNT(done); i++)
+		if (end->status == done[i] && end->run_id[0] != '\0' && !end->detached)
+			return true;
+	return false;
+}
+
+enum next { NEXT_NOTHING, NEXT_WORDS, NEXT_UNDO };
+
+/* offered: what Enter alone says; NULL: nothing. */
+static enum next ask_next(struct arena *mem, const char *run_id, const char *offered, struct str *out)
+{
+	for (;;) {
+		struct err err = { 0 };
+
+		if (prompt_line("next (/exit to finish)", offered, mem, out, &err) < 0)
+			break;
+		if (str_eqz(*out, "/exit") || str_eqz(*out, "/quit") || str_eqz(*out, "/q"))
+			break;
+		if (str_eqz(*out, "/undo"))
+			return NEXT_UNDO;
+		if (out->n > 0 && out->n <= ANSWER_TEXT_MAX)
+			return NEXT_WORDS;
+	}
+	cli_note("resume with: agent6 resume %s --steer \"...\"", run_id);
+	return NEXT_NOTHING;
+}
+
+/* Another run, from before what the person said last; their words are theirs to say again. */
+static int undo(struct command_ctx *ctx, const char *run_id, struct fork_made *made, const char **offered, struct err *err)
+{
+	auto_buf struct buf clean = BUF_MAX(64 * 1024);
+	struct session_ref ref;
+	struct place place;
+
+	TRY(runs_find(ctx, str_from(run_id), 1u << SESSION_RUN, &place, &ref, err));
+	TRY(app_undo(&place, &ref, ctx->mem, made, err));
+	TRY(term_clean(str_head(made->text, OFFERED_MAX + 1), TERM_LINE, &clean, err));
+	cli_note("undone: %s goes on from turn %u of %s; the files are as they were left", made->ref.id, made->turn, made->from.id);
+	*offered = made->text.n > 0 && made->text.n <= OFFERED_MAX && str_eq(buf_str(&clean), made->text)
+		? str_dupz(ctx->mem, made->text) : NULL;
+	return 0;
+}
+
+/* False: nothing comes after this leg; otherwise rq is made ready for the next one. */
+static bool next_leg(struct command_ctx *ctx, struct run_request *rq, const struct leash_end *end)
+{
+	const char *run_id = str_dupz(ctx->mem, str_from(end->run_id)), *offered = NULL;
+	enum next what = end->undo && run_id[0] != '\0' ? NEXT_UNDO : may_go_on(end) ? NEXT_WORDS : NEXT_NOTHING;
+
+	if (what == NEXT_WORDS)
+		what = ask_next(ctx->mem, run_id, NULL, &rq->steer);
+	while (what == NEXT_UNDO) {
+		struct fork_made made;
+		struct err why = { 0 };
+
+		if (undo(ctx, run_id, &made, &offered, &why) < 0)
+			cli_note("nothing is undone: %s", why.msg);
+		else
+			run_id = str_dupz(ctx->mem, str_from(made.ref.id));
+		what = ask_next(ctx->mem, run_id, offered, &rq->steer);
+	}
+	if (what == NEXT_NOTHING)
+		return false;
+	rq->resume = true;
+	rq->task = rq->context = STR("");
+	rq->pins = (struct str_list){ 0 };
+	rq->run_id = str_from(run_id);
+	return true;
+}
+
+int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err)
+{
+	for (;;) {
+		struct leash leash;
+		struct leash_end end;
+		int r = leash_begin(rq, &leash, err);
+
+		TRY(r);
+		if (r == 1)
+			return app_run(rq, err);
+		TRY(leash_wait(&leash, &end, err));
+		if (end.detached)
+			cli_note("detached; the run goes on: agent6 watch %s", end.run_id);
+		if (!next_leg(ctx, rq, &end))
+			return end.undo ? 0 : end.status;
+	}
+}
