@@ -6,6 +6,7 @@
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
+#include "sys/proc.h"
 #include "tool/tool.h"
 #include "ui/cli/args.h"
 #include "ui/cli/view_role.h"
@@ -74,7 +75,8 @@ static int check_root(const struct command *c, const struct command_ctx *ctx, st
 	if (geteuid() != 0 || c->needs_no_root_check)
 		return 0;
 	if (ctx->allow_root) {
-		cli_note("running as root: commands run as an unprivileged id, files stay root's");
+		if (c->starts_commands)
+			cli_note("running as root: commands run as an unprivileged id, files stay root's");
 		return 0;
 	}
 	r = err_set(err, ERR_DENIED, "agent6 does not run as root");
@@ -151,7 +153,8 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* past a file size limit a write says EFBIG, which is reported; children get it back */
 	if (argc == 3 && strcmp(argv[1], "--role") == 0)
 		return run_role(argv[2]);
-	r = run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);
+	r = proc_need_stack(&err);
+	r = r < 0 ? r : run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);
 	if (r < 0) {
 		report_err(&err);
 		r = status_of(r);

@@ -22,7 +22,7 @@
 
 struct run_request run_request_new(void)
 {
-	return (struct run_request){ .max_usd = -2, .recording_fd = -1, .leash_fd = -1, .questions_fd = -1 };
+	return (struct run_request){ .recording_fd = -1, .leash_fd = -1, .questions_fd = -1 };
 }
 
 /* ---- where ---- */

@@ -32,8 +32,8 @@ struct run_request {
 	bool auto_approve;      /* run_commands "ask" becomes "yes" */
 	bool no_commands;       /* run_commands becomes "no" */
 	bool unattended;        /* never ask, whatever the terminal is */
-	double max_usd;         /* below -1: not given */
-	int64_t max_iterations; /* 0: not given */
+	const double *max_usd;         /* NULL: as configured; so the next */
+	const int64_t *max_iterations;
 	/* A recorded model instead of a provider (agent6 demo): an open descriptor in net/recording.h's
 	 * format; no provider and no key is looked for then. */
 	int recording_fd;       /* -1: none */

@@ -241,7 +241,7 @@ int settings_params(struct start *s, struct err *err)
 	p->command_timeout_s = c->workflow.command_timeout_s;
 	p->command_checkin_s = c->workflow.command_checkin_s;
 	p->require_verify_to_finish = c->workflow.require_verify_to_finish;
-	p->max_iterations = s->rq->max_iterations != 0 ? s->rq->max_iterations : c->workflow.max_iterations;
+	p->max_iterations = s->rq->max_iterations ? *s->rq->max_iterations : c->workflow.max_iterations;
 	p->drop_at_chars = c->context.drop_at_chars;
 	p->summarise_at_chars = c->context.summarise_at_chars;
 	p->keep_recent_chars = c->context.keep_recent_chars;
@@ -253,7 +253,7 @@ int settings_params(struct start *s, struct err *err)
 	p->interactive = s->rq->interactive;
 	p->max_input_tokens = c->budget.max_input_tokens;
 	p->max_output_tokens = c->budget.max_output_tokens;
-	p->max_usd = s->rq->max_usd >= -1 ? s->rq->max_usd : c->budget.max_usd;
+	p->max_usd = s->rq->max_usd ? *s->rq->max_usd : c->budget.max_usd;
 	TRY(set_skills(s, err));
 	return settings_tools(s, err);
 }

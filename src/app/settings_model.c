@@ -85,7 +85,7 @@ static int check_price(const struct start *s, const struct config_model *m, cons
 		str_eqz(e->host, "openrouter.ai");
 	int r;
 
-	if (s->rq->max_usd < 0 || known)
+	if (!s->rq->max_usd || *s->rq->max_usd < 0 || known)
 		return 0;
 	r = err_set(err, ERR_DENIED, "--max-usd cannot be kept: no price of the model \"" STR_FMT "\" is known", STR_ARG(m->model));
 	err_hint(err, "agent6 config set models.worker.price_in 3, and price_out 15 (dollars per million tokens); or limit tokens: "

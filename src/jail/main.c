@@ -47,6 +47,8 @@ int main(int argc, char **argv)
 {
 	struct err err = { 0 };
 
+	if (proc_need_stack(&err) < 0)
+		return refuse(&err);
 	if (argc == 1)
 		return run_once(&err) < 0 ? refuse(&err) : 0;
 	if (argc == 2 && strcmp(argv[1], "--zygote") == 0)

@@ -18,6 +18,7 @@
 
 #define STOP_GRACE_MS  5000 /* after "stop now" the agent gets this long to say how it ended */
 #define CLOSE_GRACE_MS 3000 /* after the record is closed, before what is left is killed */
+#define RECORD_GRACE_MS 60000 /* for the recorder to bring the record to the disk, which may be slow */
 
 /* ---- sending ---- */
 
@@ -67,8 +68,24 @@ static int kill_rest(void *self, uint32_t events, struct err *err)
 	(void)events;
 	(void)err;
 	for (int i = 0; i < PEER_COUNT; i++)
-		if (i != PEER_VIEW || m->end->discard)
+		if ((i != PEER_VIEW || m->end->discard) && (i != PEER_RECORDER || m->state == MON_CLOSING))
 			kill_member(&m->members[i]);
+	return 0;
+}
+
+static int record_overdue(void *self, uint32_t events, struct err *err)
+{
+	struct monitor *m = self;
+
+	(void)events;
+	(void)err;
+	if (m->state != MON_ENDING)
+		return 0;
+	m->end->exit_code = 1;
+	snprintf(m->end->reason, sizeof(m->end->reason), "record_lost");
+	snprintf(m->end->message, sizeof(m->end->message),
+		"the record was not on the disk after %lld s and may lack its end", (long long)m->record_grace_ms / 1000);
+	proc_kill(&m->members[PEER_RECORDER].peer.proc, SIGKILL);
 	return 0;
 }
 
@@ -114,6 +131,7 @@ static int close_record(struct monitor *m, struct err *err)
 		return close_all(m, err);
 	pack_u8(&b, m->end->discard);
 	TRY(monitor_send(m, PEER_RECORDER, WIRE_CLOSE, &b, err));
+	TRY(loop_after(m->loop, m->record_grace_ms, record_overdue, m, err));
 	return loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err);
 }
 
@@ -615,6 +633,7 @@ int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *
 
 	*m = (struct monitor){ .spec = spec, .end = &end, .signal_fd = -1, .inotify_fd = -1, .null_fd = -1,
 		.msg = mem_alloc(sizeof(struct chan_msg)) };
+	m->record_grace_ms = spec->record_grace_ms > 0 ? spec->record_grace_ms : RECORD_GRACE_MS;
 	for (int i = 0; i < PEER_COUNT; i++)
 		m->members[i].peer = PEER_NONE;
 	TRY(loop_open(&m->loop, err));

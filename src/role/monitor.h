@@ -26,6 +26,7 @@ struct monitor_spec {
 	bool menu;            /* the view can ask what shall be done at a pause */
 	int leash_fd;         /* to the process that holds the terminal for us; -1: there is none */
 	bool looks;           /* at the end the jail looks at what became of the repository, or whether there still is none */
+	int64_t record_grace_ms; /* how long closing the record may take; 0: a minute */
 	bool confine;         /* false only when the sandbox was disabled by hand */
 	struct str go;        /* packed struct run_params, sent once everybody stands */
 	struct str steer;     /* what the operator says at once, or empty */

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #define RULES_MAX     (4 * POLICY_PATHS_MAX + 64)
-#define PROCESSES_MAX 4096 /* for an id that only the run's commands have */
+#define PROCESSES_MAX 4096 /* of one cell: Linux 5.14 counts an id's processes for each user namespace by itself */
 
 static const char *const git_exec[] = { "/usr/bin/git", "/usr/lib/git-core/git", "/usr/libexec/git-core/git",
 	"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1",
@@ -306,7 +306,7 @@ int jail_spawn(struct jails *j, const struct jail_spec *spec, struct jail *out, 
 	struct stub s = { .cell = &j->cell, .class = spec->class };
 
 	TRY(launch_open(&s.launch, spec, err));
-	s.launch.processes_max = j->cell.spec->root.idmap ? PROCESSES_MAX : 0;
+	s.launch.processes_max = PROCESSES_MAX;
 	int r = take_rules(j, spec, &own_rules, &s.launch, err);
 	if (r == 0)
 		r = start_stub(&s, &made, err);
@@ -329,7 +329,7 @@ int jail_start_here(struct jails *j, const struct jail_spec *spec, long *child, 
 	long r;
 
 	TRY(launch_open(&l, spec, err));
-	l.processes_max = j->cell.spec->root.idmap ? PROCESSES_MAX : 0;
+	l.processes_max = PROCESSES_MAX;
 	TRY(take_rules(j, spec, &own_rules, &l, err));
 	r = launch_run(&l);
 	if (r >= 0)

@@ -46,7 +46,7 @@ struct launch {
 	const struct seccomp_filter *filter;  /* NULL: none */
 	int listener_to;                      /* a socket that gets the filter's listener; -1: the filter has none */
 	pid_t die_with;                       /* 0, or the parent whose death is the command's */
-	int64_t processes_max;                /* 0: no limit; only where the id is the jail's alone */
+	int64_t processes_max;                /* 0: no limit; only in a user namespace of the jail's own */
 	bool strip_caps;
 	struct launch_result *result;
 	void *map;

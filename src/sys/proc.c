@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define FIRST_FD 3
+#define FIRST_FD     3
+#define STACK_NEEDED (512 * 1024)
 
 enum step { STEP_STDIO, STEP_FDS, STEP_CWD, STEP_DEATH, STEP_EXEC };
 static const char *const step_names[] = { "set up its stdio", "hand over descriptors", "chdir", "tie its life to ours",
@@ -348,6 +349,24 @@ int proc_self_exe(int *out, struct err *err)
 		return err_sys(err, errno, "open our own program");
 	*out = fd;
 	return 0;
+}
+
+int proc_need_stack(struct err *err)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_STACK, &l) < 0)
+		return err_sys(err, errno, "read the stack limit");
+	if (l.rlim_cur >= STACK_NEEDED)
+		return 0;
+	if (l.rlim_max < STACK_NEEDED) {
+		err_set(err, ERR_UNSUPPORTED, "the limit of the stack's size is %llu KiB here, and %d KiB are needed",
+			(unsigned long long)l.rlim_max / 1024, STACK_NEEDED / 1024);
+		err_hint(err, "start it where ulimit -s says more");
+		return -ERR_UNSUPPORTED;
+	}
+	l.rlim_cur = STACK_NEEDED;
+	return setrlimit(RLIMIT_STACK, &l) < 0 ? err_sys(err, errno, "raise the stack limit") : 0;
 }
 
 int proc_sanitize(unsigned keep_fds, struct err *err)

@@ -54,6 +54,9 @@ int proc_run(const struct proc_spec *spec, struct str in, int64_t deadline_ms, s
 	struct buf *errs, struct proc_status *st, struct err *err) CHECKED;
 
 int proc_self_exe(int *out, struct err *err) CHECKED; /* O_PATH of our own program */
+/* A stack that every function of ours fits on: raised within the hard limit where it is less. What they need beyond,
+ * they would die of by a signal. */
+int proc_need_stack(struct err *err) CHECKED;
 /* Sane start for every program: descriptors 0 to 2 are valid, 3 and up closed, signals default,
  * mask empty, umask 077, no core dumps. keep_fds descriptors from 3 on stay. */
 int proc_sanitize(unsigned keep_fds, struct err *err) CHECKED;

@@ -8,6 +8,7 @@ and, in brackets, the least. The model is mockllm from the shared material (AGEN
 """
 import contextlib
 import ctypes
+import datetime
 import json
 import os
 import pty
@@ -411,6 +412,22 @@ def bench_runs(rounds):
         ", ".join(f"{short(w)} {kb / 1024:.1f}" for kb, w in sorted(m.parts, reverse=True) if kb > 300) + unseen(m))
 
 
+def bench_many(n):
+    """Commands one after another in one run: is the last as fast as the first?"""
+    with new_lab() as lab:
+        calls = [call("run_command", argv=["true", str(i)]) for i in range(n)]
+        lab.mock({"turns": [turn(*calls[i:i + 50]) for i in range(0, n, 50)] + [{"text": "Done."}]}, extra=GATE)
+        r = lab.run("many", timeout=600)
+        at = [datetime.datetime.fromisoformat(e["ts"].rstrip("Z")).timestamp() * 1000 for e in lab.events("tool.result")]
+        gaps = [b - a for i, (a, b) in enumerate(zip(at, at[1:])) if (i + 1) % 50]  # not where the model is asked
+        if r.returncode not in (0, 4) or len(at) != n:
+            say(f"{n} commands in one run", "ended badly", "", r.both.strip()[-100:])
+            return
+        first, last = (statistics.median(g) for g in (gaps[:n // 10], gaps[-(n // 10):]))
+        say(f"{n} commands in one run: the last tenth over the first", f"{last / first:.2f} x", "1.1 x",
+            f"{first:.2f} and {last:.2f} ms each, the disk included")
+
+
 def unseen(m):
     return f"; WITHOUT {m.hidden} processes that only root may look at" if m.hidden else ""
 
@@ -450,6 +467,7 @@ def main():
         bench_runs(rounds)
         bench_context()
         bench_long(1000)
+        bench_many(1000)
         bench_idle(10)
     else:
         say("whole runs", "not measured", "", f"no mockllm in {SHARED} (set AGENT6_SHARED)")

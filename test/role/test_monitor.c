@@ -9,6 +9,7 @@
 #include "test/lib/test.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,6 +51,7 @@ static struct proc stand_in(const int pipe_ends[2])
 static bool without_git; /* of the next bench: its workspace is no repository, */
 static bool with_menu;   /* its view can ask at a pause, */
 static int with_leash[2] = { -1, -1 }; /* somebody holds the terminal for it: its end, and theirs */
+static int64_t record_grace_ms; /* and how long its record may take; 0: as it is */
 
 static void be_monitor(const int theirs[SIDES], int answers, enum approval_policy policy, bool attended,
 	const int lifeline[2], int result)
@@ -70,7 +72,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
 		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .commands = policy, .attended = attended,
-		.looks = without_git, .go = STR("go") };
+		.looks = without_git, .record_grace_ms = record_grace_ms, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
 		_exit(1);
@@ -841,6 +843,22 @@ TEST(monitor_is_not_held_up_by_a_recorder_that_does_not_read)
 	let_go(&b.lifeline);
 	struct monitor_end end = finish(&b);
 	CHECK_STR(str_from(end.reason), STR("record_lost"));
+	CHECK_INT(end.exit_code, 1);
+}
+
+TEST(monitor_says_that_a_record_never_got_to_the_disk)
+{
+	struct bench b;
+
+	record_grace_ms = 100;
+	start(&b, APPROVE_YES, false);
+	record_grace_ms = 0;
+	say_done(&b, 0, 0, "finish_run");
+	/* The recorder never ends by itself: the pipe has no reader any more once it was ended. */
+	CHECK_INT(poll(&(struct pollfd){ .fd = b.lifeline }, 1, PATIENCE_S * 1000), 1);
+	struct monitor_end end = finish(&b);
+	CHECK_STR(str_from(end.reason), STR("record_lost"));
+	CHECK(strstr(end.message, "was not on the disk"));
 	CHECK_INT(end.exit_code, 1);
 }
 

@@ -174,6 +174,8 @@ static void ends(struct zy *z)
 	z->client.last_job = 0;
 	zygote_client_fini(&z->client);
 	zy_start(z);
+	CHECK_INT(zy_run(z, JOB_COMMAND, "sed -n 's/^Max processes *\\([0-9]*\\) .*/\\1/p' /proc/self/limits"), 0); /* of this cell's, whoever else the user's are */
+	CHECK_STR(zy_out(z), STR("4096"));
 	/* A daemon in a session of its own, holding the pipe and a lock, is gone when the call is. */
 	test_write(&z->dir, "ws/lock", STR(""));
 	CHECK_INT(chown(str_printf(z->mem, "%s/lock", z->ws).p, z->uid, z->uid), 0);

@@ -6,6 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int parse_given_num(const struct field *f, struct str text, struct arena *mem, void *slot, struct err *err)
+{
+	struct given_num *n = slot;
+
+	TRY(field_num.parse(f, text, mem, &n->value, err));
+	n->given = true;
+	return 0;
+}
+
+static int parse_given_int(const struct field *f, struct str text, struct arena *mem, void *slot, struct err *err)
+{
+	struct given_int *n = slot;
+
+	TRY(field_int.parse(f, text, mem, &n->value, err));
+	n->given = true;
+	return 0;
+}
+
+const struct field_type given_num = { "a number", sizeof(struct given_num), parse_given_num, NULL, NULL, NULL };
+const struct field_type given_int = { "an integer", sizeof(struct given_int), parse_given_int, NULL, NULL, NULL };
+
 static bool is_list(const struct field *f)
 {
 	return f->type == &field_strs;

@@ -159,7 +159,8 @@ static const struct command commands[] = {
 	{ .name = "demo", .help = "watch a recorded model work in a scratch repository, in the real jail",
 		.about = "Needs no provider and no key. The model is a recording; the loop, the jail, the gate and the commits are\n"
 			 "the real ones. It takes a few seconds and touches nothing of yours.",
-		.fields = demo_fields, .nfields = COUNT(demo_fields), .size = sizeof(struct demo_args), .run = run_demo },
+		.fields = demo_fields, .nfields = COUNT(demo_fields), .size = sizeof(struct demo_args), .run = run_demo,
+		.starts_commands = true },
 };
 
 const struct command_group commands_demo = { commands, COUNT(commands), NULL };

@@ -89,7 +89,7 @@ static const struct command exec_commands[] = {
 			 "could steer a terminal is shown instead. Ctrl-C kills it. Nothing is recorded. Exit\n"
 			 "status: the command's, 128 + signal, 127 when it cannot be executed; 2 when it was not run.",
 		.fields = exec_fields, .nfields = COUNT(exec_fields), .size = sizeof(struct exec_args),
-		.words = "[RUN --] CMD...", .run = run_exec },
+		.words = "[RUN --] CMD...", .run = run_exec, .starts_commands = true },
 };
 
 const struct command_group commands_exec = { exec_commands, COUNT(exec_commands), NULL };

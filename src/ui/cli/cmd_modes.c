@@ -21,8 +21,8 @@ struct mode_args {
 	struct str text, id, from, base, range, questions_file, answers_file, run_id;
 	struct str_list file;
 	bool json, auto_approve, no_commands, disable_sandbox, unattended;
-	double max_usd;
-	int64_t max_iterations;
+	struct given_num max_usd;
+	struct given_int max_iterations;
 };
 
 #define AT(member) offsetof(struct mode_args, member)
@@ -30,17 +30,18 @@ struct mode_args {
 /* What every session that only looks takes. */
 #define LIMIT_FIELDS                                                                                         \
 	{ "json", &field_bool, AT(json), .help = "Print one JSON object instead of text." },                 \
-	{ "max-usd", &field_num, AT(max_usd), .dflt = "-2", .min = -2, .max = 1000000,                       \
+	{ "max-usd", &given_num, AT(max_usd), .min = -1, .max = 1000000,                                     \
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
 	{ "unattended", &field_bool, AT(unattended), .help = "Ask nothing, even on a terminal." },           \
-	{ "run-id", &field_str, AT(run_id), .max = 96, .help = "Use this id instead of a made-up one." },    \
+	{ "run-id", &field_str, AT(run_id), .flags = FIELD_NONEMPTY, .max = 96,                              \
+		.help = "Use this id instead of a made-up one." },                                           \
 	{ "dangerously-disable-sandbox", &field_bool, AT(disable_sandbox), .flags = FIELD_LOOSENS,           \
 		.help = "Run everything unconfined, as you." }
 
 #define LOOK_FIELDS                                                                                          \
 	{ "auto-approve", &field_bool, AT(auto_approve), .help = "Run commands without asking; they cannot write." }, \
 	{ "no-commands", &field_bool, AT(no_commands), .help = "Run no command at all." },                   \
-	{ "max-iterations", &field_int, AT(max_iterations), .dflt = "0", .min = -1, .max = 1000000,          \
+	{ "max-iterations", &given_int, AT(max_iterations), .min = -1, .max = 1000000,                       \
 		.help = "At most this many turns; -1 is no limit." },                                        \
 	{ "file", &field_strs, AT(file), .max = 64, .help = "Attach this file, at most 64 KiB; may be given several times." }, \
 	{ "from", &field_str, AT(from), .flags = FIELD_NONEMPTY, .max = 96,                                  \
@@ -95,8 +96,8 @@ static struct run_request request_of(const struct command_ctx *ctx, const struct
 	rq.no_commands = a->no_commands || cli_env_flag("AGENT6_NO_COMMANDS");
 	rq.disable_sandbox = a->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
 	rq.unattended = a->unattended;
-	rq.max_usd = a->max_usd;
-	rq.max_iterations = a->max_iterations;
+	rq.max_usd = a->max_usd.given ? &a->max_usd.value : NULL;
+	rq.max_iterations = a->max_iterations.given ? &a->max_iterations.value : NULL;
 	return rq;
 }
 
@@ -275,11 +276,14 @@ static const struct command commands[] = {
 		.about = "Works outside a repository too. Nothing can be written, by the model or by a command it runs. The answer goes\n"
 			 "to standard output, everything else to standard error. Exit status: 0 answered, 1 not, 2 refused, 3 budget\n"
 			 "spent, 130 interrupted. `agent6 resume ID --steer \"...\"` asks further.",
-		FIELDS(ask_fields), .run = run_ask },
+		FIELDS(ask_fields), .run = run_ask,
+		.starts_commands = true },
 	{ .name = "plan new", .help = "write a plan, changing nothing",
-		.about = "The plan goes to standard output and is kept. Exit status as for ask.", FIELDS(new_fields), .run = run_new },
+		.about = "The plan goes to standard output and is kept. Exit status as for ask.", FIELDS(new_fields), .run = run_new,
+		.starts_commands = true },
 	{ .name = "plan show", .help = "print a plan", FIELDS(id_fields), .run = run_show, .needs_no_root_check = true },
-	{ .name = "plan revise", .help = "write a plan anew from what is said to it", FIELDS(revise_fields), .run = run_revise },
+	{ .name = "plan revise", .help = "write a plan anew from what is said to it", FIELDS(revise_fields), .run = run_revise,
+		.starts_commands = true },
 	{ .name = "plan edit", .help = "open a plan in $VISUAL or $EDITOR", FIELDS(edit_fields), .run = run_edit },
 };
 

@@ -10,15 +10,14 @@
 
 #define SHA_SHOWN 12
 
-
 struct run_args {
 	struct str task, run_id, steer, from, from_plan;
 	struct str_list pin;
 	struct str standing;
 	bool auto_approve, no_commands, disable_sandbox, unattended, interactive;
 	struct str_list skills;
-	double max_usd;
-	int64_t max_iterations;
+	struct given_num max_usd;
+	struct given_int max_iterations;
 	/* resume */
 	bool force;
 	/* fork */
@@ -33,9 +32,9 @@ struct run_args {
 		.help = "Run commands without asking where sandbox.run_commands is \"ask\". Never overrides \"no\"." }, \
 	{ "no-commands", &field_bool, offsetof(struct run_args, no_commands),                                \
 		.help = "Run no command at all, not even the gate." },                                       \
-	{ "max-usd", &field_num, offsetof(struct run_args, max_usd), .dflt = "-2", .min = -2, .max = 1000000, \
+	{ "max-usd", &given_num, offsetof(struct run_args, max_usd), .min = -1, .max = 1000000,              \
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
-	{ "max-iterations", &field_int, offsetof(struct run_args, max_iterations), .dflt = "0", .min = -1,   \
+	{ "max-iterations", &given_int, offsetof(struct run_args, max_iterations), .min = -1,                \
 		.max = 1000000, .help = "At most this many turns; -1 is no limit." },                        \
 	{ "pin", &field_strs, offsetof(struct run_args, pin), .max = 32,                                      \
 		.help = "Something the model is told again whenever the conversation begins anew; 4000 characters in all." }, \
@@ -56,7 +55,8 @@ static const struct field run_fields[] = {
 	{ "from", &field_str, offsetof(struct run_args, from), .flags = FIELD_NONEMPTY, .max = 96,
 		.help = "Attach what came of an earlier session." },
 	SHARED_FIELDS,
-	{ "run-id", &field_str, offsetof(struct run_args, run_id), .max = 96, .help = "Use this id instead of a made-up one." },
+	{ "run-id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_NONEMPTY, .max = 96,
+		.help = "Use this id instead of a made-up one." },
 	{ "skill", &field_strs, offsetof(struct run_args, skills), .max = 8,
 		.help = "Begin with this skill's instructions; may be said several times." },
 };
@@ -76,7 +76,7 @@ static const struct field fork_fields[] = {
 		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
 	{ "at-turn", &field_int, offsetof(struct run_args, at_turn), .dflt = "-1", .min = -1, .max = UINT32_MAX - 1,
 		.help = "Begin with what the model knew before this turn; the newest checkpoint when absent." },
-	{ "run-id", &field_str, offsetof(struct run_args, new_id), .max = 96,
+	{ "run-id", &field_str, offsetof(struct run_args, new_id), .flags = FIELD_NONEMPTY, .max = 96,
 		.help = "The new run's id instead of a made-up one." },
 	{ "no-run", &field_bool, offsetof(struct run_args, no_run),
 		.help = "Only make it and print its id; agent6 resume starts it." },
@@ -109,8 +109,8 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.no_commands = args->no_commands || cli_env_flag("AGENT6_NO_COMMANDS");
 	rq.disable_sandbox = args->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
 	rq.unattended = args->unattended;
-	rq.max_usd = args->max_usd;
-	rq.max_iterations = args->max_iterations;
+	rq.max_usd = args->max_usd.given ? &args->max_usd.value : NULL;
+	rq.max_iterations = args->max_iterations.given ? &args->max_iterations.value : NULL;
 	*out = rq;
 	return 0;
 }
@@ -201,14 +201,17 @@ static const struct command run_commands[] = {
 			 "model, /help lists what else you can say, and Ctrl-C pauses after the step; elsewhere it stops then, twice now.\n"
 			 "Exit status: 0 done and green (or ungated), 1 broke, 2 refused, 3 budget spent, 4 finished over a red\n"
 			 "gate, 5 finished with edits on no branch, 130 interrupted.",
-		.fields = run_fields, .nfields = COUNT(run_fields), .size = sizeof(struct run_args), .run = run_task },
+		.fields = run_fields, .nfields = COUNT(run_fields), .size = sizeof(struct run_args), .run = run_task,
+		.starts_commands = true },
 	{ .name = "resume", .help = "go on with a run that ended before it was done",
 		.about = "The conversation goes on from its newest checkpoint, with a fresh budget. A finished run needs --steer.",
-		.fields = resume_fields, .nfields = COUNT(resume_fields), .size = sizeof(struct run_args), .run = resume_run },
+		.fields = resume_fields, .nfields = COUNT(resume_fields), .size = sizeof(struct run_args), .run = resume_run,
+		.starts_commands = true },
 	{ .name = "fork", .help = "begin a run of its own where another one stood",
 		.about = "The new run knows what the other knew before that turn, and its chain begins at the step of then. The\n"
 			 "work tree stays as it is: what was done since is in it, not on the new chain.",
-		.fields = fork_fields, .nfields = COUNT(fork_fields), .size = sizeof(struct run_args), .run = fork_run },
+		.fields = fork_fields, .nfields = COUNT(fork_fields), .size = sizeof(struct run_args), .run = fork_run,
+		.starts_commands = true },
 };
 
 const struct command_group commands_run = { run_commands, COUNT(run_commands), NULL };

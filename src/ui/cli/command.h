@@ -32,6 +32,7 @@ struct command {
 	const char *words; /* from its first word on that is no flag all words are its own, "--" too; how usage shows them */
 	bool hidden;       /* works, but help does not list it */
 	bool needs_no_root_check; /* may be run as root without --allow-root */
+	bool starts_commands;     /* in jails: root is told as whom they run */
 	command_fn *run;
 };
 
@@ -44,6 +45,17 @@ struct command_group {
 extern const struct command_group commands_run, commands_config, commands_connect, commands_check,
 	commands_runs, commands_watch, commands_history, commands_graph, commands_memory, commands_modes, commands_demo, commands_exec, commands_shell,
 	commands_skills, commands_init;
+
+/* A flag of which it counts whether it was given: numbers that no value can stand for "not". */
+struct given_num {
+	double value;
+	bool given;
+};
+struct given_int {
+	int64_t value;
+	bool given;
+};
+extern const struct field_type given_num, given_int;
 
 /* A variable that is set, and not to "0", "false" or "no". */
 bool cli_env_flag(const char *name);

@@ -3,7 +3,7 @@ config   sandbox.tool_network = "block"
 file     page.txt | served
 commit   start
 model    call run_command {"argv": ["python3", "-u", "-m", "http.server", "8765", "--bind", "127.0.0.1"], "background": true}
-model    call run_command {"argv": ["python3", "-c", "import urllib.request as u\nwhile 1:\n try:\n  print(u.urlopen('http://127.0.0.1:8765/page.txt').read().decode()); break\n except u.URLError: pass"]}
+model    call run_command {"argv": ["python3", "-c", "import time, urllib.request as u\nend = time.monotonic() + 30\nwhile time.monotonic() < end:\n try:\n  print(u.urlopen('http://127.0.0.1:8765/page.txt').read().decode()); break\n except u.URLError as e: last = e\nelse: print(last)"]}
 model    call read_background {"id": "bg1"}
 model    call stop_background {"id": "bg1"}
 model    call run_command {"argv": ["python3", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8765/page.txt')"]}

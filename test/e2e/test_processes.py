@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""The processes of a run's commands: what a time limit takes along, what a command is given and what it reports, and that
+many commands one after another leave nothing behind."""
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+
+import pytest
+
+from conftest import AGENT6, call, finish, script, turn
+from story import become_reaper, nobody_left
+from test_faults import process, tree
+
+MANY = 1000 if os.environ.get("AGENT6_SOAK") else 150
+
+STUBBORN = """
+import fcntl, os, resource, signal, sys
+
+how = sys.argv[1]
+lock = open("lock", "w")  # every child holds it too: whoever lives, it is taken
+fcntl.flock(lock, fcntl.LOCK_EX)
+for s in set(range(1, 32)) - {signal.SIGKILL, signal.SIGSTOP}:
+    signal.signal(s, signal.SIG_IGN)
+print("up", flush=True)
+if how == "daemon" and os.fork() == 0:
+    os.setsid()
+    os.fork()
+if how == "stopped":
+    os.fork()
+    os.kill(os.getpid(), signal.SIGSTOP)
+if how == "bomb":
+    resource.setrlimit(resource.RLIMIT_NPROC, (200, 200))
+while True:
+    if how == "bomb":
+        try:
+            os.fork()
+        except OSError:
+            pass
+    else:
+        signal.pause()
+"""
+
+
+def results(m):
+    """What the model was told of each call, in order."""
+    messages = m.model_requests()[-1]["body"]["messages"]
+    return [json.loads(x["content"]) for x in messages if x["role"] == "tool"]
+
+
+@pytest.mark.parametrize("how,end", [("daemon", "limit"), ("stopped", "limit"), ("bomb", "limit"), ("bomb", "stop")])
+def test_a_command_ends_with_all_it_started_whatever_that_does(lab, how, end):
+    lab.repo(stubborn_DOT_py=STUBBORN)
+    argv = ["python3", "stubborn.py", how]
+    free = call("run_command", argv=["flock", "-n", "lock", "echo", "free"])
+    if end == "limit":
+        steps = [turn(call("run_command", argv=argv), free)]
+    else:
+        up = "import fcntl\nf = open('lock', 'a')\nwhile 1:\n try:\n  fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)\n" \
+             "  fcntl.flock(f, fcntl.LOCK_UN)\n except OSError: break"
+        steps = [turn(call("run_command", argv=argv, background=True), call("run_command", argv=["python3", "-c", up]),
+                      call("stop_background", id="bg1"), free)]
+    m = lab.mock(script(*steps, finish()), extra="[workflow]\ncommand_timeout_s = 2\n")
+    become_reaper()
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    got = results(m)
+    if end == "limit":
+        assert got[0]["returncode"] == 124 and got[0]["timed_out"] is True and got[0]["timeout_s"] == 2, got[0]
+        assert got[0]["stdout"] == "up\n"
+    else:
+        assert got[2]["shells"] == ["[bg1] stopped: python3 stubborn.py bomb"], got
+    assert got[-1]["stdout"] == "free\n", got
+    nobody_left(lab)
+
+
+REPORTS = [
+    # the words, the status, and what the result says besides
+    (["sh", "-c", "exit 7"], 7, {}),
+    (["sh", "-c", "kill -TERM $$"], 128 + signal.SIGTERM, {}),
+    (["sh", "-c", "kill -SEGV $$"], 128 + signal.SIGSEGV, {}),
+    (["no-such-program"], 127, {"exec_failed": True}),
+    (["./stubborn.py"], 127, {"exec_failed": True}),
+    (["sh", "-c", "cat; echo $?"], 0, {"stdout": "0\n"}),
+    (["printf", r"a\377b\000c"], 0, {"stdout": "a\ufffdb\0c"}),
+    (["sh", "-c", "echo out; echo err >&2"], 0, {"stdout": "out\n", "stderr": "err\n", "exec_failed": False}),
+    (["sh", "-c", "(sleep 1000 &) ; echo held"], 0, {"stdout": "held\n"}),
+    (["python3", "-c", "import os; print(*[(f, os.readlink('/proc/self/fd/' + f).split(':')[0]) for f in "
+      "sorted(os.listdir('/proc/self/fd')) if os.path.islink('/proc/self/fd/' + f)])"], 0,
+     {"stdout": "('0', '/dev/null') ('1', 'pipe') ('2', 'pipe')\n"}),
+    (["sh", "-c", "tr '\\0' '\\n' < /proc/self/environ | sed 's/=.*//' | sort | tr '\\n' ' '"], 0,
+     {"stdout": re.compile(r"(HOME|LANG|LC_ALL|PATH|TERM|TMPDIR|USER|LOGNAME|SHELL|GIT_\w+| )*")}),
+    (["sh", "-c", "cat /proc/1/environ /proc/1/cmdline 2>/dev/null | tr '\\0' ' '"], None, {"stdout": re.compile(r"(?!.*KEY)(?!.*TASKWORD).*")}),
+    (["python3", "-c", "x = bytearray(200 << 20)"], 1, {"stderr": re.compile(r"(?s).*MemoryError.*")}),
+]
+
+
+def test_a_command_reports_how_it_ended_and_is_given_nothing_of_ours(lab):
+    """Status, streams and flags of every kind of end; its descriptors, its environment and its memory limit."""
+    lab.repo(stubborn_DOT_py=STUBBORN)
+    os.chmod(os.path.join(lab.ws, "stubborn.py"), 0o644)
+    m = lab.mock(script(turn(*(call("run_command", argv=argv) for argv, _, _ in REPORTS)), finish()),
+                 extra="[sandbox]\nmemory_limit_mb = 100\n")
+    become_reaper()
+    r = lab.run("TASKWORD", env={"SECRET_KEY": "not-for-commands"})
+    assert r.returncode == 0, r.both
+    for (argv, status, more), got in zip(REPORTS, results(m)):
+        assert status is None or got["returncode"] == status, (argv, got)
+        assert got["duration_s"] >= 0, got
+        for key, want in more.items():
+            assert want.fullmatch(got[key]) if isinstance(want, re.Pattern) else got[key] == want, (argv, got)
+    nobody_left(lab)
+
+
+# ---- many, one after another ----
+
+def grown(pid):
+    """What of a process may grow: memory, and, where the process does not keep an ordinary user out, descriptors and mounts."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+        status = dict(l.rstrip("\n").split(":\t", 1) for l in f if ":\t" in l)
+    n = {"kib": int(status["VmRSS"].split()[0])}
+    try:
+        with open(f"/proc/{pid}/mountinfo", "rb") as f:
+            n["mounts"] = len(f.readlines())
+        n["fds"] = len(os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        assert os.geteuid() != 0, pid
+    return n
+
+
+def zombies_below(top):
+    inside, dead = set(tree(top)), 0
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/stat", encoding="utf-8", errors="replace") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        dead += fields[0] == "Z" and int(fields[1]) in inside
+    return dead
+
+
+GROWN_KIB = {"agent": 8 * 1024}  # the conversation is in it; of the others a page here and there
+GROWN_OTHERS_KIB = 512
+
+
+def test_many_commands_leave_no_descriptor_mount_zombie_or_memory_behind(lab):
+    """Counted at two commands that stand still, the tenth and the last."""
+    lab.repo()
+    os.mkfifo(os.path.join(lab.ws, "hold"))
+    held = [10, MANY - 1]
+    commands = [call("run_command", argv=["sh", "-c", f"touch at-{i}; cat hold; rm at-{i}"] if i in held else ["true", str(i)])
+                for i in range(MANY)]
+    lab.mock(script(*(turn(*commands[i:i + 50]) for i in range(0, MANY, 50)), finish()))
+    become_reaper()
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "many"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    who = ["monitor", "zygote", "cell", "git zygote", "git cell", "agent", "client", "broker", "recorder", "spawner", "view"]
+    seen = []
+    for i in held:
+        lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, f"at-{i}")) or p.poll() is not None, 300)
+        assert p.poll() is None, p.communicate()[0]
+        seen.append({name: grown(process(p.pid, name)) for name in who})
+        assert zombies_below(p.pid) == 0
+        with open(os.path.join(lab.ws, "hold"), "w", encoding="ascii"):
+            pass
+    out = p.communicate(timeout=120)[0]
+    assert p.returncode == 0, out
+    for name in who:
+        first, last = (s[name] for s in seen)
+        assert all(last[k] == first[k] for k in first if k != "kib"), (name, first, last)
+        assert last["kib"] - first["kib"] <= GROWN_KIB.get(name, GROWN_OTHERS_KIB), (name, first, last)
+    took = [e["duration_s"] for e in lab.events("tool.result") if "duration_s" in e]
+    assert len(took) == MANY
+    nobody_left(lab)
+
+
+# ---- background commands and deaths ----
+
+def test_a_killed_run_takes_its_background_commands_along_and_the_next_leg_is_told(lab):
+    lab.repo(stubborn_DOT_py=STUBBORN)
+    os.mkfifo(os.path.join(lab.ws, "hold"))
+    lab.mock(script(turn(call("run_command", argv=["python3", "stubborn.py", "daemon"], background=True)),
+                    turn(call("run_command", argv=["sh", "-c", "touch started; cat hold"])), finish()))
+    become_reaper()
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "hold"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "lock")))
+    os.kill(p.pid, signal.SIGKILL)
+    p.wait(30)
+    nobody_left(lab)
+    m = lab.mock(script(finish()))
+    r = lab.agent6("resume", "--auto-approve")
+    assert r.returncode == 0, r.both
+    told = json.dumps(m.model_requests()[0]["body"]["messages"][-1])
+    assert "ended with the last leg: bg1: python3 stubborn.py daemon" in told, told
+    assert "in the background, ended with the last leg: bg1" in r.both
+
+
+# ---- what surrounds them ----
+
+def test_a_stack_that_is_too_small_is_said(lab):
+    lab.repo()
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_STACK, (64 * 1024, 64 * 1024))
+
+    for program, stdin in ((AGENT6, None), (os.path.join(os.path.dirname(AGENT6), "agent6-jail"), "{}")):
+        r = subprocess.run([program] + (["check"] if stdin is None else []), cwd=lab.ws, env=lab.env, input=stdin,
+                           capture_output=True, text=True, preexec_fn=small, timeout=60)
+        assert r.returncode == 2 and "the limit of the stack's size is 64 KiB here, and 512 KiB are needed" in r.stderr, r.stderr
+    # A soft limit is no obstacle: it is raised.
+    r = subprocess.run([AGENT6, "exec", "echo", "works"], cwd=lab.ws, env=lab.env, capture_output=True, text=True, timeout=60,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (64 * 1024, resource.RLIM_INFINITY)))
+    assert r.stdout == "works\n", r.stderr
+
+
+@pytest.mark.parametrize("words,runs", [(["exec", "true"], True), (["config", "show"], False), (["init", "--help"], False),
+                                        (["config", "set", "budget.max_usd", "1"], False), (["runs", "list"], False)])
+def test_root_is_told_as_whom_commands_run_where_some_do(lab, words, runs):
+    lab.repo()
+    r = lab.agent6(*words)
+    assert ("running as root" in r.err) == (runs and os.geteuid() == 0), r.both
