@@ -120,7 +120,8 @@ static void search_item(struct search *s, struct search_reader *r, struct item *
 
 	/* What cannot be opened or read is left out, as in every grep of a tree. */
 	if (file_open(s->rootfd, it->path, true, &fd, ERR_DISCARD) == 0 &&
-		search_file(r, fd, &it->hits, ERR_DISCARD) < 0)
+		(s->request->what == SEARCH_LINES ? search_file(r, fd, &it->hits, ERR_DISCARD) :
+			search_symbols(r, s->request, str_from(it->path), fd, &it->hits, ERR_DISCARD)) < 0)
 		search_hits_fini(&it->hits);
 }
 
@@ -224,6 +225,7 @@ static bool walk_dir(struct search *s, int dirfd, struct str base, const struct 
 			list[i].name;
 
 		if ((!dir && list[i].type != DT_REG) || is_git(list[i].name) || is_operators(s, path) ||
+			(s->request->what != SEARCH_LINES && dir && search_symbols_skips(list[i].name)) ||
 			(!s->all && ignore_hides(rules, path, dir)))
 			continue;
 		if (!dir) {
@@ -294,6 +296,8 @@ static int put_row(const struct search_row *row, struct str path, struct buf *ou
 	TRY(buf_addc(out, '{', err));
 	TRY(json_add_member(out, "path", path, err));
 	TRY(buf_addf(out, err, ",\"line\":%lld", (long long)row->line));
+	if (row->col > 0)
+		TRY(buf_addf(out, err, ",\"col\":%lld", (long long)row->col));
 	TRY(json_add_member(out, "text", buf_str(&text), err));
 	return buf_addz(out, "}\n", err);
 }

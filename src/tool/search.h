@@ -3,7 +3,7 @@
 /* search: grep over a tree, as the index worker does it.
  *
  * Shape    The agent encodes a request; the worker decodes it and writes JSON lines: rows
- *          {"path","line","text"} sorted by path and line, then {"done":true,"count","truncated"}, or
+ *          {"path","line","text"} sorted by path and line (of symbols with "col", and "KIND NAME" as text), then {"done":true,"count","truncated"}, or
  *          {"error"} instead of everything.
  * Memory   Decoded requests live in mem.
  * Errors   search_run fails only when its answer cannot be written; what the model got wrong is {"error"}.
@@ -21,7 +21,12 @@
 #define SEARCH_TEXT_MAX    300 /* bytes of a matching line, around the match */
 #define SEARCH_TIME_MS     30000
 
+/* What is looked for: lines, or names of source files (tool/symbols.h). */
+enum search_what { SEARCH_LINES, SEARCH_OUTLINE, SEARCH_DEFINITIONS, SEARCH_REFERENCES };
+
 struct search_request {
+	int what;
+	struct str symbol; /* of definitions and references; `pattern` is made from it */
 	struct str pattern, glob;
 	bool case_insensitive;
 	struct str root;        /* absolute; empty: where the worker stands, the workspace */

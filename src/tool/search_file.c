@@ -159,7 +159,8 @@ static void add_row(struct scan *s, int64_t number, struct str line, size_t matc
 	}
 	char *text = mem_alloc(to - from + 1);
 	memcpy(text, line.p + from, to - from);
-	h->rows[h->n++] = (struct search_row){ number, text, to - from, from > 0, to < line.n };
+	h->rows[h->n++] = (struct search_row){ .line = number, .text = text, .n = to - from,
+		.cut_front = from > 0, .cut_back = to < line.n };
 	s->last = number;
 }
 

@@ -7,7 +7,7 @@
 #include "tool/search.h"
 
 struct search_row {
-	int64_t line;
+	int64_t line, col; /* col: of a symbol; 0: of none */
 	char *text; /* owned; n bytes as they are in the file, clipped around the match */
 	size_t n;
 	bool cut_front, cut_back;
@@ -31,5 +31,9 @@ struct search_reader *search_reader_new(const struct search_pattern *p);
 void search_reader_free(struct search_reader *r);
 /* The matching lines of an open file. A binary file has none. */
 int search_file(struct search_reader *r, int fd, struct search_hits *out, struct err *err) CHECKED;
+/* The symbols of an open file that the request is for: rows "KIND NAME". Of a file in no language that we know, none. */
+int search_symbols(struct search_reader *r, const struct search_request *rq, struct str path, int fd, struct search_hits *out,
+	struct err *err) CHECKED;
+bool search_symbols_skips(struct str name); /* a directory that holds no source of the project's own */
 
 #endif

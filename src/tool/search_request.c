@@ -4,7 +4,11 @@
 
 #include "fmt/cquote.h"
 
+static const char *const whats[] = { "lines", "outline", "definitions", "references", NULL };
+
 static const struct field fields[] = {
+	{ "what", &field_enum, offsetof(struct search_request, what), .dflt = "lines", .choices = whats },
+	{ "symbol", &field_str, offsetof(struct search_request, symbol), .dflt = "" },
 	{ "pattern", &field_str, offsetof(struct search_request, pattern), .flags = FIELD_REQUIRED | FIELD_NONEMPTY,
 		.max = SEARCH_PATTERN_MAX },
 	{ "glob", &field_str, offsetof(struct search_request, glob), .dflt = "", .max = SEARCH_PATTERN_MAX },
@@ -27,6 +31,8 @@ int search_encode(const struct search_request *r, struct buf *out, struct err *e
 {
 	TRY(buf_addz(out, "{\"pattern\":", err));
 	TRY(json_add_quoted(out, r->pattern, err));
+	TRY(json_add_member(out, "what", str_from(whats[r->what]), err));
+	TRY(json_add_member(out, "symbol", r->symbol, err));
 	TRY(json_add_member(out, "glob", r->glob, err));
 	TRY(buf_addf(out, err, ",\"case_insensitive\":%s,\"root\":", r->case_insensitive ? "true" : "false"));
 	TRY(add_name(out, r->root, err));

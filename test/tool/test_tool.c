@@ -33,21 +33,23 @@ TEST(tools_schema_is_small_and_valid)
 	}
 }
 
+#define SYMBOLS "outline find_definition find_references "
+
 static const struct {
 	enum tool_mode mode;
 	bool commands, gate;
 	const char *names;
 } exposed[] = {
-	{ MODE_RUN, true, true, "read_file list_dir grep apply_edit apply_patch run_verify_command run_command ask_user "
+	{ MODE_RUN, true, true, "read_file list_dir grep " SYMBOLS "apply_edit apply_patch run_verify_command run_command ask_user "
 		"add_task update_task list_tasks add_memory invalidate_memory finish_run read_background stop_background " },
-	{ MODE_RUN, true, false, "read_file list_dir grep apply_edit apply_patch run_command ask_user "
+	{ MODE_RUN, true, false, "read_file list_dir grep " SYMBOLS "apply_edit apply_patch run_command ask_user "
 		"add_task update_task list_tasks add_memory invalidate_memory finish_run read_background stop_background " },
-	{ MODE_RUN, false, true, "read_file list_dir grep apply_edit apply_patch ask_user "
+	{ MODE_RUN, false, true, "read_file list_dir grep " SYMBOLS "apply_edit apply_patch ask_user "
 		"add_task update_task list_tasks add_memory invalidate_memory finish_run " },
-	{ MODE_PLAN, true, true, "read_file list_dir grep run_verify_command run_command add_task update_task list_tasks "
+	{ MODE_PLAN, true, true, "read_file list_dir grep " SYMBOLS "run_verify_command run_command add_task update_task list_tasks "
 		"finish_planning " },
-	{ MODE_ASK, true, false, "read_file list_dir grep run_command " },
-	{ MODE_REVIEW, true, true, "read_file list_dir grep " },
+	{ MODE_ASK, true, false, "read_file list_dir grep " SYMBOLS "run_command " },
+	{ MODE_REVIEW, true, true, "read_file list_dir grep " SYMBOLS },
 };
 
 TEST(what_is_listed_is_what_may_be_called)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "tool/search_priv.h"
+#include "tool/symbols.h"
+
+#include "sys/file.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Files of these belong to somebody else or are made by programs; a .gitignore names most of them anyway. */
+static const char *const excluded[] = { ".venv", "venv", "node_modules", "target", "dist", "build", "__pycache__", ".mypy_cache",
+	".pytest_cache", ".ruff_cache" };
+
+bool search_symbols_skips(struct str name)
+{
+	for (size_t i = 0; i < COUNT(excluded); i++)
+		if (str_eqz(name, excluded[i]))
+			return true;
+	return false;
+}
+
+struct gather {
+	struct search_hits *hits;
+	bool uses;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct search_row *x = a, *y = b;
+
+	return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : (x->col > y->col) - (x->col < y->col);
+}
+
+static void gather_one(void *self, const struct symbol *s)
+{
+	struct gather *g = self;
+	struct search_hits *h = g->hits;
+	const char *kind = s->kind ? s->kind : "use";
+	size_t n = strlen(kind) + 1 + s->name.n;
+
+	if (!s->kind && !g->uses)
+		return;
+	if (h->n == SEARCH_ROWS_MAX || n > SEARCH_TEXT_MAX) {
+		h->more = h->more || h->n == SEARCH_ROWS_MAX;
+		return;
+	}
+	if (h->n == h->cap) {
+		h->cap = h->cap > 0 ? h->cap * 2 : 8;
+		h->rows = mem_grow(h->rows, h->cap, sizeof(*h->rows));
+	}
+	char *text = mem_alloc(n + 1);
+	memcpy(text, kind, strlen(kind));
+	text[strlen(kind)] = ' ';
+	memcpy(text + strlen(kind) + 1, s->name.p, s->name.n);
+	h->rows[h->n++] = (struct search_row){ .line = s->line, .col = s->col, .text = text, .n = n };
+}
+
+/* By place, each place once: the definition when it is one. */
+static void put_in_order(struct search_hits *h)
+{
+	size_t kept = 0;
+
+	if (h->n > 0)
+		qsort(h->rows, h->n, sizeof(*h->rows), by_place);
+	for (size_t i = 0; i < h->n; i++) {
+		struct search_row *last = kept > 0 ? &h->rows[kept - 1] : NULL;
+
+		if (!last || by_place(last, &h->rows[i]) != 0) {
+			h->rows[kept++] = h->rows[i];
+			continue;
+		}
+		bool better = last->n > 4 && memcmp(last->text, "use ", 4) == 0;
+		struct search_row drop = better ? *last : h->rows[i];
+
+		*last = better ? h->rows[i] : *last;
+		free(drop.text);
+	}
+	h->n = kept;
+}
+
+int search_symbols(struct search_reader *r, const struct search_request *rq, struct str path, int fd, struct search_hits *out,
+	struct err *err)
+{
+	const struct symbol_lang *lang = symbols_lang(path);
+	bool outline = rq->what == SEARCH_OUTLINE;
+	auto_buf struct buf text = BUF_MAX(SYMBOLS_FILE_MAX);
+	struct gather g = { .hits = out, .uses = rq->what == SEARCH_REFERENCES };
+
+	if (!lang)
+		return 0;
+	if (!outline) { /* most files do not have the name at all */
+		TRY(search_file(r, fd, out, err));
+		bool none = out->n == 0;
+
+		search_hits_fini(out);
+		if (none || lseek(fd, 0, SEEK_SET) < 0)
+			return 0;
+	}
+	TRY(file_read_fd(fd, &text, err));
+	if (memchr(text.p ? text.p : "", '\0', text.n))
+		return 0;
+	symbols_scan(lang, buf_str(&text), outline ? STR("") : rq->symbol, gather_one, &g);
+	put_in_order(out);
+	return 0;
+}
