@@ -1,7 +1,9 @@
 # names of the code are found by the index worker in its own jail; a hidden file has none
-file     src/a.c | int twice(int x)\n{\n\treturn 2 * x;\n}\n
-file     src/b.py | from a import twice\n\ndef main():\n    return twice(2)\n
-file     private/c.c | int twice(void) { return 0; }\n
+file     src/a.c | int twice(int x) { return 2 * x; }
+file     src/b.py | from a import twice
+file     src/b.py | def main():
+file     src/b.py |     return twice(2)
+file     private/c.c | int twice(void) { return 0; }
 commit   start
 config   sandbox.hide_paths = ["{workspace}/private"]
 model    call outline {"path": "src/b.py"}
