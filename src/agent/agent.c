@@ -320,7 +320,7 @@ static int begin_new(struct run *r, struct err *err)
 	TRY(step_put_untracked(r, err));
 	TRY(put_notices(r, err));
 	TRY(put_inferred(r, source, err));
-	return open_conversation(r, err);
+	return str_eqz(r->p->mode, "review") ? review_open(r, err) : open_conversation(r, err);
 }
 
 static int begin_again(struct run *r, struct err *err)
@@ -336,6 +336,8 @@ static int begin_again(struct run *r, struct err *err)
 	for (size_t i = 0; i < r->p->pins.n; i++)
 		TRY(context_pin(r, NULL, r->p->pins.p[i], err));
 	TRY(set_tools(r, err));
+	if (str_eqz(r->p->mode, "review"))
+		return 0;
 	facts = facts_of(r);
 	return set_prompt(r, &facts, err);
 }
@@ -420,6 +422,8 @@ int agent_serve(struct links *l, bool confine, struct err *err)
 	r.st.next_iteration = r.st.leg_start = 1;
 	r.last_work_ms = time_mono_ms();
 	TRY(begin_or_refuse(&r, err));
+	if (r.reason == REASON_NONE && str_eqz(r.p->mode, "review"))
+		TRY(review_session(&r, err));
 	TRY(loop_turns(&r, err));
 	return run_end(&r, err);
 }

@@ -417,6 +417,20 @@ static void stop_by_error(struct run *r, const struct err *err)
 	run_stop(r, REASON_CRASHED, str_from(err->msg));
 }
 
+int loop_failed(struct run *r, int rc, const struct err *why, struct err *err)
+{
+	(void)err;
+	if (rc == -ERR_STOPPED)
+		run_stop_asked(r);
+	else if (rc == -ERR_LIMIT && r->caller.over_budget)
+		run_stop(r, REASON_BUDGET, str_from(why->msg));
+	else if (rc == -ERR_REMOTE)
+		run_stop(r, REASON_PROVIDER, str_from(why->msg));
+	else
+		stop_by_error(r, why);
+	return 0;
+}
+
 int loop_turns(struct run *r, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();

@@ -75,6 +75,15 @@
 	X(STRS, use_skills)       /* names whose text opens the task */                                      \
 	X(STR, extra_body)        /* JSON object text, or empty */                                           \
 	X(STRS, notes)            /* of earlier runs, in force, newest first: id, scope, text, origin, time; five each */ \
+	X(STR, review_base)       /* review: a commit, a branch, a run; empty: HEAD */                       \
+	X(STR, review_range)      /* FROM..TO, or empty */                                                   \
+	X(STRS, review_seats)     /* personas; empty: one reviewer */                                        \
+	X(STR, review_decision)   /* advisory, veto, quorum, all */                                          \
+	X(INT, review_quorum)                                                                                \
+	X(STR, review_trigger)    /* off, before_finish */                                                   \
+	X(INT, review_max_rejections)                                                                        \
+	X(NUM, review_budget_fraction)                                                                       \
+	X(STR, workflow)          /* loop, implement */                                                      \
 	X(STRS, seats)            /* packed struct seat_params by enum config_role; an empty one is not played */
 
 #define PARAM_FIELD_STR(m)  struct str m;

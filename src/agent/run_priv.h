@@ -170,6 +170,14 @@ void run_stop(struct run *r, enum run_reason why, struct str message); /* the fi
 int loop_put_state(struct run *r, int64_t next_iteration, struct err *err) CHECKED;
 uint64_t run_hash(struct str a, struct str b);
 
+int loop_failed(struct run *r, int rc, const struct err *why, struct err *err) CHECKED; /* a question that got no answer */
+
+/* review.c */
+#define REVIEW_STREAK 2
+int review_open(struct run *r, struct err *err) CHECKED;    /* the diff becomes the conversation */
+int review_session(struct run *r, struct err *err) CHECKED; /* the panel, and how it ends */
+int review_gate(struct run *r, struct turn *t, bool *rejected, struct err *err) CHECKED; /* before_finish */
+
 /* end.c */
 const char *run_reason_word(enum run_reason why);
 int run_end(struct run *r, struct err *err) CHECKED; /* checkpoint, run.end, WIRE_DONE */

@@ -61,6 +61,8 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, task_gated)                                                                                   \
 	X(INT, memory_nudged)                                                                                \
 	X(INT, plan_nudged)                                                                                  \
+	X(INT, review_streak)     /* finishes that a review sent back, in a row */                           \
+	X(INT, review_rejections) /* and in all */                                                           \
 	X(STR, standing)           /* the goal the run goes on with when its task is done */                  \
 	X(INT, standing_rounds)    /* how often it did */                                                    \
 	X(INT, standing_fruitless) /* ... in a row without any work */                                       \

@@ -323,6 +323,7 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 	bool gated = r->st.verify_command.n > 0, good = watch_is_good(r);
 	bool red = gated && r->st.last_verify_ok == TRI_NO && !r->st.edited_since_verify;
 
+	bool rejected;
 	int rc;
 
 	if (!t->finish || r->reason != REASON_NONE)
@@ -342,6 +343,9 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 		return put_count(
 			r, EVENT_VERIFY_GATED, t->iteration, "nudges_used", r->st.finish_gated, NULL, 0, err);
 	}
+	TRY(review_gate(r, t, &rejected, err));
+	if (rejected)
+		return 0;
 	if (red && r->st.baseline_ok == TRI_NO)
 		run_stop(r, REASON_RED_AT_BASE, STR(""));
 	else if (red && r->stale_gate.n > 0)

@@ -248,6 +248,16 @@ int settings_params(struct start *s, struct err *err)
 	p->summary_max_tokens = c->context.summary_max_tokens;
 	p->elision_gists = c->context.elision_gists;
 	p->pins = s->rq->pins;
+	p->workflow = str_from(config_word("workflow.default", c->workflow.dflt));
+	p->review_base = s->rq->review_base;
+	p->review_range = s->rq->review_range;
+	p->review_seats = s->rq->review_seats.n > 0 ? s->rq->review_seats : c->review.seats;
+	p->review_decision = s->rq->review_decision.n > 0 ? s->rq->review_decision
+							   : str_from(config_word("review.decision", c->review.decision));
+	p->review_quorum = c->review.quorum;
+	p->review_trigger = str_from(config_word("review.trigger", c->review.trigger));
+	p->review_max_rejections = c->review.max_total_rejections;
+	p->review_budget_fraction = c->review.budget_fraction;
 	p->standing = s->rq->standing;
 	p->standing_patience = c->workflow.standing_patience;
 	p->interactive = s->rq->interactive;

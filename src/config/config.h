@@ -22,6 +22,8 @@ enum config_agent_network { AGENT_NETWORK_PROVIDERS, AGENT_NETWORK_LOCAL, AGENT_
 enum config_tool_network { TOOL_NETWORK_BLOCK, TOOL_NETWORK_ONLY_EXPLICIT_STATES, TOOL_NETWORK_ALLOW };
 enum config_run_commands { RUN_COMMANDS_ASK, RUN_COMMANDS_YES, RUN_COMMANDS_NO };
 enum config_workflow { WORKFLOW_LOOP, WORKFLOW_IMPLEMENT };
+enum config_trigger { REVIEW_OFF, REVIEW_BEFORE_FINISH };
+enum config_decision { REVIEW_ADVISORY, REVIEW_VETO, REVIEW_QUORUM, REVIEW_ALL };
 enum config_api { CONFIG_API_ANTHROPIC, CONFIG_API_OPENAI, CONFIG_API_RESPONSES };
 enum config_deployment { DEPLOYMENT_DIRECT, DEPLOYMENT_VERTEX, DEPLOYMENT_AZURE };
 enum config_auth { CONFIG_AUTH_AUTO, CONFIG_AUTH_BEARER, CONFIG_AUTH_X_API_KEY, CONFIG_AUTH_API_KEY_HEADER,
@@ -69,6 +71,13 @@ struct config_context {
 	bool elision_gists;
 };
 
+struct config_review {
+	int trigger, decision;
+	int64_t quorum, max_total_rejections;
+	double budget_fraction;
+	struct str_list seats; /* personas, "security" or "security@worker" */
+};
+
 struct config_budget {
 	int64_t max_input_tokens, max_output_tokens; /* -1: no limit */
 	double max_usd;                              /* -1: no limit */
@@ -104,6 +113,7 @@ struct config {
 	struct config_workflow_keys workflow;
 	struct config_context context;
 	struct config_budget budget;
+	struct config_review review;
 	struct config_skills skills;
 	struct config_origin origin[CONFIG_KEYS_MAX];
 	struct config_provider **providers; /* in order of first mention */

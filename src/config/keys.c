@@ -12,6 +12,8 @@ static const char *const agent_networks[] = { "providers", "local", "open", NULL
 static const char *const tool_networks[] = { "block", "only_explicit_states", "allow", NULL };
 static const char *const run_commands[] = { "ask", "yes", "no", NULL };
 static const char *const workflows[] = { "loop", "implement", NULL };
+static const char *const triggers[] = { "off", "before_finish", NULL };
+static const char *const decisions[] = { "advisory", "veto", "quorum", "all", NULL };
 static const char *const api_formats[] = { "anthropic", "openai", "responses", NULL };
 static const char *const deployments[] = { "direct", "vertex", "azure", NULL };
 static const char *const auth_styles[] = { "auto", "bearer", "x_api_key", "api_key_header", "none", NULL };
@@ -23,6 +25,8 @@ _Static_assert(COUNT(agent_networks) == AGENT_NETWORK_OPEN + 2, "words of the en
 _Static_assert(COUNT(tool_networks) == TOOL_NETWORK_ALLOW + 2, "words of the enum");
 _Static_assert(COUNT(run_commands) == RUN_COMMANDS_NO + 2, "words of the enum");
 _Static_assert(COUNT(workflows) == WORKFLOW_IMPLEMENT + 2, "words of the enum");
+_Static_assert(COUNT(triggers) == REVIEW_BEFORE_FINISH + 2, "words of the enum");
+_Static_assert(COUNT(decisions) == REVIEW_ALL + 2, "words of the enum");
 _Static_assert(COUNT(api_formats) == CONFIG_API_RESPONSES + 2, "words of the enum");
 _Static_assert(COUNT(deployments) == DEPLOYMENT_AZURE + 2, "words of the enum");
 _Static_assert(COUNT(auth_styles) == CONFIG_AUTH_NONE + 2, "words of the enum");
@@ -116,6 +120,19 @@ static const struct field fixed[] = {
 	{ "context.elision_gists", &field_bool, AT(context.elision_gists), 0, "true",
 		.help = "Leave the head and tail of a long result where it is set aside, not only its size." },
 
+	{ "review.trigger", &field_enum, AT(review.trigger), 0, "off", .choices = triggers,
+		.help = "When a run's own change is reviewed: never, or each time it wants to finish." },
+	{ "review.decision", &field_enum, AT(review.decision), 0, "advisory", .choices = decisions,
+		.help = "When a review blocks: never; when one seat does; when quorum seats do; when all that answer do and they "
+			"are most." },
+	{ "review.quorum", &field_int, AT(review.quorum), 0, "2", 1, 8, .help = "Seats that block under decision quorum." },
+	{ "review.seats", &field_strs, AT(review.seats), .max = 8,
+		.help = "Who reviews: security, correctness, tests, over-engineering, edge-cases, or what to look for in your own "
+			"words; @ROLE behind it takes that role's model. Empty is one reviewer." },
+	{ "review.max_total_rejections", &field_int, AT(review.max_total_rejections), 0, "4", 0, 100,
+		.help = "Finishes that reviews may send back in one run; then they only advise." },
+	{ "review.budget_fraction", &field_num, AT(review.budget_fraction), 0, "0.25", 0, 1,
+		.help = "A run with less of its budget left is not reviewed." },
 	{ "budget.max_input_tokens", &field_int, AT(budget.max_input_tokens), 0, "2000000", -1, INT64_C(1) << 40,
 		.help = "Tokens a leg of a run may send; -1 is no limit." },
 	{ "budget.max_output_tokens", &field_int, AT(budget.max_output_tokens), 0, "200000", -1, INT64_C(1) << 40,
@@ -189,6 +206,7 @@ const struct key_section key_sections[] = {
 	{ "workflow", "How a run is driven and what counts as success." },
 	{ "context", "How a conversation is kept within the model's window." },
 	{ "skills", "Instructions that you installed for the model. None is ever taken from a repository." },
+	{ "review", "Models that judge a change before it counts as done, and `agent6 review`." },
 	{ "budget", "Where a run stops because of its cost. Each leg (a start or a resume) has its own account." },
 	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "
 		       "elsewhere." },

@@ -55,6 +55,13 @@
 	X(GIT_INDEX_DIFF, 24, ANY, OWN, 0,                                                                   \
 		"diff-files --name-only -z --no-renames --no-ext-diff --ignore-submodules=all")              \
 	X(GIT_COMMIT, 19, ANY, PERSON, 1, "commit-tree {s} {p} -F -")                                        \
+	/* a commit, or where HEAD's history left it, against the work tree */                                \
+	X(GIT_DIFF_WORK, 25, ANY, PERSON, 0,                                                                 \
+		"diff --no-ext-diff --no-textconv --no-color --src-prefix=a/ --dst-prefix=b/ --submodule=short " \
+		"--ignore-submodules=all {v} --")                                                            \
+	X(GIT_DIFF_BASE, 26, ANY, PERSON, 0,                                                                 \
+		"diff --merge-base --no-ext-diff --no-textconv --no-color --src-prefix=a/ --dst-prefix=b/ --submodule=short " \
+		"--ignore-submodules=all {v} --")                                                            \
 	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
 	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0,                                                               \
 		"update-ref --no-deref -m agent6-step refs/heads/agent6/{r} {s} {z}")                        \

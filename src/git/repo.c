@@ -331,3 +331,12 @@ int repo_diff_stat(struct repo *r, struct str from, struct str to, const struct 
 {
 	return diff_as(r, GIT_DIFF_STAT, from, to, paths, mem, text, err);
 }
+
+int repo_diff_work(struct repo *r, struct str from, bool merge_base, struct arena *mem, struct str *patch, struct err *err)
+{
+	struct git_result res;
+
+	TRY(repo_must(r, "compare the work tree", merge_base ? GIT_DIFF_BASE : GIT_DIFF_WORK, &from, 1, STR(""), mem, &res, err));
+	*patch = res.out;
+	return 0;
+}

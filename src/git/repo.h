@@ -74,6 +74,10 @@ int repo_diff(struct repo *r, struct str from, struct str to, const struct str_l
 int repo_diff_stat(struct repo *r, struct str from, struct str to, const struct str_list *paths, struct arena *mem,
 	struct str *text, struct err *err) CHECKED;
 
+/* Tracked files of the work tree against a commit, or against where HEAD's history left it. */
+int repo_diff_work(struct repo *r, struct str from, bool merge_base, struct arena *mem, struct str *patch, struct err *err)
+	CHECKED;
+
 struct repo_step {
 	struct str base;              /* commit the run started at; empty: the branch was unborn */
 	const struct str_list *skip;  /* untracked when the run started; NULL: none */

@@ -18,8 +18,8 @@
 #define PLAN_MAX (512 * 1024)
 
 struct mode_args {
-	struct str text, id, from, base, range, questions_file, answers_file, run_id;
-	struct str_list file;
+	struct str text, id, from, base, range, decision, questions_file, answers_file, run_id;
+	struct str_list file, seat;
 	bool json, auto_approve, no_commands, disable_sandbox, unattended;
 	struct given_num max_usd;
 	struct given_int max_iterations;
@@ -83,6 +83,17 @@ static const struct field edit_fields[] = {
 		.help = "The plan; the newest when left out." },
 };
 
+static const struct field review_fields[] = {
+	{ "purpose", &field_str, AT(text), .flags = FIELD_POSITIONAL, .dflt = "Judge whether this change should go in.",
+		.help = "What the change is for." },
+	{ "base", &field_str, AT(base), .flags = FIELD_NONEMPTY, .max = 250,
+		.help = "Judge what is new in the work tree since it left this branch, commit or run, instead of since HEAD." },
+	{ "range", &field_str, AT(range), .flags = FIELD_NONEMPTY, .max = 500, .help = "Judge FROM..TO instead: branches, commits, runs." },
+	{ "seat", &field_strs, AT(seat), .max = 8, .help = "A reviewer; may be given several times (review.seats)." },
+	{ "decision", &field_str, AT(decision), .max = 16, .help = "advisory, veto, quorum or all (review.decision)." },
+	LIMIT_FIELDS,
+};
+
 static struct run_request request_of(const struct command_ctx *ctx, const struct mode_args *a, const char *mode)
 {
 	struct run_request rq = run_request_new();
@@ -133,6 +144,26 @@ static int run_ask(struct command_ctx *ctx, const void *decoded, struct err *err
 	TRY(check(a, err));
 	TRY(attach(ctx, a, &context, err));
 	rq.context = buf_str(&context);
+	return app_run(&rq, err);
+}
+
+static int run_review(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	static const char *const decisions[] = { "", "advisory", "veto", "quorum", "all" };
+	const struct mode_args *a = decoded;
+	struct run_request rq = request_of(ctx, a, "review");
+	bool known = false;
+
+	for (size_t i = 0; i < COUNT(decisions); i++)
+		known = known || str_eqz(a->decision, decisions[i]);
+	if (!known)
+		return err_set(err, ERR_INVALID, "--decision: \"" STR_FMT "\" is not one of advisory, veto, quorum, all", STR_ARG(a->decision));
+	if (a->base.n > 0 && a->range.n > 0)
+		return err_set(err, ERR_INVALID, "--base and --range exclude each other");
+	rq.review_base = a->base;
+	rq.review_range = a->range;
+	rq.review_seats = a->seat;
+	rq.review_decision = a->decision;
 	return app_run(&rq, err);
 }
 
@@ -278,6 +309,11 @@ static const struct command commands[] = {
 			 "spent, 130 interrupted. `agent6 resume ID --steer \"...\"` asks further.",
 		FIELDS(ask_fields), .run = run_ask,
 		.starts_commands = true },
+	{ .name = "review", .help = "have a change judged by one model or a panel",
+		.about = "The change is what is new in the work tree, or --base, or --range. A finding counts only if it quotes lines that\n"
+			 "stand in the diff. Exit status: 0 it may go in, 1 nobody gave a verdict, 2 it is blocked (or refused), 3 budget\n"
+			 "spent.",
+		FIELDS(review_fields), .run = run_review },
 	{ .name = "plan new", .help = "write a plan, changing nothing",
 		.about = "The plan goes to standard output and is kept. Exit status as for ask.", FIELDS(new_fields), .run = run_new,
 		.starts_commands = true },

@@ -4,7 +4,7 @@ model    text "Milk."
 run      agent6 ask --json --run-id one --file notes.txt "what to remember?"
 exit     0
 sent     [0].first contains "<file path=\"notes.txt\">\nremember the milk\n\n</file>"
-sent     [0].tools is ["read_file", "list_dir", "grep"]
+sent     [0].tools is ["read_file", "list_dir", "grep", "outline", "find_definition", "find_references"]
 output   contains "\"answer\":\"Milk.\""
 model    text "Nothing else."
 run      agent6 ask --from one "and what else?"

@@ -10,7 +10,7 @@ model    text "It is 42, says a.txt:1."
 run      agent6 ask --auto-approve --run-id why "what is the answer?"
 exit     0
 sent     [0].first contains "QUESTION:\nwhat is the answer?"
-sent     [0].tools is ["read_file", "list_dir", "grep", "run_command"]
+sent     [0].tools is ["read_file", "list_dir", "grep", "outline", "find_definition", "find_references", "run_command"]
 sent     [1].calls[0].result.content contains "42"
 sent     [1].calls[1].result.error contains "not available in ask mode"
 sent     [1].calls[2].result.stdout is "y\n"

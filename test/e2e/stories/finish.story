@@ -14,7 +14,7 @@ run      agent6 run "make add() add"
 exit     0
 requests 4
 sent     [0].first contains "make add() add"
-sent     [0].tools is ["read_file", "list_dir", "grep", "apply_edit", "apply_patch", "run_verify_command", "run_command", "ask_user", "add_task", "update_task", "list_tasks", "add_memory", "invalidate_memory", "finish_run", "read_background", "stop_background"]
+sent     [0].tools is ["read_file", "list_dir", "grep", "outline", "find_definition", "find_references", "apply_edit", "apply_patch", "run_verify_command", "run_command", "ask_user", "add_task", "update_task", "list_tasks", "add_memory", "invalidate_memory", "finish_run", "read_background", "stop_background"]
 sent     [1].calls[0].result.content contains "return a - b"
 sent     [3].calls[2].result.returncode is 0
 event    run.end reason is finish_run

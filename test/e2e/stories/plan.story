@@ -11,7 +11,7 @@ run      agent6 plan new --run-id p1 --questions-file ../q.json "change a"
 exit     0
 requests 4
 sent     [0].model is planner-model
-sent     [0].tools is ["read_file", "list_dir", "grep", "add_task", "update_task", "list_tasks", "finish_planning"]
+sent     [0].tools is ["read_file", "list_dir", "grep", "outline", "find_definition", "find_references", "add_task", "update_task", "list_tasks", "finish_planning"]
 sent     [2].last contains "Text alone is no plan"
 sent     [3].calls[1].result.error contains "not available in plan mode"
 output   contains "1. Change a.txt to two."

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* review: a session in which a panel judges a diff. The diff is the first message of its record, so that a resume
+ * judges the same one. */
+#include "agent/panel.h"
+
+#include "agent/modes.h"
+#include "agent/run_priv.h"
+#include "fmt/json.h"
+
+#define DIFF_MAX      (4 * 1024 * 1024)
+#define UNTRACKED_MAX 200
+#define NEW_FILE_MAX  (64 * 1024)
+#define MARK          "DIFF:\n"
+
+/* ---- the diff ---- */
+
+/* A word of the person: HEAD, an object, a branch, or the id of a run, whose chain is meant. */
+static int resolve(struct run *r, struct str word, struct str *sha, struct err *err)
+{
+	const struct str forms[] = { word, str_printf(r->mem, "refs/heads/" STR_FMT, STR_ARG(word)),
+		str_printf(r->mem, "refs/agent6/" STR_FMT "/head", STR_ARG(word)) };
+
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		if (i == 0 && !str_eqz(word, "HEAD") && !git_sha_ok(word))
+			continue;
+		if (repo_read_ref(r->repo, forms[i], r->mem, sha, ERR_DISCARD) == 1)
+			return 0;
+	}
+	return err_set(err, ERR_NOENT, "\"" STR_FMT "\" is no branch, no run and no commit here (HEAD, a whole object name, a "
+		"branch or a run's id)", STR_ARG(str_head(word, 200)));
+}
+
+static int add_new_file(struct run *r, struct str name, struct buf *out, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(NEW_FILE_MAX);
+	struct str rest;
+	size_t lines = 0;
+
+	if (!gate_read(r->roots[0].dirfd, str_dupz(r->mem, name), &text) || memchr(text.p ? text.p : "", '\0', text.n))
+		return buf_addf(out, err, "diff --git a/" STR_FMT " b/" STR_FMT "\nnew file, not shown\n", STR_ARG(name), STR_ARG(name));
+	for (rest = buf_str(&text); rest.n > 0; lines++)
+		str_line(&rest);
+	TRY(buf_addf(out, err, "diff --git a/" STR_FMT " b/" STR_FMT "\nnew file mode 100644\n--- /dev/null\n+++ b/" STR_FMT
+		"\n@@ -0,0 +1,%zu @@\n", STR_ARG(name), STR_ARG(name), STR_ARG(name), lines));
+	for (rest = buf_str(&text); rest.n > 0;) {
+		struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
+
+		TRY(buf_addc(out, '+', err));
+		TRY(buf_add_utf8(out, line, err));
+		TRY(buf_addc(out, '\n', err));
+	}
+	return 0;
+}
+
+static int add_untracked(struct run *r, struct buf *out, struct err *err)
+{
+	struct repo_status st;
+
+	TRY(repo_status(r->repo, r->mem, &st, err));
+	for (size_t i = 0; i < st.untracked.n && i < UNTRACKED_MAX; i++)
+		if (!str_ends(st.untracked.p[i], STR("/")))
+			TRY(add_new_file(r, st.untracked.p[i], out, err));
+	return 0;
+}
+
+static int find_diff(struct run *r, struct buf *out, struct err *err)
+{
+	struct str range = r->p->review_range, from, to, patch;
+	size_t dots = str_find(range, STR(".."));
+
+	if (range.n > 0) {
+		if (dots == range.n)
+			return err_set(err, ERR_INVALID, "--range: \"" STR_FMT "\" is not FROM..TO", STR_ARG(str_head(range, 200)));
+		TRY(resolve(r, str_head(range, dots), &from, err));
+		TRY(resolve(r, str_skip(range, dots + 2), &to, err));
+		TRY(repo_diff(r->repo, from, to, NULL, r->mem, &patch, err));
+		return buf_add_utf8(out, patch, err);
+	}
+	if (r->unborn)
+		return err_set(err, ERR_NOENT, "there is no commit yet to compare with");
+	TRY(resolve(r, r->p->review_base.n > 0 ? r->p->review_base : STR("HEAD"), &from, err));
+	TRY(repo_diff_work(r->repo, from, r->p->review_base.n > 0, r->mem, &patch, err));
+	TRY(buf_add_utf8(out, patch, err));
+	return add_untracked(r, out, err);
+}
+
+/* ---- the session ---- */
+
+int review_open(struct run *r, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(DIFF_MAX + (64 * 1024));
+
+	r->conv = conversation_new();
+	TRY(conversation_set_prompt(r->conv, STR(""), STR(""), err));
+	TRY(buf_addz(&text, "TASK:\n", err));
+	TRY(buf_add_utf8(&text, str_trim(r->p->task), err));
+	TRY(buf_addz(&text, "\n\n" MARK, err));
+	TRY(find_diff(r, &text, err));
+	TRY(conversation_add_user(r->conv, buf_str(&text), err));
+	return keep_put(r->keep, RECORD_MESSAGE, 0, STR(""), conversation_get(r->conv, 0), err);
+}
+
+static struct str recorded_diff(struct run *r)
+{
+	auto_json json_t *j = NULL;
+	struct str text;
+	size_t at;
+
+	if (conversation_count(r->conv) == 0 || json_decode(conversation_get(r->conv, 0), JSON_REPAIR, &j, ERR_DISCARD) < 0)
+		return STR("");
+	text = json_get_str(json_array_get(json_object_get(j, "content"), 0), "text");
+	at = str_find(text, STR("\n" MARK));
+	return at < text.n ? str_dup(r->mem, str_skip(text, at + sizeof(MARK))) : STR("");
+}
+
+static int finish(struct run *r, const struct panel *p, struct err *err)
+{
+	auto_buf struct buf report = BUF_MAX(RECORD_FILE_MAX), json = BUF_MAX(RECORD_FILE_MAX);
+
+	TRY(panel_markdown(p, &report, err));
+	TRY(panel_json(p, &json, err));
+	r->result = str_dup(r->mem, buf_str(&report));
+	r->review_json = str_dup(r->mem, buf_str(&json));
+	r->summary = p->blocked ? STR("the review blocks") : p->abstains == p->n ? STR("no reviewer gave a verdict")
+		: p->blocks > 0 ? STR("the review asks for changes") : STR("no objection");
+	run_stop(r, p->abstains == p->n ? REASON_INCONCLUSIVE : p->blocked ? REASON_BLOCKED : REASON_REVIEWED, STR(""));
+	return 0;
+}
+
+static int nothing(struct run *r)
+{
+	r->result = STR("There is nothing to review.\n");
+	r->summary = STR("there is nothing to review");
+	r->review_json = STR("{\"blocked\":false,\"blocks\":0,\"abstains\":0,\"seats\":[]}");
+	run_stop(r, REASON_REVIEWED, STR(""));
+	return 0;
+}
+
+/* What the person wants looked at, beside what the review is for. */
+static int add_steers(struct run *r, struct str *task, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
+
+	TRY(links_pump(r->links, 0, err));
+	while (links_take_steer(r->links, &b))
+		if (str_trim(buf_str(&b)).n > 0)
+			*task = str_printf(r->mem, STR_FMT "\n" PERSON_SAYS STR_FMT, STR_ARG(*task), STR_ARG(str_trim(buf_str(&b))));
+	return 0;
+}
+
+static int judge(struct run *r, struct err *err)
+{
+	auto_buf struct buf agents = BUF_MAX(256 * 1024);
+	struct panel_ask ask = { .task = r->p->task, .diff = recorded_diff(r), .personas = r->p->review_seats,
+		.decision = panel_decision_from(r->p->review_decision), .quorum = r->p->review_quorum, .trigger = STR("command"),
+		.iteration = 1 };
+	struct panel p;
+
+	r->iterations = 1;
+	TRY(add_steers(r, &ask.task, err));
+	if (str_trim(ask.diff).n == 0)
+		return nothing(r);
+	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &agents))
+		ask.rules = buf_str(&agents);
+	TRY(loop_put_state(r, 1, err));
+	TRY(panel_run(r, &ask, r->mem, &p, err));
+	return finish(r, &p, err);
+}
+
+int review_session(struct run *r, struct err *err)
+{
+	struct err why = { 0 };
+	int rc = judge(r, &why);
+
+	if (rc == 0)
+		return 0;
+	if (r->links->peer[PEER_MONITOR].gone)
+		return err_set(err, ERR_CLOSED, "%s", why.msg);
+	return loop_failed(r, rc, &why, err);
+}
+
+/* ---- before a run may finish ---- */
+
+static int put_skipped(struct run *r, const struct turn *t, const char *why, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "iteration", t->iteration);
+	note_z(&n, "reason", why);
+	note_z(&n, "trigger", "before_finish");
+	return note_send(&n, r->keep, EVENT_REVIEW_SKIPPED, err);
+}
+
+static int send_back(struct run *r, struct turn *t, const struct panel *p, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(64 * 1024);
+	auto_note struct note n = NOTE;
+
+	r->st.review_streak++;
+	r->st.review_rejections++;
+	TRY(buf_addz(&text, "Not finished: a review of your change blocks it. Fix what it points at, or say in finish_run why it is "
+		"wrong.\n\n", err));
+	if (panel_markdown(p, &text, ERR_DISCARD) < 0)
+		TRY(buf_addz(&text, "...\n", ERR_DISCARD));
+	turn_notice(t, str_dup(t->mem, buf_str(&text)));
+	note_int(&n, "iteration", t->iteration);
+	return note_send(&n, r->keep, EVENT_REVIEW_REJECTED, err);
+}
+
+int review_gate(struct run *r, struct turn *t, bool *rejected, struct err *err)
+{
+	auto_buf struct buf agents = BUF_MAX(256 * 1024);
+	struct panel_ask ask = { .task = r->st.original_task, .personas = r->p->review_seats,
+		.decision = panel_decision_from(r->p->review_decision), .quorum = r->p->review_quorum,
+		.trigger = STR("before_finish"), .iteration = t->iteration };
+	struct panel p;
+
+	*rejected = false;
+	if (!str_eqz(r->p->review_trigger, "before_finish"))
+		return 0;
+	if (!r->repo || r->st.commits == 0 || r->st.head_sha.n == 0)
+		return put_skipped(r, t, "no_diff", err);
+	if (budget_remaining(&r->caller.budget, &r->caller.totals) < r->p->review_budget_fraction)
+		return put_skipped(r, t, "budget_fraction", err);
+	if (r->st.review_streak >= REVIEW_STREAK) /* said twice and not heeded: the person decides */
+		return put_skipped(r, t, "rejections", err);
+	TRY(repo_diff(r->repo, r->st.base_sha, r->st.head_sha, NULL, t->mem, &ask.diff, err));
+	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &agents))
+		ask.rules = buf_str(&agents);
+	ask.verify = watch_is_good(r) ? STR("green on these files") : STR("not green on these files");
+	if (r->st.review_rejections >= r->p->review_max_rejections)
+		ask.decision = PANEL_ADVISORY;
+	TRY(panel_run(r, &ask, t->mem, &p, err));
+	if (p.blocked) {
+		*rejected = true;
+		return send_back(r, t, &p, err);
+	}
+	r->st.review_streak = 0;
+	return 0;
+}
