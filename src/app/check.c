@@ -118,6 +118,9 @@ static void key_row(const struct check *k, const struct config_provider *p, enum
 	case CONNECT_KEY_STORED:
 		row(k, CHECK_PASS, name, "stored");
 		return;
+	case CONNECT_KEY_COMMAND:
+		row(k, CHECK_PASS, name, "from token_command");
+		return;
 	case CONNECT_KEY_NOT_NEEDED:
 		row(k, CHECK_PASS, name, "none is wanted");
 		return;

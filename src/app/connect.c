@@ -140,6 +140,10 @@ int connect_key_of(const struct place *place, const struct config_provider *p, s
 		*out = CONNECT_KEY_NOT_NEEDED;
 		return 0;
 	}
+	if (p->token_command.n > 0) {
+		*out = CONNECT_KEY_COMMAND;
+		return 0;
+	}
 	if (str_trim(str_from(env)).n > 0) {
 		*out = CONNECT_KEY_ENV;
 		return 0;

@@ -44,7 +44,8 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 /* Removes the stored key; the configuration stays. 1 removed, 0 there was none. */
 int connect_logout(const struct place *place, struct str name, struct err *err) CHECKED;
 
-enum connect_key { CONNECT_KEY_NONE, CONNECT_KEY_ENV, CONNECT_KEY_STORED, CONNECT_KEY_NOT_NEEDED };
+enum connect_key { CONNECT_KEY_NONE, CONNECT_KEY_ENV, CONNECT_KEY_STORED, CONNECT_KEY_NOT_NEEDED,
+	CONNECT_KEY_COMMAND };
 /* Where a provider's key would come from, without looking at it. */
 int connect_key_of(const struct place *place, const struct config_provider *p, struct arena *mem, enum connect_key *out,
 	struct err *err) CHECKED;

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "fmt/pack.h"
+#include "role/spawner.h"
 #include "sys/chan.h"
 #include "sys/file.h"
 
@@ -124,18 +125,19 @@ static int name_dead_client(int r, struct err *err)
 
 static int brief_client(const struct egress_spec *spec, int dir_fd, const struct egress *e, struct err *err)
 {
-	autoclose int table = -1;
-	int fds[4];
+	autoclose int table = -1, tokens = -1;
+	int fds[5];
 	size_t n = 0;
 	char which = 0;
 
+	TRY(spawner_tokens(e->spawner.chan >= 0 ? e->spawner.chan : spec->spawner_chan, spec->table, &tokens, err));
 	TRY(seal_table(spec->table, &table, err));
 	fds[n++] = table;
 	struct {
 		char bit;
 		int fd;
 	} more[] = { { CLIENT_DIR, dir_fd }, { CLIENT_SECRETS, spec->secrets_fd },
-		{ CLIENT_RECORDING, spec->recording_fd } };
+		{ CLIENT_RECORDING, spec->recording_fd }, { CLIENT_TOKENS, tokens } };
 	for (size_t i = 0; i < COUNT(more); i++)
 		if (more[i].fd >= 0) {
 			which |= more[i].bit;
@@ -177,6 +179,9 @@ int egress_start(const struct egress_spec *spec, struct egress *out, struct err 
 	struct egress e = EGRESS_NONE;
 	int r = egress_launch_client(spec->progs, &e, err);
 
+	for (size_t i = 0; i < spec->table->n && r == 0; i++)
+		if (spec->table->p[i].key_from == KEY_COMMAND && e.spawner.chan < 0)
+			r = spawner_start(spec->progs, &e.spawner, err);
 	if (r == 0)
 		r = egress_brief(spec, &e, err);
 	if (r == 0)
@@ -194,6 +199,7 @@ void egress_stop(struct egress *e)
 	base_close_fd(&e->agent_chan);
 	peer_kill(&e->client);
 	peer_kill(&e->broker);
+	peer_kill(&e->spawner);
 	if (e->dir[0] && dir_remove_tree(AT_FDCWD, e->dir, ERR_DISCARD) < 0)
 		e->dir[0] = '\0'; /* an empty directory may stay in /tmp; nobody is left to tell */
 	*e = EGRESS_NONE;
@@ -277,7 +283,7 @@ int egress_get(const struct programs *progs, const struct endpoint *e, enum net_
 	struct egress_reply got = { .retry_after_ms = -1 };
 	int64_t until_ms = time_mono_ms() + deadline_ms;
 
-	TRY(egress_start(&(struct egress_spec){ .progs = progs, .table = &t, .secrets_fd = secrets_fd,
+	TRY(egress_start(&(struct egress_spec){ .progs = progs, .table = &t, .spawner_chan = -1, .secrets_fd = secrets_fd,
 		.recording_fd = -1, .ready_ms = deadline_ms }, &pair, err));
 	TRY(send_request(pair.agent_chan, route, body, err));
 	if (read_answer(pair.agent_chan, until_ms, out, &got, err) < 0)

@@ -23,16 +23,18 @@
 struct egress {
 	struct peer broker; /* PEER_NONE when every endpoint is direct or recorded */
 	struct peer client;
+	struct peer spawner; /* PEER_NONE, unless egress_start needed one of its own for a token_command */
 	int agent_chan;     /* the agent's end of the client's channel */
 	char dir[128];      /* of the broker's sockets; empty: none */
 	int64_t deadline_ms; /* until which the client may take to stand */
 };
-#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .client = PEER_NONE, .agent_chan = -1 })
+#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1 })
 
 struct egress_spec {
 	const struct programs *progs;
 	struct endpoint_table *table;   /* each endpoint's `route` is filled in */
 	const struct route_table *more; /* further destinations (sandbox.allow_urls), or NULL */
+	int spawner_chan;               /* who runs a token_command; used only where an endpoint has one */
 	int secrets_fd, recording_fd;   /* -1: none; borrowed */
 	int64_t ready_ms;               /* how long both may take to stand; 0: 10 s */
 	const char *dir;                /* an existing private directory for the sockets; NULL: one is made and removed */

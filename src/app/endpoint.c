@@ -144,6 +144,11 @@ static void set_key(const struct config_provider *p, struct arena *mem, struct e
 	e->auth = auths[config_auth_of(p)];
 	if (e->auth == AUTH_NONE) {
 		e->key_from = KEY_NONE;
+	} else if (p->token_command.n > 0) {
+		e->key_from = KEY_COMMAND;
+		e->token_ttl_ms = p->token_command_ttl_s * 1000;
+		e->token_argv = p->token_command.p;
+		e->ntoken_argv = p->token_command.n;
 	} else if (key.n > 0) {
 		e->key_from = KEY_INLINE;
 		secret_set(&e->key, key);

@@ -124,7 +124,7 @@ static int pair_with_agent(struct start *s, enum agent_end end, int *other, stru
 
 static int brief_egress(struct start *s, struct err *err)
 {
-	struct egress_spec spec = { .progs = &s->programs, .table = &s->endpoints, .secrets_fd = s->secrets_fd,
+	struct egress_spec spec = { .progs = &s->programs, .table = &s->endpoints, .spawner_chan = s->spawner.chan, .secrets_fd = s->secrets_fd,
 		.more = &s->allowed, .recording_fd = s->rq->recording_fd, .dir = session_path(s->repo_dir, &s->ref, "net", s->mem) };
 
 	TRY(egress_brief(&spec, &s->egress, err));

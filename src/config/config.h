@@ -92,6 +92,8 @@ struct config_provider {
 	int api_format, deployment, auth_style;
 	struct str base_url; /* as written; config_base_url knows the default */
 	struct str api_key_env, ca_file;
+	struct str_list token_command; /* argv; empty: none */
+	int64_t token_command_ttl_s;
 	struct str extra_headers, extra_body, extra_query; /* JSON objects, or empty */
 	int64_t http_timeout_s;
 	bool prompt_caching;

@@ -163,6 +163,11 @@ static const struct field provider[] = {
 		.help = "How the key is sent; auto knows what the api_format and deployment want." },
 	{ "api_key_env", &field_str, AT(api_key_env), .max = 200,
 		.help = "Environment variable that holds the key; it wins over the stored one." },
+	{ "token_command", &field_strs, AT(token_command), FIELD_LOOSENS, .max = 64,
+		.help = "Program and arguments that print a key, run on this host without a shell; it wins over api_key_env. "
+			"Only the process that talks to the provider gets what it prints." },
+	{ "token_command_ttl_s", &field_int, AT(token_command_ttl_s), 0, "300", 1, 86400,
+		.help = "Seconds a token of token_command is used before the next is asked for. A 401 or 403 asks at once." },
 	{ "extra_headers", &field_json, AT(extra_headers), KEY_HEADERS, .max = 16384,
 		.help = "Headers sent with each request; never for keys." },
 	{ "extra_body", &field_json, AT(extra_body), .max = 65536, .help = "Members added to each request's body." },

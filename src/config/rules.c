@@ -219,6 +219,13 @@ static void check_provider(const struct check *k, const struct config_provider *
 		provider_fault(k, p, "base_url", "required unless the deployment is direct");
 	if (p->auth_style == CONFIG_AUTH_NONE && p->api_key_env.n > 0)
 		provider_fault(k, p, "api_key_env", "has no use with auth_style = \"none\"");
+	if (p->auth_style == CONFIG_AUTH_NONE && p->token_command.n > 0)
+		provider_fault(k, p, "token_command", "has no use with auth_style = \"none\"");
+	for (size_t i = 0; i < p->token_command.n; i++)
+		if (str_trim(p->token_command.p[i]).n == 0) {
+			provider_fault(k, p, "token_command", "a word of it is blank");
+			return;
+		}
 }
 
 static void check_model(const struct check *k, const struct config *c, enum config_role role)

@@ -272,10 +272,12 @@ static int check_key(const struct endpoint *e, struct err *err)
 	struct str key = secret_reveal(&e->key);
 
 	if (e->auth < AUTH_NONE || e->auth > AUTH_API_KEY_HEADER || e->key_from < KEY_NONE ||
-		e->key_from > KEY_SECRETS)
+		e->key_from > KEY_COMMAND)
 		return err_set(err, ERR_INVALID, "the way of signing in is unknown");
 	if (e->key_from == KEY_SECRETS && (e->key_name.n == 0 || e->key_name.n > 256))
 		return err_set(err, ERR_INVALID, "the name of a key has 1 to 256 bytes");
+	if (e->key_from == KEY_COMMAND && e->token_ttl_ms < 1)
+		return err_set(err, ERR_INVALID, "a token is good for some time");
 	if ((e->key_from == KEY_INLINE) != (key.n > 0))
 		return err_set(err, ERR_INVALID, "the key is missing");
 	if (key.n > 16384 || !all_of(key, is_key_byte))
@@ -356,6 +358,7 @@ static void pack_endpoint(struct buf *b, const struct endpoint *e)
 	pack_u8(b, e->key_optional);
 	pack_str(b, e->key_name);
 	pack_str(b, secret_reveal(&e->key));
+	pack_i64(b, e->token_ttl_ms);
 	pack_str(b, e->ca_file);
 	pack_i64(b, e->connect_ms);
 	pack_i64(b, e->first_byte_ms);
@@ -421,6 +424,7 @@ static void unpack_endpoint(struct unpack *u, struct arena *mem, struct endpoint
 	e->key_optional = unpack_bool(u);
 	e->key_name = unpack_str(u);
 	secret_set(&e->key, unpack_str(u));
+	e->token_ttl_ms = unpack_i64(u);
 	e->ca_file = unpack_str(u);
 	e->connect_ms = unpack_i64(u);
 	e->first_byte_ms = unpack_i64(u);

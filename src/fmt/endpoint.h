@@ -37,8 +37,9 @@ enum endpoint_auth {
 
 enum endpoint_key {
 	KEY_NONE = 1,    /* no header is sent */
-	KEY_INLINE = 2,  /* `key`, which the monitor took from the environment or a token command */
+	KEY_INLINE = 2,  /* `key`, which the monitor took from the environment */
 	KEY_SECRETS = 3, /* the client looks `key_name` up in the secrets file */
+	KEY_COMMAND = 4, /* the client asks the spawner for it, which runs the operator's token_command */
 };
 
 struct endpoint_header {
@@ -64,6 +65,9 @@ struct endpoint {
 	bool key_optional;   /* KEY_SECRETS: an absent name means no header; otherwise it is an error */
 	struct str key_name; /* KEY_SECRETS */
 	struct secret key;   /* KEY_INLINE; owned */
+	int64_t token_ttl_ms; /* KEY_COMMAND: how long a token is taken to be good */
+	const struct str *token_argv; /* KEY_COMMAND: what the spawner runs; not packed, the client never sees it */
+	size_t ntoken_argv;
 	struct str ca_file;  /* absolute path of a PEM bundle; empty: the system's */
 	int64_t connect_ms;    /* name, TCP and TLS together */
 	int64_t first_byte_ms; /* from the request to the first byte of the answer */

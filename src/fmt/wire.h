@@ -24,6 +24,7 @@ enum wire_link {
 	LINK_MONITOR_VIEW,
 	LINK_ZYGOTE_AGENT,     /* also the git zygote */
 	LINK_CLIENT_AGENT,
+	LINK_CLIENT_SPAWNER,   /* tokens of providers.NAME.token_command: from who makes them to who sends them */
 	LINK_BROKER_CLIENT,    /* a path socket in the broker's directory: why a dial failed */
 	LINK_RECORDER_AGENT,
 	LINK_MONITOR_FORKER,   /* one request, one answer */
@@ -79,7 +80,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_CLOSE, 49, LINK_MONITOR_RECORDER, WIRE_DOWN, 0, 0, 1)    /* u8 discard: sync (or remove) and exit */ \
 	X(WIRE_LOST_UP, 50, LINK_MONITOR_RECORDER, WIRE_UP, 0, 0, 4096) /* str error: nothing is saved from here on */ \
 	/* to the client and back */                                                                         \
-	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 4, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
+	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 5, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
 	X(WIRE_CLIENT_READY, 61, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */      \
 	X(WIRE_REQ, 62, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 16)           /* u32 id, u8 endpoint, u8 route; sealed memfd body: POST, without: GET */ \
 	X(WIRE_CANCEL, 63, LINK_CLIENT_AGENT, WIRE_UP, 0, 0, 4)         /* u32 id */                            \
@@ -93,6 +94,9 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	/* the spawner: three bytes and, for resume, an id */                                                \
 	X(WIRE_SPAWN, 80, LINK_MONITOR_SPAWNER, WIRE_DOWN, 0, 1, 80)    /* u8 op, u16 index, str id */           \
 	X(WIRE_SPAWNED, 81, LINK_MONITOR_SPAWNER, WIRE_UP, 0, 0, 16384) /* u8 op, u16 index, u8 ok, str text */  \
+	X(WIRE_TOKENS, 82, LINK_MONITOR_SPAWNER, WIRE_DOWN, 2, 2, 0)    /* memfd: u32 n, n x (u8 endpoint, strs argv); fd: its end of the channel to the client */ \
+	X(WIRE_TOKEN_WANTED, 83, LINK_CLIENT_SPAWNER, WIRE_UP, 0, 0, 1) /* u8 endpoint */                       \
+	X(WIRE_TOKEN, 84, LINK_CLIENT_SPAWNER, WIRE_DOWN, 0, 0, 20480)  /* u8 endpoint, u8 ok, str token, or why there is none */ \
 	/* the view */                                                                                       \
 	X(WIRE_VIEW_OPEN, 90, LINK_MONITOR_VIEW, WIRE_DOWN, 2, 3, 8192) /* str run id, u8 attended, strs options; fds: record dir, answers dir, a file for a plan's questions */ \
 	/* the forker */                                                                                     \
@@ -144,7 +148,7 @@ enum record_what {
 };
 
 /* WIRE_ENDPOINTS: which descriptors follow the memfd. */
-enum client_fds { CLIENT_DIR = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4 };
+enum client_fds { CLIENT_DIR = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4, CLIENT_TOKENS = 8 };
 
 /* WIRE_REQ routes and WIRE_HEAD content kinds, WIRE_END outcomes. */
 enum net_route { ROUTE_CHAT = 1, ROUTE_MODELS = 2 };

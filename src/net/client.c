@@ -26,11 +26,17 @@ struct request {
 	struct client *c;
 	bool used;
 	uint32_t id;
-	const struct live *live; /* NULL: refused before it began */
+	struct live *live; /* NULL: refused before it began */
 	struct transfer *transfer; /* NULL: not started, over, or played from the recording */
 	bool playing;
 	struct play play;
+	enum net_route route;
 	struct str body; /* mapped */
+	bool waiting;    /* for a token */
+	bool redo;       /* the token was refused: what comes of this exchange is not shown */
+	bool renewed;    /* and that was the one time */
+	struct secret token; /* KEY_COMMAND: what this request is signed with */
+	struct curl_slist *headers; /* with it */
 	uint32_t notes_seen; /* the count of the broker's notes when it began */
 	struct head head;
 	bool head_sent;
@@ -61,6 +67,7 @@ struct client {
 	struct recording recording;
 	size_t played; /* chat answers so far */
 	int agent;
+	int tokens; /* -1: nobody to ask */
 	uint32_t watching; /* the events of the agent's channel that are watched; 0: not watched */
 	bool blocked;      /* the agent's channel is full */
 	int notes;
@@ -105,7 +112,7 @@ static void read_notes(struct client *c)
 
 /* --- to the agent --- */
 
-static loop_fn on_agent, on_request_timer;
+static loop_fn on_agent, on_request_timer, on_renew;
 
 static int free_slots(const struct client *c)
 {
@@ -133,11 +140,14 @@ static int watch_agent(struct client *c, struct err *err)
 static void request_fini(struct request *q)
 {
 	loop_cancel(q->c->loop, on_request_timer, q);
+	loop_cancel(q->c->loop, on_renew, q);
 	if (q->transfer)
 		transfer_cancel(q->transfer);
 	if (q->body.n > 0)
 		munmap((void *)q->body.p, q->body.n);
 	buf_fini(&q->out);
+	secret_fini(&q->token);
+	curl_slist_free_all(q->headers);
 	*q = (struct request){ .c = q->c };
 }
 
@@ -211,6 +221,8 @@ static int send_end(struct request *q)
 /* Sends what is due, in order. -ERR_BUSY when the agent must read first. */
 static int flush(struct request *q)
 {
+	if (q->redo)
+		return 0;
 	if (q->head.done && !q->head_sent) {
 		TRY(send_head(q));
 		q->head_sent = true;
@@ -239,6 +251,9 @@ static void FORMAT(3, 4) end_request(struct request *q, enum net_outcome outcome
 
 	if (q->over)
 		return;
+	if (q->redo) /* it ends in the middle of an answer that is not shown */
+		q->head.done = false;
+	q->redo = q->waiting = false;
 	q->over = true;
 	q->outcome = outcome;
 	va_start(ap, fmt);
@@ -274,6 +289,14 @@ static int arm_timer(struct request *q, struct err *err)
 	return loop_after(q->c->loop, q->last_ms + limit - time_mono_ms(), on_request_timer, q, err);
 }
 
+/* A token may have been revoked before its time: the request was refused, so it is sent once more. */
+static bool may_renew(const struct request *q)
+{
+	bool refused = q->head.status == 401 || q->head.status == 403;
+
+	return refused && q->live->e->key_from == KEY_COMMAND && !q->renewed;
+}
+
 static int on_line(void *self, struct str line)
 {
 	struct request *q = self;
@@ -292,6 +315,7 @@ static int on_line(void *self, struct str line)
 		return -1;
 	}
 	if (q->head.done && !q->head_sent) {
+		q->redo = may_renew(q);
 		(void)flush(q); /* when full: before the first piece */
 		return arm_timer(q, ERR_DISCARD);
 	}
@@ -305,6 +329,8 @@ static enum transfer_take on_body(void *self, struct str piece)
 	q->last_ms = time_mono_ms();
 	if (q->over)
 		return TRANSFER_STOP;
+	if (q->redo)
+		return TRANSFER_TAKEN;
 	if (flush(q) < 0) {
 		q->paused = true;
 		return TRANSFER_LATER;
@@ -335,6 +361,8 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 	const struct note *n = &c->note[q->live->e->route % ROUTES_MAX];
 
 	q->transfer = NULL;
+	if (q->redo && !q->over && loop_after(c->loop, 0, on_renew, q, ERR_DISCARD) == 0)
+		return;
 	if (q->over) { /* we stopped it ourselves and said why */
 		settle(q);
 		(void)watch_agent(c, ERR_DISCARD);
@@ -389,6 +417,8 @@ static int on_request_timer(void *self, uint32_t events, struct err *err)
 		return play_on(q, err);
 	if (q->paused) /* it is the agent that keeps the server waiting */
 		q->last_ms = time_mono_ms();
+	if (q->waiting) /* the spawner has a limit of its own */
+		return 0;
 	if (q->over || time_mono_ms() - q->last_ms < limit)
 		return q->over ? 0 : arm_timer(q, err);
 	end_request(q, NET_TIMEOUT, q->head.done ? "%s: nothing more arrived for %lld s" : "%s: no answer within %lld s",
@@ -431,10 +461,11 @@ static int start_play(struct request *q, enum net_route route, struct err *err)
 	return loop_after(c->loop, 0, on_request_timer, q, err);
 }
 
-static int start_transfer(struct request *q, enum net_route route, struct err *err)
+static int start_transfer(struct request *q, struct err *err)
 {
 	struct client *c = q->c;
 	const struct live *l = q->live;
+	enum net_route route = q->route;
 	struct transfer_spec spec = { .url = route == ROUTE_CHAT ? l->chat_url : l->models_url, .host = l->host,
 		.unix_path = l->unix_path, .proxy = c->proxy, .no_proxy = c->no_proxy,
 		.headers = route == ROUTE_CHAT ? l->post_headers : l->get_headers, .post = route == ROUTE_CHAT,
@@ -447,8 +478,139 @@ static int start_transfer(struct request *q, enum net_route route, struct err *e
 	read_notes(c);
 	q->notes_seen = c->note_count;
 	q->scrub.key = &l->e->key;
+	if (l->e->key_from == KEY_COMMAND) { /* of its own: another request may renew the token meanwhile */
+		secret_fini(&q->token);
+		secret_set(&q->token, secret_reveal(&l->token));
+		curl_slist_free_all(q->headers);
+		spec.headers = q->headers = live_headers(l->e, &q->token, spec.post);
+		q->scrub.key = &q->token;
+	}
 	TRY(transfer_start(c->transfers, &spec, &q->transfer, err));
 	return arm_timer(q, err);
+}
+
+/* ---- tokens ---- */
+
+static int begin_transfer(struct request *q, struct err *err)
+{
+	struct client *c = q->c;
+	struct live *l = q->live;
+	auto_buf struct buf b = BUF_MAX(16);
+
+	if (l->e->key_from != KEY_COMMAND || (!secret_is_empty(&l->token) && time_mono_ms() < l->token_until_ms))
+		return start_transfer(q, err);
+	if (c->tokens < 0)
+		return err_set(err, ERR_CLOSED, "the process that runs token_command is gone");
+	q->waiting = true;
+	if (l->token_wanted)
+		return 0;
+	pack_u8(&b, (uint8_t)(l - c->live));
+	TRY(pack_ok(&b, err));
+	TRY(chan_send(c->tokens, WIRE_TOKEN_WANTED, buf_str(&b), NULL, 0, err));
+	l->token_wanted = true;
+	return 0;
+}
+
+static void refuse(struct request *q, const char *why)
+{
+	end_request(q, NET_REFUSED, "provider " STR_FMT ": %s", STR_ARG(q->live->e->name), why);
+	stop_request(q);
+}
+
+/* The server refused the token: the request begins anew, with another. */
+static int on_renew(void *self, uint32_t events, struct err *err)
+{
+	struct request *q = self;
+	struct err why = { 0 };
+
+	(void)events;
+	if (q->over)
+		return 0;
+	if (str_eq(secret_reveal(&q->token), secret_reveal(&q->live->token)))
+		secret_fini(&q->live->token);
+	q->redo = false;
+	q->renewed = true;
+	q->head = (struct head){ .retry_after_ms = -1 };
+	q->last_ms = time_mono_ms();
+	if (begin_transfer(q, &why) < 0)
+		refuse(q, why.msg);
+	return watch_agent(q->c, err);
+}
+
+/* A token that cannot be a header is refused as any key is. */
+static int set_token(struct live *l, struct str token, struct err *err)
+{
+	struct endpoint as_key = *l->e;
+	int r;
+
+	as_key.key_from = KEY_INLINE;
+	as_key.key = (struct secret){ 0 };
+	secret_set(&as_key.key, token);
+	r = endpoint_check(&as_key, err);
+	if (r < 0) {
+		secret_fini(&as_key.key);
+		return r;
+	}
+	secret_fini(&l->token);
+	l->token = as_key.key;
+	l->token_until_ms = time_mono_ms() + l->e->token_ttl_ms;
+	return 0;
+}
+
+static void go_on_with_token(struct client *c, const struct live *l, int r, const char *said)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		struct request *q = &c->requests[i];
+		struct err why = { 0 };
+
+		if (!q->used || !q->waiting || (l && q->live != l))
+			continue;
+		q->waiting = false;
+		if (r < 0)
+			refuse(q, said);
+		else if (start_transfer(q, &why) < 0)
+			refuse(q, why.msg);
+	}
+}
+
+static int read_token(struct client *c, struct err *err)
+{
+	struct err why = { 0 };
+	struct unpack u;
+	uint8_t endpoint;
+	struct str text;
+	bool ok;
+	int r;
+
+	TRY(chan_recv(c->tokens, &c->msg, err));
+	if (wire_check(LINK_CLIENT_SPAWNER, WIRE_DOWN, c->msg.type, c->msg.body.n, c->msg.nfds, err) < 0) {
+		chan_msg_fini(&c->msg);
+		return -ERR_PROTOCOL;
+	}
+	u = unpack_from(c->msg.body);
+	endpoint = unpack_u8(&u);
+	ok = unpack_u8(&u) == 1;
+	text = unpack_str(&u);
+	if (!unpack_done(&u) || endpoint >= c->table->n || !c->live[endpoint].token_wanted)
+		return err_set(err, ERR_PROTOCOL, "a token is malformed");
+	c->live[endpoint].token_wanted = false;
+	r = ok ? set_token(&c->live[endpoint], text, &why) : err_set(&why, ERR_REMOTE, STR_FMT, STR_ARG(text));
+	explicit_bzero((void *)c->msg.body.p, c->msg.body.n);
+	go_on_with_token(c, &c->live[endpoint], r, why.msg);
+	return 0;
+}
+
+static int on_tokens(void *self, uint32_t events, struct err *err)
+{
+	struct client *c = self;
+
+	(void)events;
+	if (read_token(c, ERR_DISCARD) < 0) {
+		loop_unwatch(c->loop, c->tokens);
+		base_close_fd(&c->tokens);
+		go_on_with_token(c, NULL, -ERR_CLOSED, "the process that runs token_command is gone");
+	}
+	return watch_agent(c, err);
 }
 
 static size_t count_live(const struct client *c)
@@ -486,7 +648,8 @@ static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int
 	if (!(route == ROUTE_CHAT ? q->live->chat_url : q->live->models_url))
 		return err_set(err, ERR_DENIED, "provider " STR_FMT " has no %s", STR_ARG(q->live->e->name),
 			route == ROUTE_CHAT ? "chat" : "model listing");
-	return start_transfer(q, route, err);
+	q->route = (enum net_route)route;
+	return begin_transfer(q, err);
 }
 
 static struct request *find_request(struct client *c, uint32_t id)
@@ -633,6 +796,7 @@ int client_open(const struct client_spec *spec, struct loop *loop, struct client
 	c->loop = loop;
 	c->table = spec->table;
 	c->agent = spec->agent_fd;
+	c->tokens = spec->tokens_fd;
 	c->notes = -1;
 	for (size_t i = 0; i < SLOTS; i++)
 		c->requests[i].c = c;
@@ -651,6 +815,8 @@ int client_open(const struct client_spec *spec, struct loop *loop, struct client
 
 int client_serve(struct client *c, struct err *err)
 {
+	if (c->tokens >= 0)
+		TRY(loop_watch(c->loop, c->tokens, EPOLLIN | EPOLLRDHUP, on_tokens, c, err));
 	return watch_agent(c, err);
 }
 
@@ -663,6 +829,10 @@ void client_close(struct client *c)
 			request_fini(&c->requests[i]);
 	if (c->watching && c->agent >= 0)
 		loop_unwatch(c->loop, c->agent);
+	if (c->tokens >= 0) {
+		loop_unwatch(c->loop, c->tokens);
+		close(c->tokens);
+	}
 	for (size_t i = 0; i < COUNT(c->live); i++)
 		live_fini(&c->live[i]);
 	transfers_close(c->transfers);

@@ -28,6 +28,7 @@ struct client;
 struct client_spec {
 	const struct endpoint_table *table; /* borrowed; keys resolved: KEY_INLINE or KEY_NONE */
 	int agent_fd; /* taken */
+	int tokens_fd; /* taken: the spawner; -1: no endpoint has a token_command */
 	int dir_fd;   /* borrowed: the broker's sockets; -1 when every endpoint is direct or recorded */
 	struct str recording; /* borrowed; empty: none */
 };

@@ -56,7 +56,7 @@ static struct curl_slist *make_headers(const struct endpoint *e, bool post)
 	return list;
 }
 
-static void add_auth(struct curl_slist **list, const struct endpoint *e)
+static void add_auth(struct curl_slist **list, const struct endpoint *e, const struct secret *key)
 {
 	static const struct {
 		enum endpoint_auth auth;
@@ -65,14 +65,22 @@ static void add_auth(struct curl_slist **list, const struct endpoint *e)
 		{ AUTH_API_KEY_HEADER, "api-key", "" } };
 	auto_buf struct buf value = BUF_MAX(32 * 1024);
 
-	for (size_t i = 0; i < COUNT(styles) && !secret_is_empty(&e->key); i++) {
+	for (size_t i = 0; i < COUNT(styles) && !secret_is_empty(key); i++) {
 		if (styles[i].auth != e->auth)
 			continue;
 		BUG_IF(buf_addz(&value, styles[i].scheme, ERR_DISCARD) < 0);
-		BUG_IF(buf_add(&value, secret_reveal(&e->key), ERR_DISCARD) < 0);
+		BUG_IF(buf_add(&value, secret_reveal(key), ERR_DISCARD) < 0);
 		add_header(list, str_from(styles[i].name), buf_str(&value));
 		explicit_bzero(value.p, value.n);
 	}
+}
+
+struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, bool post)
+{
+	struct curl_slist *list = make_headers(e, post);
+
+	add_auth(&list, e, key);
+	return list;
 }
 
 static int store_for(struct stores *all, struct str path, struct castore **out, struct err *err)
@@ -113,10 +121,8 @@ int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct store
 	l->host = live_cstr(e->host);
 	l->chat_url = make_url(e, e->chat_path);
 	l->models_url = make_url(e, e->models_path);
-	l->post_headers = make_headers(e, true);
-	l->get_headers = make_headers(e, false);
-	add_auth(&l->post_headers, e);
-	add_auth(&l->get_headers, e);
+	l->post_headers = live_headers(e, &e->key, true);
+	l->get_headers = live_headers(e, &e->key, false);
 	if (!e->direct) {
 		if (dir_fd < 0)
 			return err_set(err, ERR_PROTOCOL, "the broker's directory is missing");
@@ -135,6 +141,7 @@ void live_fini(struct live *l)
 	free(l->host);
 	curl_slist_free_all(l->post_headers);
 	curl_slist_free_all(l->get_headers);
+	secret_fini(&l->token);
 	*l = (struct live){ 0 };
 }
 

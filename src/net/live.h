@@ -22,6 +22,9 @@ struct live {
 	char *host;                  /* for sentences */
 	struct curl_slist *post_headers, *get_headers;
 	struct castore *ca; /* borrowed from stores; NULL: plain http */
+	struct secret token;  /* KEY_COMMAND: the newest one, until then */
+	int64_t token_until_ms;
+	bool token_wanted;    /* asked for, not there yet */
 };
 
 struct store {
@@ -34,6 +37,8 @@ struct stores {
 };
 
 int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct stores *stores, struct err *err) CHECKED;
+/* The headers of one request with this key; the caller frees them. */
+struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, bool post);
 void live_fini(struct live *l);
 void stores_fini(struct stores *all);
 char *live_cstr(struct str s); /* an owned copy */

@@ -35,7 +35,7 @@ struct net {
 	struct loop *loop;
 	struct endpoint_table table;
 	struct buf recording;
-	int dir, secrets, recording_fd;
+	int dir, secrets, recording_fd, tokens;
 	struct client *client;
 };
 
@@ -46,13 +46,13 @@ static int take_fds(struct net *n, struct chan_msg *m, uint8_t which, struct err
 		uint8_t bit;
 		int *slot;
 	} all[] = { { CLIENT_DIR, &n->dir }, { CLIENT_SECRETS, &n->secrets },
-		{ CLIENT_RECORDING, &n->recording_fd } };
+		{ CLIENT_RECORDING, &n->recording_fd }, { CLIENT_TOKENS, &n->tokens } };
 	size_t next = 1;
 
 	for (size_t i = 0; i < COUNT(all); i++)
 		if (which & all[i].bit)
 			*all[i].slot = chan_take_fd(m, next++);
-	if (next != m->nfds || which > (CLIENT_DIR | CLIENT_SECRETS | CLIENT_RECORDING))
+	if (next != m->nfds || which > (CLIENT_DIR | CLIENT_SECRETS | CLIENT_RECORDING | CLIENT_TOKENS))
 		return err_set(err, ERR_PROTOCOL, "the descriptors do not fit the message");
 	return 0;
 }
@@ -146,7 +146,7 @@ static int set_up(struct net *n, struct err *err)
 	if (n->recording_fd >= 0)
 		TRY(file_read_fd(n->recording_fd, &n->recording, err));
 	TRY(loop_open(&n->loop, err));
-	spec = (struct client_spec){ .table = &n->table, .agent_fd = AGENT_FD, .dir_fd = n->dir,
+	spec = (struct client_spec){ .table = &n->table, .agent_fd = AGENT_FD, .tokens_fd = n->tokens, .dir_fd = n->dir,
 		.recording = buf_str(&n->recording) };
 	TRY(client_open(&spec, n->loop, &n->client, err));
 	return confine(n, err);
@@ -189,7 +189,8 @@ static int serve(struct net *n, struct err *err)
 
 int main(void)
 {
-	struct net n = { .recording = BUF_MAX(RECORDING_BYTES), .dir = -1, .secrets = -1, .recording_fd = -1 };
+	struct net n = { .recording = BUF_MAX(RECORDING_BYTES), .dir = -1, .secrets = -1, .recording_fd = -1,
+		.tokens = -1 };
 	struct err err = { 0 };
 	int r;
 

@@ -4,7 +4,10 @@
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 #include "sys/chan.h"
+#include "sys/file.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,11 @@
 #define CHAN_FD     3
 #define ANSWER_MAX  4096
 #define DEADLINE_MS 5000
+#define TOKEN_MAX   16384
+#define TOKEN_MS    30000 /* such a program may ask a server itself */
+#define TOKENS_MOST 1000  /* of a run: a client that was taken over starts no more */
+#define TOKEN_TABLE (1024 * 1024)
+#define ARGV_MAX    64
 
 /* What can be asked, and exactly what is run for it: outside any repository, no shell, no word from
  * anybody. --global reads the person's own file and what it includes, never a repository's. */
@@ -25,7 +33,23 @@ static const struct {
 };
 
 /* What the programs above need to find themselves and the person's own configuration. */
-static const char *const env_names[] = { "PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "LANG" };
+static const char *const env_names[] = { "PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "LANG", "USER",
+	/* of the usual token commands: gcloud, az, aws, a keyring's */
+	"CLOUDSDK_CONFIG", "CLOUDSDK_ACTIVE_CONFIG_NAME", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "AWS_PROFILE",
+	"AWS_CONFIG_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS" };
+
+struct token_command {
+	uint8_t endpoint;
+	struct str *argv;
+	size_t n;
+};
+
+struct spawner {
+	struct arena *mem; /* of the commands */
+	struct token_command *commands;
+	size_t ncommands, ntokens;
+	int client; /* -1: nobody asks for tokens */
+};
 
 static int reply(uint8_t op, uint16_t index, bool ok, struct str text, struct err *err)
 {
@@ -50,14 +74,106 @@ static int run_program(size_t i, uint8_t op, uint16_t index, struct err *err)
 	return reply(op, index, ok, ok ? str_trim(buf_str(&out)) : STR(""), err);
 }
 
-static int serve_one(struct chan_msg *m, struct err *err)
+/* ---- tokens ---- */
+
+static int take_commands(struct spawner *s, struct chan_msg *m, struct err *err)
+{
+	auto_buf struct buf bytes = BUF_MAX(TOKEN_TABLE);
+	autoclose int table = chan_take_fd(m, 0);
+	struct unpack u;
+	uint32_t n;
+
+	if (s->client >= 0)
+		return err_set(err, ERR_PROTOCOL, "token commands are told once");
+	s->client = chan_take_fd(m, 1);
+	TRY(memfd_read(table, &bytes, err));
+	u = unpack_from(str_dup(s->mem, buf_str(&bytes)));
+	n = unpack_u32(&u);
+	if (n > ENDPOINTS_MAX)
+		return err_set(err, ERR_PROTOCOL, "too many token commands");
+	s->commands = arena_array(s->mem, n, sizeof(*s->commands));
+	for (; s->ncommands < n; s->ncommands++) {
+		struct token_command *c = &s->commands[s->ncommands];
+
+		c->endpoint = unpack_u8(&u);
+		c->argv = unpack_strs(&u, s->mem, ARGV_MAX, &c->n);
+	}
+	return unpack_done(&u) ? 0 : err_set(err, ERR_PROTOCOL, "the token commands are malformed");
+}
+
+/* What went wrong without a word of what was printed: it may be half of a key, and the agent will read it. */
+static int run_token(const struct token_command *c, struct buf *out, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf errs = BUF_MAX(ANSWER_MAX);
+	const char **argv = arena_array(mem, c->n + 1, sizeof(*argv));
+	struct proc_spec spec = { .argv = argv, .env = (const char *const *)environ, .cwd = "/", .die_with_parent = true };
+	struct proc_status st;
+
+	for (size_t i = 0; i < c->n; i++)
+		argv[i] = str_dupz(mem, c->argv[i]);
+	if (proc_run(&spec, STR(""), TOKEN_MS, out, &errs, &st, err) < 0)
+		return err_wrap(err, "token_command");
+	if (st.code != 0)
+		return err_set(err, ERR_REMOTE, "token_command ended with status %d; run it by hand to see why", st.code);
+	if (str_trim(buf_str(out)).n == 0)
+		return err_set(err, ERR_REMOTE, "token_command printed nothing");
+	return 0;
+}
+
+static int answer_token(struct spawner *s, uint8_t endpoint, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(TOKEN_MAX + 64), out = BUF_MAX(TOKEN_MAX);
+	struct err why = { 0 };
+	int r = err_set(&why, ERR_DENIED, "there is no token_command for it");
+
+	if (buf_reserve(&out, TOKEN_MAX, err) < 0 || buf_reserve(&body, TOKEN_MAX + 64, err) < 0) /* no copies stay behind */
+		return -ERR_LIMIT;
+	for (size_t i = 0; i < s->ncommands; i++)
+		if (s->commands[i].endpoint == endpoint)
+			r = s->ntokens++ < TOKENS_MOST ? run_token(&s->commands[i], &out, &why)
+						       : err_set(&why, ERR_LIMIT, "token_command ran %d times already", TOKENS_MOST);
+	pack_u8(&body, endpoint);
+	pack_u8(&body, r == 0);
+	pack_str(&body, r == 0 ? str_trim(buf_str(&out)) : str_from(why.msg));
+	r = pack_ok(&body, err);
+	if (r == 0)
+		r = chan_send(s->client, WIRE_TOKEN, buf_str(&body), NULL, 0, err);
+	explicit_bzero(out.p, out.n);
+	explicit_bzero(body.p, body.n);
+	return r;
+}
+
+/* A client that breaks a rule, or is gone, gets no more tokens. */
+static void serve_client(struct spawner *s, struct chan_msg *m)
+{
+	struct unpack u;
+	uint8_t endpoint;
+
+	if (chan_recv(s->client, m, ERR_DISCARD) == 0 &&
+		wire_check(LINK_CLIENT_SPAWNER, WIRE_UP, m->type, m->body.n, m->nfds, ERR_DISCARD) == 0) {
+		u = unpack_from(m->body);
+		endpoint = unpack_u8(&u);
+		if (unpack_done(&u) && answer_token(s, endpoint, ERR_DISCARD) == 0)
+			return;
+	}
+	base_close_fd(&s->client);
+}
+
+/* ---- the monitor's requests ---- */
+
+static int serve_one(struct spawner *s, struct chan_msg *m, struct err *err)
 {
 	struct unpack u = unpack_from(m->body);
-	uint8_t op = unpack_u8(&u);
-	uint16_t index = unpack_u16(&u);
+	uint8_t op;
+	uint16_t index;
 
-	unpack_str(&u); /* the id, for operations that name a run */
 	TRY(wire_check(LINK_MONITOR_SPAWNER, WIRE_DOWN, m->type, m->body.n, m->nfds, err));
+	if (m->type == WIRE_TOKENS)
+		return take_commands(s, m, err);
+	op = unpack_u8(&u);
+	index = unpack_u16(&u);
+	unpack_str(&u); /* the id, for operations that name a run */
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "a request of the wrong form");
 	for (size_t i = 0; i < COUNT(programs); i++)
@@ -69,18 +185,30 @@ static int serve_one(struct chan_msg *m, struct err *err)
 int role_spawner_main(void)
 {
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	struct spawner s = { .mem = arena_new(), .client = -1 };
 	struct err err = { 0 };
 
 	if (proc_sanitize(1, &err) < 0)
 		return 1;
 	for (;;) {
-		int r = chan_recv(CHAN_FD, m, &err);
+		struct pollfd p[] = { { CHAN_FD, POLLIN, 0 }, { s.client, POLLIN, 0 } };
+		int r;
+
+		if (poll(p, COUNT(p), -1) < 0 && errno != EINTR)
+			return 1;
+		if (p[1].revents) {
+			serve_client(&s, m);
+			chan_msg_fini(m);
+		}
+		if (!p[0].revents)
+			continue;
+		r = chan_recv(CHAN_FD, m, &err);
 
 		if (r == -ERR_CLOSED)
 			return 0;
 		if (r < 0)
 			return 1;
-		r = serve_one(m, &err);
+		r = serve_one(&s, m, &err);
 		chan_msg_fini(m);
 		if (r < 0)
 			return 1;
@@ -102,6 +230,35 @@ int spawner_start(const struct programs *progs, struct peer *out, struct err *er
 	}
 	if (launch(&(struct launch_spec){ .exe = progs->agent6, .argv = argv, .env = env }, out, err) < 0)
 		return err_wrap(err, "start the spawner");
+	return 0;
+}
+
+int spawner_tokens(int chan, const struct endpoint_table *t, int *to_client, struct err *err)
+{
+	auto_buf struct buf bytes = BUF_MAX(TOKEN_TABLE);
+	autoclose int table = -1, theirs = -1, ours = -1;
+	uint32_t n = 0;
+	int pair[2];
+
+	*to_client = -1;
+	for (size_t i = 0; i < t->n; i++)
+		n += t->p[i].key_from == KEY_COMMAND;
+	if (n == 0)
+		return 0;
+	pack_u32(&bytes, n);
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->p[i].key_from != KEY_COMMAND)
+			continue;
+		pack_u8(&bytes, (uint8_t)i);
+		pack_strs(&bytes, t->p[i].token_argv, t->p[i].ntoken_argv);
+	}
+	TRY(pack_ok(&bytes, err));
+	TRY(memfd_seal("agent6-tokens", buf_str(&bytes), &table, err));
+	TRY(chan_pair(pair, err));
+	theirs = pair[0];
+	ours = pair[1];
+	TRY(chan_send(chan, WIRE_TOKENS, STR(""), (int[]){ table, theirs }, 2, err));
+	*to_client = take_fd(&ours);
 	return 0;
 }
 

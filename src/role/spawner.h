@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* spawner: the one process that may start programs on the host once a run is going. It was forked
- * before anything was confined, keeps no descriptor of the run but its channel, and takes requests of
- * a few bytes: an operation and an index, never a word of a command line.
+ * before anything was confined, keeps no descriptor of the run but its channels, and takes requests of
+ * a few bytes: an operation and an index, never a word of a command line. What is run is fixed: a table
+ * of ours, and the token commands of the operator's configuration, sent once before the run.
  *
  * Shape    role_spawner_main is the process; spawner_identity asks it, from the monitor's side.
  * Errors   An unknown operation ends the spawner.
@@ -12,11 +13,16 @@
 #define ROLE_SPAWNER_H
 
 #include "base/arena.h"
+#include "fmt/endpoint.h"
 #include "role/launch.h"
 
 int role_spawner_main(void);
 
 int spawner_start(const struct programs *progs, struct peer *out, struct err *err) CHECKED;
+
+/* Tells the spawner the token commands of the endpoints that have one, and where the client will ask for
+ * what they print: nobody else sees it. *to_client: the client's end; -1 when no endpoint has one. */
+int spawner_tokens(int chan, const struct endpoint_table *t, int *to_client, struct err *err) CHECKED;
 
 /* user.name and user.email of the person's global git configuration; empty when they have none. */
 struct spawner_identity {

@@ -135,7 +135,7 @@ static int finish(struct command_ctx *ctx, const struct place *place, const stru
 		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(rq->name));
 	TRY(connect_key_of(place, p, ctx->mem, &key, err));
 	tell_key(p, key, done, ctx->mem);
-	if (wants_verify && (key == CONNECT_KEY_ENV || key == CONNECT_KEY_STORED))
+	if (wants_verify && (key == CONNECT_KEY_ENV || key == CONNECT_KEY_STORED || key == CONNECT_KEY_COMMAND))
 		verify(place, p, ctx->mem);
 	if (c->models[CONFIG_WORKER].model.n == 0)
 		cli_note("no model is chosen yet: agent6 model worker %s MODEL", str_dupz(ctx->mem, rq->name));
