@@ -57,13 +57,15 @@ static int exit_code(const struct run *r, enum gate_verdict v, int64_t uncommitt
 	/* A branch was promised and edits were made, but nothing is on it. */
 	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 && uncommitted > 0)
 		return EXIT_UNCOMMITTED;
+	if (r->unrecorded.n > 0)
+		return EXIT_UNCOMMITTED;
 	return 0;
 }
 
 /* What the run changed and no step holds. */
 struct leftover {
 	struct str_list files; /* named, at most loop_limits.files_named */
-	int64_t total;
+	int64_t total;         /* below 0: git cannot tell */
 };
 
 static int checkpoint(struct run *r, struct arena *mem, struct leftover *left, struct err *err)
@@ -75,7 +77,7 @@ static int checkpoint(struct run *r, struct arena *mem, struct leftover *left, s
 	if (!r->st.step_open || !r->repo)
 		return 0;
 	TRY(step_uncommitted(r, mem, &left->files, &left->total, err));
-	r->st.step_open = left->total > 0;
+	r->st.step_open = left->total != 0;
 	return 0;
 }
 
@@ -167,7 +169,8 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct le
 	note_json(&n, "usage", buf_str(&usage));
 	note_str(&n, "usage_text", buf_str(&text));
 	note_cost(&n, r);
-	note_int(&n, "uncommitted", left->total);
+	if (left->total >= 0)
+		note_int(&n, "uncommitted", left->total);
 	note_strs(&n, "uncommitted_files", left->files);
 	return note_send(&n, r->keep, EVENT_RUN_END, err);
 }
@@ -209,6 +212,8 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	r->st.left_behind = left.files;
 	v = verdict_of(r);
 	*code = exit_code(r, v, left.total);
+	if (r->unrecorded.n > 0 && r->message.n == 0)
+		r->message = str_printf(r->mem, "what was done last is in no step: " STR_FMT, STR_ARG(r->unrecorded));
 	if (r->conv) /* what a resume goes on from: all of the last turn */
 		TRY(loop_put_state(r, r->iterations + 1, err));
 	TRY(modes_put_result(r, err));

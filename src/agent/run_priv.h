@@ -87,6 +87,7 @@ struct run {
 	struct loop_state st;          /* strings in mem */
 	struct str_list untracked;     /* at the start: never committed */
 	struct str_list untracked_now; /* resume: ... when this leg began */
+	struct str unrecorded;    /* why the newest step is not on the chain, or empty */
 	bool branch_kept;         /* the run's branch does not move along; said once */
 	struct str_list left_out; /* untracked, and what the person added between two legs; empty: the same */
 	bool unborn;

@@ -376,6 +376,16 @@ static int put_commit_failed(struct run *r, struct str message, const struct err
 	return note_send(&n, r->keep, EVENT_AUTO_COMMIT_FAILED, err);
 }
 
+/* The work is in the tree and the run goes on: the model may have caused it, and the end says so. */
+static int not_recorded(struct run *r, struct turn *t, struct str message, const struct err *why, struct err *err)
+{
+	if (t && !str_eqz(r->unrecorded, why->msg))
+		turn_notice(t, str_printf(t->mem, "What was done could not be recorded as a step: %s. If a command of yours "
+				"caused that, take it back.", why->msg));
+	r->unrecorded = str_dup(r->mem, str_from(why->msg));
+	return put_commit_failed(r, message, why, err);
+}
+
 static int put_left_out(struct run *r, const struct str_list *left, struct err *err)
 {
 	auto_note struct note n = NOTE;
@@ -433,9 +443,9 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 	if (repo_commit_step(r->repo, &step, mem, &done, &why) < 0) {
 		if (r->links->peer[PEER_GIT].gone)
 			return err_set(err, ERR_CLOSED, "%s", why.msg);
-		return put_commit_failed(
-			r, buf_str(&message), &why, err); /* the work is in the tree; the run goes on */
+		return not_recorded(r, t, buf_str(&message), &why, err);
 	}
+	r->unrecorded = STR("");
 	r->st.step_open = 0;
 	TRY(put_left_out(r, &done.left_out, err));
 	if (!done.committed)
@@ -451,7 +461,7 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 	return put_commit(r, &done, buf_str(&message), mem, err);
 }
 
-/* What is on disk and in no step; *total may be more than are named. */
+/* What is on disk and in no step; *total may be more than are named, and below 0 when git cannot tell. */
 int step_uncommitted(
 	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err)
 {
@@ -463,9 +473,13 @@ int step_uncommitted(
 	if (!r->repo)
 		return 0;
 	n = repo_changes(r->repo, &step, loop_limits.files_named, mem, files, err);
-	if (n < 0)
-		return n == -ERR_CLOSED ? n : 0;
+	if (n == -ERR_CLOSED)
+		return n;
+	if (n < 0 && records_steps(r))
+		r->unrecorded = str_dup(r->mem, str_from(err->msg));
 	*total = n;
+	if (n < 0)
+		return 0;
 	for (size_t i = 0, bytes = 0; i < files->n; i++)
 		if ((bytes += files->p[i].n) > NAMES_BYTES)
 			files->n = i;

@@ -87,6 +87,7 @@ static int find_session(struct start *s, struct err *err)
 		return park(s, err);
 	TRY(r);
 	TRY(session_create(s->repo_dir, &s->ref, err));
+	s->made = true;
 	return session_lock(s->repo_dir, &s->ref, &s->run_lock, err);
 }
 
@@ -114,7 +115,7 @@ static int find_mode(struct start *s, struct err *err)
 /* A run that could not be started leaves no trace. */
 static void forget_session(const struct start *s)
 {
-	if (s->ref.id[0] != '\0' && s->run_lock >= 0)
+	if (s->made)
 		(void)!dir_remove_tree(AT_FDCWD, session_path(s->repo_dir, &s->ref, NULL, s->mem), ERR_DISCARD);
 }
 

@@ -37,6 +37,7 @@ struct start {
 	struct session_ref ref;
 	int run_lock, repo_lock; /* held until the end */
 	int notes_fd;            /* the repository's notes; -1: none */
+	bool made;               /* its directory is there because of us ... */
 	bool kept;               /* the run began: its directory is no longer ours to remove */
 
 	struct run_params params;

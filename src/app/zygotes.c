@@ -32,7 +32,8 @@ static int send_ceiling(const struct peer *z, const struct zygote_spec *spec, st
 
 	TRY(zygote_spec_encode(spec, &b, err));
 	TRY(memfd_seal("ceiling", buf_str(&b), &fd, err));
-	return chan_send(z->chan, WIRE_CEILING, STR(""), &fd, 1, err);
+	int r = chan_send(z->chan, WIRE_CEILING, STR(""), &fd, 1, err);
+	return r == -ERR_CLOSED ? err_set(err, ERR_CLOSED, "the jail died while it was starting") : r;
 }
 
 int zygote_launch(int jail, int asker, int agent6, const struct zygote_spec *spec, struct peer *out, struct err *err)

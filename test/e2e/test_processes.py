@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 
@@ -202,6 +203,26 @@ def test_a_killed_run_takes_its_background_commands_along_and_the_next_leg_is_to
 
 
 # ---- what surrounds them ----
+
+@pytest.mark.parametrize("broken,words,status,said", [
+    ("agent6-net", ["run", "--auto-approve", "hi"], 1, "agent6-net died while it was starting"),
+    ("agent6-jail", ["run", "--auto-approve", "hi"], 1, "died while it was starting"),
+    ("agent6-jail", ["check", "sandbox"], 1, "agent6-jail gave no result"),
+])
+def test_a_program_that_answers_nothing_is_named(lab, broken, words, status, said):
+    """What an interrupted installation leaves: a program that ends without a word."""
+    lab.repo()
+    lab.mock(script(finish()))
+    place = os.path.join(lab.folder, "installed")
+    os.mkdir(place)
+    for name in ("agent6", "agent6-jail", "agent6-net"):
+        shutil.copy(os.path.join(os.path.dirname(AGENT6), name), place)
+    shutil.copy("/bin/false", os.path.join(place, broken))
+    r = subprocess.run([os.path.join(place, "agent6"), *words], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, timeout=60)
+    assert r.returncode == status and said in r.stdout + r.stderr, r.stdout + r.stderr
+    assert not lab.run_dirs()
+
 
 def test_a_stack_that_is_too_small_is_said(lab):
     lab.repo()
