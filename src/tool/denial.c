@@ -20,6 +20,7 @@ enum cause {
 	CAUSE_NET,
 	CAUSE_LOOP,  /* nobody listens there: maybe somebody does outside */
 	CAUSE_CALL,  /* a system call no jail has */
+	CAUSE_FAMILY, /* a kind of socket no jail has */
 };
 
 /* Every word of a row stands in the line, in any case. The first row that fits a line counts. */
@@ -46,15 +47,18 @@ static const struct {
 	{ CAUSE_CALL, { "ptrace", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "mknod", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "raw socket", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "chroot", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "no new privileges" }, LINES },
+	{ CAUSE_FAMILY, { "address family not supported" }, NEAR_END },
 	{ CAUSE_WRITE, { "read-only file system" }, LINES },
-	{ CAUSE_WRITE, { "erofs" }, LINES },
+	{ CAUSE_WRITE, { "erofs:" }, LINES },
 	{ CAUSE_OPEN, { "permission denied" }, LINES },
 	{ CAUSE_OPEN, { "permissionerror" }, LINES },
-	{ CAUSE_OPEN, { "eacces" }, LINES },
+	{ CAUSE_OPEN, { "eacces:" }, LINES },
 	{ CAUSE_OPEN, { "operation not permitted" }, LINES },
 	{ CAUSE_GONE, { "no such file or directory" }, NEAR_END },
-	{ CAUSE_GONE, { "enoent" }, NEAR_END },
+	{ CAUSE_GONE, { "directory nonexistent" }, NEAR_END },
+	{ CAUSE_GONE, { "enoent:" }, NEAR_END },
 };
 
 /* Where people and their programs keep things: a file that is missing there is likely to be there outside. */
@@ -98,19 +102,23 @@ static bool beneath_any(struct str path, const char *const *dirs, size_t n)
 	return false;
 }
 
-/* The next word of the line that begins with "/", "../" or ".git/"; quotes hold blanks together. */
-static bool next_path(struct str *rest, struct str *out)
+#define OPENING STR("\xe2\x80\x98") /* a quote as it is printed where there is more than ASCII; its like closes */
+
+/* The next word of the line that begins with "/", "../" or ".git/", or any word; quotes hold blanks together. */
+static bool next_path(struct str *rest, bool any, struct str *out)
 {
 	for (size_t i = 0; i < rest->n; i++) {
 		struct str at = str_skip(*rest, i);
 		char before = i > 0 ? rest->p[i - 1] : ' ';
-		bool quoted = before == '\'' || before == '"' || before == '`';
+		bool curly = str_ends(str_head(*rest, i), OPENING);
+		bool quoted = curly || before == '\'' || before == '"' || before == '`';
 		size_t n;
 
-		if (!strchr(" \t'\"`(=:[<", before) || !(str_starts(at, STR("/")) || str_starts(at, STR("../")) ||
-					    str_starts(at, STR(".git/"))))
+		if (!curly && !strchr(" \t'\"`(=:[<", before))
 			continue;
-		n = str_find_any(at, quoted ? str_of("'\"`", 3) : STR(" \t\r\n'\"`:,;)]>"));
+		if (!any && !str_starts(at, STR("/")) && !str_starts(at, STR("../")) && !str_starts(at, STR(".git/")))
+			continue;
+		n = str_find_any(at, quoted ? STR("'\"`\xe2") : STR(" \t\r\n'\"`:,;)]>"));
 		*out = str_head(at, n);
 		*rest = str_skip(at, n);
 		if (out->n > 1)
@@ -161,6 +169,20 @@ static const struct tool_root *root_of(const struct tool_ctx *ctx, struct str pa
 	return NULL;
 }
 
+/* The person's own beside the workspace: what is missing there is likely to be there outside. */
+static bool is_near(const struct tool_ctx *ctx, struct str path)
+{
+	struct str ws = ctx->roots[0].path, up = str_head(ws, str_rfind(ws, '/')), first, rest = str_skip(ws, 1);
+
+	str_cut(&rest, '/');
+	str_cut(&rest, '/');
+	first = str_trim_suffix(str_head(ws, ws.n - rest.n), STR("/")); /* two components: /home/me, /srv/git */
+	for (size_t i = 0; i < COUNT(of_the_cell); i++)
+		if (str_eqz(up, of_the_cell[i]))
+			return false;
+	return (up.n > 0 && beneath(path, up)) || (rest.n > 0 && beneath(path, first));
+}
+
 static bool is_hidden(const struct tool_ctx *ctx, struct str path)
 {
 	for (size_t i = 0; ctx->hide_paths && i < ctx->hide_paths->n; i++)
@@ -193,14 +215,13 @@ static bool judge_path(const struct tool_ctx *ctx, enum cause cause, struct str 
 		return false; /* what was granted: an ordinary failure */
 	else if (root)
 		say(d, mem, path, "may be read and not written", "sandbox.extra_write_paths");
-	else if (beneath_any(path, of_the_cell, COUNT(of_the_cell)) &&
-		!beneath_any(ctx->roots[0].path, of_the_cell, COUNT(of_the_cell)))
+	else if (beneath_any(path, of_the_cell, COUNT(of_the_cell)) && !is_near(ctx, path))
 		return false;
 	else if (root_is_system(str_dupz(mem, path))) {
 		if (cause == CAUSE_GONE)
 			return false;
 		say(d, mem, path, "is part of the system, which commands may read and never change", NULL);
-	} else if (cause == CAUSE_GONE && !beneath_any(path, kept_outside, COUNT(kept_outside)))
+	} else if (cause == CAUSE_GONE && !beneath_any(path, kept_outside, COUNT(kept_outside)) && !is_near(ctx, path))
 		return false;
 	else if (cause == CAUSE_WRITE)
 		say(d, mem, path, "is outside what commands may write", "sandbox.extra_write_paths");
@@ -234,12 +255,19 @@ static bool judge_line(const struct tool_ctx *ctx, struct str line, size_t from_
 	case CAUSE_CALL:
 		*d = (struct denial){ STR("the jail refuses privileged system calls, and nothing allows them"), NULL };
 		return true;
+	case CAUSE_FAMILY:
+		*d = (struct denial){ STR("commands have unix, TCP and UDP sockets and no others, and nothing allows them"), NULL };
+		return true;
 	default:
 		break;
 	}
-	for (struct str rest = line, path; next_path(&rest, &path);)
+	for (struct str rest = line, path; next_path(&rest, false, &path);)
 		if (judge_path(ctx, rows[i].cause, plain(mem, ctx->roots[0].path, path), mem, d))
 			return true;
+	/* A word of the line may be a path below the workspace; of those, only what is hidden says something. */
+	for (struct str rest = line, path; ctx->hide_paths && ctx->hide_paths->n > 0 && next_path(&rest, true, &path);)
+		if (is_hidden(ctx, plain(mem, ctx->roots[0].path, path)))
+			return judge_path(ctx, rows[i].cause, plain(mem, ctx->roots[0].path, path), mem, d);
 	return false;
 }
 

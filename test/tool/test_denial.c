@@ -58,7 +58,17 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		{ "unshare: unshare failed: Operation not permitted\n", NO_KEY },
 		{ "strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted\n", NO_KEY },
 		{ "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.\n", NO_KEY },
+		{ "OSError: [Errno 97] Address family not supported by protocol\n", NO_KEY },
+		{ "chroot: cannot change root directory to '.': Operation not permitted\n", NO_KEY },
+		/* as it is printed where there is more than ASCII, relative, beside the workspace */
+		{ "mkdir: cannot create directory \xe2\x80\x98/opt/x y\xe2\x80\x99: Read-only file system\n", "sandbox.extra_write_paths" },
+		{ "cat: secret/key: No such file or directory\n", "sandbox.hide_paths" },
+		{ "sh: 1: cannot create secret/new: Read-only file system\n", "sandbox.hide_paths" },
+		{ "sh: 1: cannot create ../q/new: Directory nonexistent\n", "sandbox.extra_read_paths (or extra_write_paths)" },
+		{ "cat: /w/q/file: No such file or directory\n", "sandbox.extra_read_paths (or extra_write_paths)" },
 		/* ordinary failures */
+		{ "test: saw EACCES for /home/me/x as it should\nFAILED other\n", NOTHING },
+		{ "cat: secrets/key: No such file or directory\n", NOTHING },
 		{ "", NOTHING },
 		{ "test_denied: expected \"Permission denied\"\n1 failed, 3 passed\n", NOTHING },
 		{ "open /w/p/fixtures/locked: Permission denied (expected)\nFAIL other_test\n", NOTHING },
