@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "agent/agent.h"
+#include "agent/implement.h"
 #include "agent/modes.h"
 #include "agent/tasks.h"
 #include "base/time.h"
@@ -424,6 +425,7 @@ int agent_serve(struct links *l, bool confine, struct err *err)
 	TRY(begin_or_refuse(&r, err));
 	if (r.reason == REASON_NONE && str_eqz(r.p->mode, "review"))
 		TRY(review_session(&r, err));
+	TRY(implement_begin(&r, err));
 	TRY(loop_turns(&r, err));
 	return run_end(&r, err);
 }

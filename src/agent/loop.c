@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* loop: turn after turn, until something says why it ends. */
+#include "agent/implement.h"
 #include "agent/modes.h"
 #include "agent/tasks.h"
 
@@ -330,6 +331,7 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 		TRY(watch_finish(r, t, err));
 		TRY(tasks_turn(r, t, err));
 		TRY(modes_turn(r, t, err));
+		TRY(implement_turn(r, t, err));
 	} else {
 		TRY(turn_background(r, t, err));
 		TRY(watch_quiet(r, t, err));

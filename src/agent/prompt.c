@@ -49,6 +49,8 @@ static const char gated_commit_rule[] =
 	"- agent6 commits by itself after each green verify; the person's branch stays where it is.\n";
 static const char gateless_commit_rule[] =
 	"- agent6 commits each editing step by itself; the person's branch stays where it is.\n";
+static const char step_rule[] =
+	"- You work through a plan. Do the step you are given; finish_run hands it in, and you hear of the next one.\n";
 static const char no_commands_rule[] = "- You cannot run commands in this run. Check your work by reading.\n";
 
 static int add_argv(struct buf *out, const struct str_list *argv, struct err *err)
@@ -153,6 +155,8 @@ int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err
 		TRY(buf_addz(out, hardened_rule, err));
 	if (p->is_git && p->commit_per_step)
 		TRY(buf_addz(out, f->verify_command->n > 0 ? gated_commit_rule : gateless_commit_rule, err));
+	if (str_eqz(p->workflow, "implement"))
+		TRY(buf_addz(out, step_rule, err));
 	TRY(add_gate(f, out, err));
 	TRY(add_skills(f->skills, out, err));
 	TRY(add_always(f->skills, out, err));

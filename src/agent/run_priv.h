@@ -39,6 +39,8 @@
 	X(REASON_REVIEWED, "reviewed", true, 0, false)                                                       \
 	X(REASON_BLOCKED, "review_blocked", true, 2, false)                                                  \
 	X(REASON_INCONCLUSIVE, "review_inconclusive", true, 1, false)                                        \
+	X(REASON_QUESTIONS, "open_questions", false, 2, false)                                               \
+	X(REASON_PLAN_REJECTED, "plan_rejected", false, 2, false)                                            \
 	X(REASON_WENT_QUIET, "went_quiet", false, 1, true)                                                   \
 	X(REASON_BUDGET, "budget_exhausted", false, 3, true)                                                 \
 	X(REASON_PROVIDER, "provider_error", false, 1, true)                                                 \
@@ -146,6 +148,8 @@ int resume_gate(struct run *r, struct err *err) CHECKED;
 
 /* turn.c */
 int turn_dispatch(struct run *r, struct turn *t, struct err *err) CHECKED;
+/* The gate, run by the harness itself, with all that follows from it. */
+int turn_gate(struct run *r, struct turn *t, struct buf *out, struct tool_outcome *oc, struct err *err) CHECKED;
 int turn_background(struct run *r, struct turn *t, struct err *err) CHECKED; /* they may have changed files */
 void turn_notice(struct turn *t,
 	struct str text); /* kept until the results go back; empty ones and too many are dropped */

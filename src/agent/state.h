@@ -61,6 +61,13 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, task_gated)                                                                                   \
 	X(INT, memory_nudged)                                                                                \
 	X(INT, plan_nudged)                                                                                  \
+	/* workflow implement */                                                                             \
+	X(STR, plan)         /* the planner's answer, JSON */                                                \
+	X(INT, plan_step)    /* the one that is in work, from 0 */                                           \
+	X(STR, step_from)    /* the chain when it began */                                                   \
+	X(INT, step_began)   /* the turn it began at */                                                      \
+	X(INT, step_reds)                                                                                    \
+	X(INT, step_reviews)                                                                                 \
 	X(INT, review_streak)     /* finishes that a review sent back, in a row */                           \
 	X(INT, review_rejections) /* and in all */                                                           \
 	X(STR, standing)           /* the goal the run goes on with when its task is done */                  \
@@ -110,6 +117,7 @@ struct loop_limits {
 	int64_t verify_nudge, verify_escalate, verify_stop;
 	int64_t settled_nudge, settled_stop;
 	int64_t finish_patience; /* finishes without a green gate, or over open tasks, that are sent back */
+	int64_t step_turns, step_reds, step_reviews; /* of one step of a plan: turns, red gates, reviews that ask for more */
 	int64_t task_turns, task_nudges; /* turns in one task before a word about it, and how many of them */
 	int64_t stagnation_ms;
 	double budget_nudge; /* fraction that is left */

@@ -2,6 +2,8 @@
 /* Copyright The agent6 authors. */
 #include "agent/tasks.h"
 
+#include "agent/implement.h"
+
 #include "base/time.h"
 
 #define TITLE_SHOWN 80 /* of a task, in an event */
@@ -167,7 +169,7 @@ int tasks_turn(struct run *r, struct turn *t, struct err *err)
 {
 	const struct task *focus = r->graph ? graph_focus(r->graph) : NULL;
 
-	if (r->reason == REASON_NONE && !t->finish && focus) {
+	if (r->reason == REASON_NONE && !t->finish && focus && !implement_is_on(r)) {
 		if (str_eqz(r->st.focus, focus->id.z))
 			TRY(nudge_stuck(r, t, focus, err));
 		else

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* watch: keeps a model on track: counts what repeats, says so in time, and ends what leads nowhere.
  * The numbers are in state.c. */
+#include "agent/implement.h"
 #include "agent/modes.h"
 #include "agent/tasks.h"
 #include "base/time.h"
@@ -311,6 +312,9 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 		return put_count(r, EVENT_BACKGROUND_NUDGE, t->iteration, "running",
 			(int64_t)background_running(&r->background), NULL, 0, err);
 	}
+	TRY(implement_done(r, t, &done, err));
+	if (done || r->reason != REASON_NONE)
+		return 0;
 	r->summary = str_dup(r->mem, prose);
 	run_stop(r, REASON_SILENT_FINISH, STR(""));
 	return 0;
@@ -332,8 +336,13 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 		run_stop(r, REASON_PLANNED, STR(""));
 		return 0;
 	}
-	if (tasks_gate(r, t, err, &rc))
+	if (!implement_is_on(r) && tasks_gate(r, t, err, &rc))
 		return rc;
+	TRY(implement_done(r, t, &rejected, err));
+	if (rejected || r->reason != REASON_NONE)
+		return 0;
+	good = watch_is_good(r);
+	red = gated && r->st.last_verify_ok == TRI_NO && !r->st.edited_since_verify;
 	if (r->p->require_verify_to_finish && gated && !good && r->st.baseline_ok != TRI_NO &&
 		r->st.finish_gated < loop_limits.finish_patience) {
 		r->st.finish_gated++;

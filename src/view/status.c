@@ -21,6 +21,8 @@ static const struct {
 	{ "metric_plateau", "the metric stopped improving", NULL },
 	{ "gate_red_at_base", "the gate was already red", "finished" },
 	{ "gate_stale", "the gate is out of date", NULL },
+	{ "open_questions", "the plan has open questions", "stopped" },
+	{ "plan_rejected", "there is no plan to go by", "failed" },
 	{ "went_quiet", "the model went quiet", "failed" },
 	{ "budget_exhausted", "budget exhausted", "failed" },
 	{ "provider_error", "provider error", "failed" },

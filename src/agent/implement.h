@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* implement: a run driven by a plan: planner, critic, then per step a worker, the gate and a reviewer.
+ *
+ * Shape    implement_begin before the first turn: the plan becomes a message and a task list. When the worker says that
+ *          it is done, implement_done decides: the gate, then the reviewer, then the next step. The worker is the one
+ *          conversation of the run; the others are asked once each, with typed answers (seats.h).
+ * Errors   -ERR_CLOSED and -ERR_STOPPED as from below; everything else ends the run with a reason.
+ * Source   docs/modes.md, "Implement". What is known between turns stands in loop_state: a resume goes on in its step.
+ */
+#ifndef AGENT_IMPLEMENT_H
+#define AGENT_IMPLEMENT_H
+
+#include "base/err.h"
+
+struct run;
+struct turn;
+
+bool implement_is_on(const struct run *r);
+int implement_begin(struct run *r, struct err *err) CHECKED;
+/* *more: there is something left to do, and the model hears what. */
+int implement_done(struct run *r, struct turn *t, bool *more, struct err *err) CHECKED;
+int implement_turn(struct run *r, struct turn *t, struct err *err) CHECKED; /* the step's own budget */
+
+#endif
