@@ -3,6 +3,7 @@
 #include "fmt/pack.h"
 #include "sandbox/caps.h"
 #include "sandbox/landlock.h"
+#include "sandbox/sweep.h"
 #include "sandbox/zygote_priv.h"
 #include "sys/file.h"
 
@@ -13,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -210,8 +212,13 @@ static int run_plain(struct zygote *z, struct arena *mem, struct err *err)
 	const char *dir;
 	int r;
 
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return err_sys(err, errno, "adopt what the commands leave");
 	TRY(zygote_own_dir(z, mem, &dir, err));
 	r = zygote_run_in(z, &nothing);
+	int children = sweep_open();
+	sweep_all(children, NULL, 0);
+	base_close_fd(&children);
 	if (dir_remove_tree(AT_FDCWD, dir, err) < 0)
 		fprintf(stderr, "agent6-jail: %s\n", err->msg);
 	return r;

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "base/time.h"
 #include "fmt/pack.h"
+#include "sandbox/sweep.h"
 #include "sandbox/zygote_priv.h"
 
 #include <errno.h>
@@ -210,6 +211,19 @@ static bool was_signal(const struct worker_end *end)
 	return end->signal != 0 || (end->code > 128 && end->code < 128 + 32);
 }
 
+/* Without a sandbox no namespace ends with the job: whom it left in sessions of their own came to us, as a subreaper.
+ * While another job runs nobody can tell whose they are; they are found when it has ended, or at the end of all. */
+static void sweep_plain(const struct zygote *z)
+{
+	pid_t agent = z->agent_up ? z->agent.proc.pid : 0;
+
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state == JOB_RUNNING)
+			return;
+	autoclose int children = sweep_open();
+	sweep_all(children, &agent, agent > 0 ? 1 : 0);
+}
+
 static int on_job(void *self, uint32_t events, struct err *err)
 {
 	struct job *j = self;
@@ -220,10 +234,13 @@ static int on_job(void *self, uint32_t events, struct err *err)
 	(void)events;
 	loop_unwatch(j->z->loop, j->worker.pidfd);
 	TRY(worker_reap(&j->worker, &end, err));
+	bool plain = j->worker.plain;
 	j->state = JOB_REAPED; /* its number may be another's from here on: dropping the asker must not kill it */
 	/* A kill that came too late for a job that had ended changes nothing. */
 	if (killed != 0 && end.signal != SIGKILL)
 		killed = 0;
+	if (plain)
+		sweep_plain(j->z);
 	TRY(look_for_git(j->z, &note, err));
 	if (may_write_git(j->rq.class))
 		TRY(look_at_git(j->z, true, &note, err));

@@ -202,7 +202,42 @@ def test_a_killed_run_takes_its_background_commands_along_and_the_next_leg_is_to
     assert "in the background, ended with the last leg: bg1" in r.both
 
 
+def test_under_hardened_a_background_command_ends_with_all_it_started_too(lab):
+    lab.repo()
+    if os.geteuid() == 0:  # it becomes the workspace's owner there
+        subprocess.run(["chown", "-R", "65533:65533", lab.ws], check=True)
+    daemon = "echo up; setsid sh -c 'trap \"\" TERM; while :; do sleep 100; done' & sleep 1000"
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", daemon], background=True)),
+                        turn(call("run_command", argv=["sh", "-c", "setsid sleep 1000 & echo now"])),
+                        turn(call("stop_background", id="bg1")),
+                        turn(call("run_command", argv=["sh", "-c", daemon], background=True)), finish()),
+                 extra='[sandbox]\nprofile = "hardened"\n')
+    become_reaper()
+    keep = ("HOME", "LANG", "TERM", "MOCK_API_KEY", "AGENT6_ALLOW_ROOT")  # no tools of a home that the owner cannot enter
+    lab.env = dict({k: v for k, v in lab.env.items() if k in keep}, PATH="/usr/bin:/bin")
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    got = results(m)
+    assert got[1]["stdout"] == "now\n" and got[2]["shells"][0].startswith("[bg1] stopped") and got[2]["output"] == "up\n", got
+    assert [e["state"] for e in lab.events("command.ended")] == ["stopped", "stopped with the run"]
+    nobody_left(lab)
+
+
 # ---- what surrounds them ----
+
+def test_a_command_that_shuts_the_work_tree_is_told_and_ends_with_status_5(lab):
+    """No later step can be recorded: the model hears it, and the end says what is in no step."""
+    lab.repo()
+    m = lab.mock(script(turn(call("apply_edit", path="a.txt", edits=[{"kind": "create", "new_string": "x\n"}])),
+                        turn(call("run_command", argv=["chmod", "000", "."])), finish()))
+    r = lab.run()
+    os.chmod(lab.ws, 0o755)
+    assert r.returncode == 5 and "what was done last is in no step: " in r.both, r.both
+    assert "could not be recorded as a step" in json.dumps(m.model_requests()[-1]["body"]["messages"][-1])
+    end = lab.events("run.end")[-1]
+    assert end["exit_code"] == 5 and end["reason"] == "finish_run" and "uncommitted" not in end, end
+    assert end["commits"] == 1 and "Permission denied" in lab.events("loop.auto_commit.failed")[-1]["error"]
+
 
 @pytest.mark.parametrize("broken,words,status,said", [
     ("agent6-net", ["run", "--auto-approve", "hi"], 1, "agent6-net died while it was starting"),
