@@ -182,6 +182,8 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");
 	r->tools.commands_allowed = !str_eqz(r->p->run_commands, "no");
 	r->tools.verify_command = r->st.verify_command;
+	r->tools.metric_command = r->p->metric_command;
+	r->tools.metric_pattern = r->p->metric_pattern;
 	r->tools.verify_timeout_ms = r->p->verify_timeout_s * 1000;
 	r->tools.command_timeout_ms = r->p->command_timeout_s * 1000;
 	r->tools.command_checkin_ms = r->p->command_checkin_s * 1000;

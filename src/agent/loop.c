@@ -238,7 +238,7 @@ static int answer_model(struct run *r, struct turn *t, struct err *err)
 /* Ends that a standing goal absorbs: not those of budgets, faults and the person. */
 static bool is_soft(enum run_reason why)
 {
-	static const enum run_reason soft[] = { REASON_FINISH, REASON_SILENT_FINISH, REASON_SETTLED, REASON_VERIFY_SETTLED,
+	static const enum run_reason soft[] = { REASON_FINISH, REASON_SILENT_FINISH, REASON_SETTLED, REASON_VERIFY_SETTLED, REASON_METRIC_PLATEAU,
 		REASON_RED_AT_BASE, REASON_GATE_STALE, REASON_WENT_QUIET, REASON_NO_PROGRESS };
 
 	for (size_t i = 0; i < COUNT(soft); i++)
@@ -327,6 +327,7 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 	if (t->reply.ncalls > 0) {
 		TRY(turn_dispatch(r, t, err));
 		TRY(record_step(r, t, err));
+		TRY(metric_auto(r, t, err));
 		TRY(watch_turn(r, t, err));
 		TRY(watch_finish(r, t, err));
 		TRY(tasks_turn(r, t, err));

@@ -69,6 +69,9 @@
 	X(INT, elision_gists)                                                                                \
 	X(STR, standing)          /* what the run goes on with when its task is done; empty: nothing */          \
 	X(INT, standing_patience) /* rounds without work before it is given up; -1: never */                 \
+	X(STRS, metric_command)   /* empty: there is none */                                                 \
+	X(STR, metric_pattern)                                                                               \
+	X(STR, metric_goal)       /* maximize, minimize */                                                   \
 	X(INT, interactive)       /* 1: it waits for the person after each step */                           \
 	X(STRS, pins)             /* --pin: said again after every restart of the conversation */            \
 	X(STR, skills)            /* the packed bundle, memory/skill.h; empty: none */                      \

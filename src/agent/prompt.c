@@ -85,6 +85,18 @@ static int add_gate(const struct prompt_facts *f, struct buf *out, struct err *e
 	return 0;
 }
 
+static int add_metric(const struct prompt_facts *f, struct buf *out, struct err *err)
+{
+	if (f->params->metric_command.n == 0 || !str_eqz(f->params->mode, "run") || str_eqz(f->params->run_commands, "no"))
+		return 0;
+	TRY(buf_addz(out, "\nA number is to be made better (" , err));
+	TRY(buf_add_utf8(out, f->params->metric_goal, err));
+	TRY(buf_addz(out, "): what ", err));
+	TRY(add_argv(out, &f->params->metric_command, err));
+	return buf_addz(out, " prints. It is taken after each green verify, and whenever you call run_metric_command; you are told how it "
+			     "stands. Make one change at a time, keep what helps and take back what does not.\n", err);
+}
+
 static int add_budget(const struct run_params *p, struct buf *out, struct err *err)
 {
 	if (p->max_usd >= 0 && p->price_in >= 0)
@@ -158,6 +170,7 @@ int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err
 	if (str_eqz(p->workflow, "implement"))
 		TRY(buf_addz(out, step_rule, err));
 	TRY(add_gate(f, out, err));
+	TRY(add_metric(f, out, err));
 	TRY(add_skills(f->skills, out, err));
 	TRY(add_always(f->skills, out, err));
 	return add_budget(p, out, err);

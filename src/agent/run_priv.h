@@ -41,6 +41,7 @@
 	X(REASON_INCONCLUSIVE, "review_inconclusive", true, 1, false)                                        \
 	X(REASON_QUESTIONS, "open_questions", false, 2, false)                                               \
 	X(REASON_PLAN_REJECTED, "plan_rejected", false, 2, false)                                            \
+	X(REASON_METRIC_PLATEAU, "metric_plateau", true, -1, true)                                           \
 	X(REASON_WENT_QUIET, "went_quiet", false, 1, true)                                                   \
 	X(REASON_BUDGET, "budget_exhausted", false, 3, true)                                                 \
 	X(REASON_PROVIDER, "provider_error", false, 1, true)                                                 \
@@ -124,6 +125,7 @@ struct turn {
 	bool was_good;    /* when the turn began, the tree was found good and nothing was left to record */
 	bool did_not_run; /* the gate's runner is broken */
 	bool baseline;    /* the gate was observed on the untouched tree for the first time */
+	bool measured;    /* the metric was taken */
 	bool finish;
 	struct str prose; /* its last line of text, for the step's subject */
 };
@@ -163,6 +165,13 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err) CHECKED;  /* a t
 int watch_finish(struct run *r, struct turn *t, struct err *err) CHECKED; /* finish_run was called */
 void watch_call(struct run *r, const struct reply_call *c);               /* before it runs */
 void watch_result(struct run *r, struct str tool, struct str text, const struct tool_outcome *oc);
+
+/* metric.c: a number that the run makes better */
+bool metric_is_set(const struct run *r);
+int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err) CHECKED;
+int metric_auto(struct run *r, struct turn *t, struct err *err) CHECKED;  /* after a green gate */
+int metric_watch(struct run *r, struct turn *t, struct err *err) CHECKED; /* a plateau */
+bool metric_holds_finish(struct run *r, struct turn *t);
 
 /* boundary.c: what the person said between two turns */
 int boundary(struct run *r, struct turn *t, struct err *err) CHECKED;

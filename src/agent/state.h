@@ -70,6 +70,12 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, step_reviews)                                                                                 \
 	X(INT, review_streak)     /* finishes that a review sent back, in a row */                           \
 	X(INT, review_rejections) /* and in all */                                                           \
+	X(STRS, metric_samples)    /* the newest ones, as they are shown */                                  \
+	X(STR, metric_best)                                                                                  \
+	X(INT, metric_count)                                                                                 \
+	X(INT, metric_stale)       /* samples since the best one */                                          \
+	X(INT, metric_nudged)                                                                                \
+	X(INT, metric_gated)                                                                                 \
 	X(STR, standing)           /* the goal the run goes on with when its task is done */                  \
 	X(INT, standing_rounds)    /* how often it did */                                                    \
 	X(INT, standing_fruitless) /* ... in a row without any work */                                       \

@@ -225,6 +225,8 @@ static int account(struct run *r, struct turn *t, const struct tool_outcome *oc,
 		TRY(account_command(r, t, err));
 	if (oc->verified)
 		TRY(account_verify(r, t, oc, err));
+	if (oc->metric)
+		TRY(metric_sample(r, t, oc, err));
 	if (t->worked)
 		r->last_work_ms = time_mono_ms();
 	r->graph_changed = r->graph_changed || oc->graph_changed;

@@ -227,7 +227,7 @@ static int watch_broken_gate(struct run *r, struct turn *t, struct err *err)
 int watch_turn(struct run *r, struct turn *t, struct err *err)
 {
 	static int (*const in_order[])(struct run *, struct turn *, struct err *) = { watch_broken_gate,
-		watch_stagnation, watch_errors, watch_gate, watch_settled, watch_repeats, watch_budget };
+		watch_stagnation, watch_errors, watch_gate, watch_settled, metric_watch, watch_repeats, watch_budget };
 
 	r->st.quiet_streak = 0;
 	for (size_t i = 0; i < COUNT(in_order); i++)
@@ -336,6 +336,8 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 		run_stop(r, REASON_PLANNED, STR(""));
 		return 0;
 	}
+	if (metric_holds_finish(r, t))
+		return put_count(r, EVENT_METRIC_EARLY, t->iteration, "nudges_used", r->st.metric_gated, NULL, 0, err);
 	if (!implement_is_on(r) && tasks_gate(r, t, err, &rc))
 		return rc;
 	TRY(implement_done(r, t, &rejected, err));

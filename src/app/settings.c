@@ -11,6 +11,7 @@
 #include "sandbox/ground.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
+#include "tool/metric.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -258,6 +259,11 @@ int settings_params(struct start *s, struct err *err)
 	p->review_trigger = str_from(config_word("review.trigger", c->review.trigger));
 	p->review_max_rejections = c->review.max_total_rejections;
 	p->review_budget_fraction = c->review.budget_fraction;
+	p->metric_command = c->workflow.metric_command;
+	p->metric_pattern = c->workflow.metric_pattern;
+	p->metric_goal = str_from(config_word("workflow.metric.goal", c->workflow.metric_goal));
+	if (p->metric_command.n > 0)
+		TRY(metric_check(p->metric_pattern, err));
 	p->standing = s->rq->standing;
 	p->standing_patience = c->workflow.standing_patience;
 	p->interactive = s->rq->interactive;
@@ -355,6 +361,7 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 		{ JOB_COMMAND, s->params.command_timeout_s * 1000, true },
 		{ JOB_BACKGROUND, 0, true },
 		{ JOB_VERIFY, s->params.verify_timeout_s * 1000, true },
+		{ JOB_METRIC, s->params.verify_timeout_s * 1000, true },
 		{ JOB_INDEX, INDEX_TIMEOUT_MS, false },
 	};
 	for (size_t i = 0; i < COUNT(limits); i++) {

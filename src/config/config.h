@@ -62,6 +62,9 @@ struct config_workflow_keys {
 	int dflt;
 	struct str_list verify_command;
 	bool verify_infer, require_verify_to_finish;
+	struct str_list metric_command;
+	struct str metric_pattern;
+	int metric_goal;
 	int64_t verify_timeout_s, command_timeout_s, command_checkin_s, max_iterations, standing_patience;
 };
 

@@ -14,6 +14,7 @@ static const char *const run_commands[] = { "ask", "yes", "no", NULL };
 static const char *const workflows[] = { "loop", "implement", NULL };
 static const char *const triggers[] = { "off", "before_finish", NULL };
 static const char *const decisions[] = { "advisory", "veto", "quorum", "all", NULL };
+static const char *const metric_goals[] = { "maximize", "minimize", NULL };
 static const char *const api_formats[] = { "anthropic", "openai", "responses", NULL };
 static const char *const deployments[] = { "direct", "vertex", "azure", NULL };
 static const char *const auth_styles[] = { "auto", "bearer", "x_api_key", "api_key_header", "none", NULL };
@@ -105,6 +106,12 @@ static const struct field fixed[] = {
 	{ "workflow.max_iterations", &field_int, AT(workflow.max_iterations), 0, "200", -1, 1000000,
 		.help = "Turns a run may take; -1 is no limit." },
 
+	{ "workflow.metric.command", &field_strs, AT(workflow.metric_command), .max = 64,
+		.help = "Program and arguments that print a number the run shall make better; run in a jail after each green gate." },
+	{ "workflow.metric.pattern", &field_str, AT(workflow.metric_pattern), .max = 1000,
+		.help = "Regular expression whose first group is that number, searched in what the command prints." },
+	{ "workflow.metric.goal", &field_enum, AT(workflow.metric_goal), 0, "maximize", .choices = metric_goals,
+		.help = "Whether more or less is better." },
 	{ "workflow.standing_patience", &field_int, AT(workflow.standing_patience), 0, "-1", -1, 1000000,
 		.help = "Rounds without any work after which a standing goal (run --standing) is given up; -1 is never." },
 

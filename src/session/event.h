@@ -137,6 +137,7 @@ enum event_flags {
 	/* metric, review */                                                                                 \
 	X(METRIC_SAMPLE, "loop.metric.sample", EVENT_AG, I("iteration"), SO("label"), NO("score"), IO("returncode"), SO("sha")) \
 	X(METRIC_PLATEAU, "loop.metric_plateau.nudge", EVENT_AG, I("iteration"), I("nudges_used"), IO("budget_remaining")) \
+	X(METRIC_EARLY, "loop.metric_early_finish.rejected", EVENT_AG, I("iteration"), I("nudges_used"))      \
 	X(METRIC_CEILING, "loop.metric_ceiling.stop", EVENT_AG, I("iteration"))                               \
 	X(REVIEW_START, "loop.review.start", EVENT_AG, I("iteration"), S("trigger"), I("seats"))              \
 	X(REVIEW_SEAT, "loop.review.seat", EVENT_AG, I("iteration"), I("seat"), S("model"), S("verdict"), I("findings")) \

@@ -3,6 +3,7 @@
 /* run_command and run_verify_command: one jailed program each, one shape of result. */
 #include "fmt/json.h"
 #include "tool/denial.h"
+#include "tool/metric.h"
 #include "tool/result.h"
 #include "tool/table.h"
 
@@ -200,6 +201,37 @@ static int run_verify(struct tool_ctx *ctx, const void *args, struct buf *out, s
 	return put(&oc->job, str_head(buf_str(&command), utf8_head(buf_str(&command), 1000)), denied.note,
 		ctx->verify_timeout_ms, out, err);
 }
+
+static bool has_metric(const struct tool_ctx *ctx)
+{
+	return ctx->metric_command.n > 0;
+}
+
+static int run_metric(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc,
+	struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(16 * STREAM_MAX);
+	struct denial denied;
+
+	(void)args;
+	TRY(start(ctx, JOB_METRIC, &ctx->metric_command, ctx->verify_timeout_ms, &denied, oc, err));
+	TRY(no_result("run_metric_command", &oc->job, oc, err));
+	oc->ran_command = oc->metric = oc->job.why != JOB_UNRUNNABLE;
+	TRY(buf_add_utf8(&text, oc->job.out, err));
+	TRY(buf_addc(&text, '\n', err));
+	TRY(buf_add_utf8(&text, oc->job.errs, err));
+	oc->has_score = oc->metric && metric_score(ctx->metric_pattern, buf_str(&text), &oc->score);
+	TRY(put(&oc->job, STR(""), denied.note, ctx->verify_timeout_ms, out, err));
+	buf_shrink(out, out->n - 1); /* one member more */
+	if (oc->has_score)
+		return buf_addf(out, err, ",\"score\":%.10g}", oc->score);
+	return buf_addz(out, ",\"score\":null}", err);
+}
+
+const struct tool tool_run_metric_command = {
+	.name = "run_metric_command", .help = "Run the operator's metric command, whose number the run shall make better.",
+	.modes = MODE_RUN, .effect = EFFECT_COMMAND, .shown = has_metric, .run = run_metric,
+};
 
 const struct tool tool_run_command = {
 	.name = "run_command", .help = "Run a program in the workspace, in a jail where .git is read-only.",

@@ -16,7 +16,7 @@
 const struct tool *const tools[] = {
 	&tool_read_file, &tool_list_dir, &tool_grep, &tool_outline, &tool_find_definition, &tool_find_references,
 	&tool_apply_edit, &tool_apply_patch, &tool_run_verify_command,
-	&tool_run_command, &tool_ask_user, &tool_add_task, &tool_update_task, &tool_list_tasks, &tool_add_memory,
+	&tool_run_command, &tool_run_metric_command, &tool_ask_user, &tool_add_task, &tool_update_task, &tool_list_tasks, &tool_add_memory,
 	&tool_invalidate_memory, &tool_use_skill, &tool_finish_run, &tool_finish_planning, &tool_read_background, &tool_stop_background, NULL,
 };
 

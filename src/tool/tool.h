@@ -112,6 +112,8 @@ struct tool_ctx {
 	const struct skills *skills;   /* memory/skill.h; NULL: none */
 	bool unconfined;               /* the sandbox is off */
 	bool commands_online;          /* commands have the host's network */
+	struct str_list metric_command; /* empty: there is no metric */
+	struct str metric_pattern;
 	struct str task;               /* what the run is for */
 	struct graph *graph;           /* NULL: there is no task list */
 	const struct memory_note *notes; /* those that are in force */
@@ -128,6 +130,9 @@ struct tool_outcome {
 	bool waited;             /* it was to wait for something that goes on by itself */
 	bool verified;           /* the gate ran to its end ... */
 	bool verify_ok;          /* ... and exited 0 */
+	bool metric;             /* the metric's command ran ... */
+	bool has_score;          /* ... and printed a number */
+	double score;
 	struct job_result job;   /* of the gate or the command, when one ran */
 	bool finish;             /* finish_run was called */
 	struct str summary_text; /* its summary */

@@ -341,18 +341,30 @@ def test_words_are_taken_back_and_said_again(lab, screen, when):
     assert "use spaces" in last and "use tabs" not in last
 
 
-def processes(lab, word):
-    """The processes of this lab's runs whose command line holds the word."""
+def processes(word, parent=None):
+    """The processes whose command line holds the word; of these the children of `parent`."""
     found = []
     for p in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{p}/cmdline", "rb") as f:
                 words = f.read().replace(b"\0", b" ").decode("utf-8", "replace")
-            if word in words and os.readlink(f"/proc/{p}/cwd") == lab.ws:
-                found.append(int(p))
+            with open(f"/proc/{p}/stat", encoding="utf-8", errors="replace") as f:
+                above = int(f.read().rsplit(")", 1)[1].split()[1])
         except OSError:
-            pass
+            continue
+        if word in words and os.path.basename(words.split(" ")[0]) == "agent6" and parent in (None, above):
+            found.append(int(p))
     return sorted(found)
+
+
+def named(lab):
+    """A task that no other test gives."""
+    return "do it in " + os.path.basename(lab.folder)
+
+
+def agents(lab):
+    """What waits at the terminal, and the run's monitor."""
+    return [p for p in processes("--auto-approve " + named(lab))]
 
 
 @pytest.mark.parametrize("victim,signal_", [("view", signal.SIGKILL), ("monitor", signal.SIGKILL), ("leash", signal.SIGKILL),
@@ -360,16 +372,16 @@ def processes(lab, word):
 def test_whatever_ends_us_the_terminal_is_as_it_was(lab, screen, victim, signal_):
     lab.repo()
     lab.mock(busy())
-    s = screen("run", "--auto-approve", "do it")
+    s = screen("run", "--auto-approve", named(lab))
     before = s.modes()
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
-    leash, monitor = processes(lab, "--auto-approve do it")
-    os.kill({"view": (processes(lab, "--role view") or [0])[0], "monitor": monitor, "leash": leash}[victim], signal_)
+    leash, monitor = agents(lab)
+    os.kill({"view": (processes("--role view", monitor) or [0])[0], "monitor": monitor, "leash": leash}[victim], signal_)
     if victim == "view":  # the run does not need it
         lab.write("go", "")
         lab.wait_for(lambda: lab.events("run.end"))
     lab.wait_for(lambda: victim == "view" or s.ended())
-    lab.wait_for(lambda: victim == "view" or not processes(lab, "--auto-approve do it"))
+    lab.wait_for(lambda: victim == "view" or not agents(lab))
     assert s.modes() == before
     assert s.tmux("display-message", "-p", "#{cursor_flag} #{alternate_on} #{mouse_any_flag}").split() == ["1", "0", "0"]
     s.status()
@@ -380,11 +392,11 @@ def test_whatever_ends_us_the_terminal_is_as_it_was(lab, screen, victim, signal_
 def test_a_terminal_that_closes_ends_the_run_and_it_can_be_resumed(lab, screen):
     lab.repo()
     lab.mock(busy())
-    s = screen("run", "--auto-approve", "do it")
+    s = screen("run", "--auto-approve", named(lab))
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     s.close()
     lab.wait_for(lambda: lab.events("run.end"))
-    lab.wait_for(lambda: not processes(lab, "--auto-approve do it"))
+    lab.wait_for(lambda: not agents(lab))
     lab.write("go", "")
     assert lab.agent6("resume", "--auto-approve").returncode == 0
     assert os.path.exists(os.path.join(lab.ws, "later"))

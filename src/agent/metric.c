@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* metric: a number that the run makes better. It is taken after each green gate and whenever the model asks, and the
+ * model is told how it stands. */
+#include "agent/run_priv.h"
+
+#include <stdlib.h>
+
+#define SHOWN          5    /* samples that the model sees */
+#define PLATEAU_COUNT  5    /* samples before there is a plateau at all */
+#define PLATEAU_STALE  3    /* ... without a better one */
+#define FINISH_GATED   3    /* finishes that are sent back over a worse number */
+#define STOP_BELOW     0.25 /* of the budget */
+#define EXPLORE_ABOVE  0.5
+
+bool metric_is_set(const struct run *r)
+{
+	return r->p->metric_command.n > 0 && r->tools.commands_allowed;
+}
+
+static double number(struct str s)
+{
+	char z[64];
+
+	snprintf(z, sizeof(z), STR_FMT, STR_ARG(str_head(s, sizeof(z) - 1)));
+	return strtod(z, NULL);
+}
+
+static bool is_better(const struct run *r, double a, double b)
+{
+	return str_eqz(r->p->metric_goal, "minimize") ? a < b : a > b;
+}
+
+static void add_sample(struct run *r, struct str shown)
+{
+	struct str_list *l = &r->st.metric_samples;
+	struct str *next = arena_array(r->mem, SHOWN, sizeof(*next));
+	size_t from = l->n < SHOWN ? 0 : 1, n = 0;
+
+	for (size_t i = from; i < l->n; i++)
+		next[n++] = l->p[i];
+	next[n++] = shown;
+	*l = (struct str_list){ next, n };
+}
+
+static int put_sample(struct run *r, const struct turn *t, const struct tool_outcome *oc, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "iteration", t->iteration);
+	note_str(&n, "label", r->p->metric_goal);
+	if (oc->has_score)
+		note_num(&n, "score", oc->score);
+	note_int(&n, "returncode", oc->job.code);
+	if (r->st.head_sha.n > 0)
+		note_str(&n, "sha", r->st.head_sha);
+	return note_send(&n, r->keep, EVENT_METRIC_SAMPLE, err);
+}
+
+static int put_run(struct run *r, const struct tool_outcome *oc, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_strs(&n, "cmd", r->p->metric_command);
+	note_int(&n, "exit_code", oc->job.code);
+	note_num(&n, "duration_s", (double)oc->job.wall_ms / 1000);
+	if (oc->has_score)
+		note_num(&n, "score", oc->score);
+	return note_send(&n, r->keep, EVENT_METRIC_END, err);
+}
+
+static int tell(struct run *r, struct turn *t, struct str shown, bool best, struct str before, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(4096);
+
+	TRY(buf_addf(&b, err, "The metric (" STR_FMT ") is " STR_FMT ", ", STR_ARG(r->p->metric_goal), STR_ARG(shown)));
+	if (r->st.metric_count == 1)
+		TRY(buf_addz(&b, "the first sample.", err));
+	else if (best)
+		TRY(buf_addf(&b, err, "the best so far; before it was " STR_FMT ".", STR_ARG(before)));
+	else
+		TRY(buf_addf(&b, err, "no better than the best, " STR_FMT ".", STR_ARG(before)));
+	TRY(buf_addz(&b, " Newest samples:", err));
+	for (size_t i = 0; i < r->st.metric_samples.n; i++)
+		TRY(buf_addf(&b, err, "%s " STR_FMT, i > 0 ? "," : "", STR_ARG(r->st.metric_samples.p[i])));
+	turn_notice(t, str_dup(t->mem, buf_str(&b)));
+	return 0;
+}
+
+int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err)
+{
+	struct str shown = str_printf(r->mem, "%.10g", oc->score), before = r->st.metric_best;
+	bool best;
+
+	t->measured = true;
+	TRY(put_run(r, oc, err));
+	TRY(put_sample(r, t, oc, err));
+	if (!oc->has_score) {
+		turn_notice(t, STR("The metric command printed no number that its pattern finds; that is no sample."));
+		return 0;
+	}
+	best = r->st.metric_count == 0 || is_better(r, oc->score, number(before));
+	r->st.metric_count++;
+	r->st.metric_stale = best ? 0 : r->st.metric_stale + 1;
+	r->st.metric_nudged = best ? 0 : r->st.metric_nudged;
+	if (best)
+		r->st.metric_best = shown;
+	add_sample(r, shown);
+	return tell(r, t, shown, best, before, err);
+}
+
+/* After a green gate, where the model did not ask for it itself. */
+int metric_auto(struct run *r, struct turn *t, struct err *err)
+{
+	auto_buf struct buf out = BUF_MAX(2 * TOOL_RESULT_MAX);
+	struct tool_outcome oc = { 0 };
+	int rc;
+
+	if (!metric_is_set(r) || !t->green || t->measured || r->reason != REASON_NONE)
+		return 0;
+	TRY(keep_barrier(r->keep, err));
+	rc = tool_call(&r->tools, STR("run_metric_command"), STR("{}"), &out, &oc, err);
+	if (rc == -ERR_STOPPED) {
+		if (r->links->stop != 0)
+			run_stop_asked(r);
+		return 0;
+	}
+	TRY(rc);
+	return oc.metric ? metric_sample(r, t, &oc, err) : 0;
+}
+
+int metric_watch(struct run *r, struct turn *t, struct err *err)
+{
+	double left = budget_remaining(&r->caller.budget, &r->caller.totals);
+	auto_note struct note n = NOTE;
+
+	if (!t->measured || r->st.metric_count < PLATEAU_COUNT || r->st.metric_stale < PLATEAU_STALE)
+		return 0;
+	if (left < STOP_BELOW) {
+		run_stop(r, REASON_METRIC_PLATEAU,
+			str_printf(r->mem, "the metric did not get better for %lld samples; the best is " STR_FMT,
+				(long long)r->st.metric_stale, STR_ARG(r->st.metric_best)));
+		return 0;
+	}
+	if (r->st.metric_nudged || left < EXPLORE_ABOVE)
+		return 0;
+	r->st.metric_nudged = 1;
+	turn_notice(t, STR("The metric has not got better for some samples. Try something of another kind, or call finish_run if there is "
+			   "nothing left to try."));
+	note_int(&n, "iteration", t->iteration);
+	note_int(&n, "nudges_used", 1);
+	note_int(&n, "budget_remaining", (int64_t)(left * 100));
+	return note_send(&n, r->keep, EVENT_METRIC_PLATEAU, err);
+}
+
+/* A finish over a number that is worse than the best one, while there is budget. */
+bool metric_holds_finish(struct run *r, struct turn *t)
+{
+	double left = budget_remaining(&r->caller.budget, &r->caller.totals);
+
+	if (!metric_is_set(r) || r->st.metric_stale == 0 || left < STOP_BELOW || r->st.metric_gated >= FINISH_GATED)
+		return false;
+	r->st.metric_gated++;
+	turn_notice(t, str_printf(t->mem,
+			"Not finished: the last sample of the metric is no better than the best, " STR_FMT
+			". Go back to what was better or make it better, run run_metric_command, then call finish_run again.",
+			STR_ARG(r->st.metric_best)));
+	return true;
+}
