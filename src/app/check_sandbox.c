@@ -152,7 +152,7 @@ int check_sandbox(const struct check *k, const struct place *place, struct err *
 	auto_box struct box b = { .k = k, .place = place, .programs = { -1, -1, -1, "" } };
 
 	TRY(load(&b, c, err));
-	TRY(probe_host(&b.host, err));
+	TRY(profile_probe(&b.host, err));
 	host_rows(&b);
 	if (profile_rows(&b) > 0)
 		return 0;

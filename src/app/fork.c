@@ -93,7 +93,7 @@ static int begin_chain(struct making *m, struct fork_made *f, struct err *err)
 	if (f->sha.n == 0 || !m->place->is_repo)
 		return 0;
 	TRY(discover_repo(m->place->workspace, m->mem, &where, err));
-	TRY(probe_host(&probe, err));
+	TRY(profile_probe(&probe, err));
 	TRY(probe_resolve(&probe, profile_wish(&m->config), &spec.profile, &notice, err));
 	spec.repo = &where;
 	TRY(gitbox_open(&spec, &box, err));

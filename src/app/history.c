@@ -39,7 +39,7 @@ static int resolve_profile(const struct config *c, enum policy_profile *out, str
 	auto_buf struct buf notice = BUF_MAX(1024);
 	struct probe probe;
 
-	TRY(probe_host(&probe, err));
+	TRY(profile_probe(&probe, err));
 	return probe_resolve(&probe, profile_wish(c), out, &notice, err);
 }
 

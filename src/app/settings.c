@@ -111,7 +111,7 @@ int settings_profile(struct start *s, struct err *err)
 	auto_buf struct buf notice = BUF_MAX(1024);
 	struct probe probe;
 
-	TRY(probe_host(&probe, err));
+	TRY(profile_probe(&probe, err));
 	TRY(probe_resolve(&probe, wish, &s->profile, &notice, err));
 	if (notice.n > 0)
 		start_notice(s, str_dup(s->mem, buf_str(&notice)));

@@ -3,9 +3,9 @@
 #include "app/skills_fetch.h"
 
 #include "app/egress.h"
+#include "app/profile.h"
 #include "fmt/json.h"
 #include "sandbox/policy.h"
-#include "sandbox/probe.h"
 #include "sys/file.h"
 #include "sys/proc.h"
 
@@ -163,7 +163,7 @@ static int clone_policy(const char *scratch, struct str url, struct str name, st
 	enum policy_profile profile;
 	struct probe host;
 
-	TRY(probe_host(&host, err));
+	TRY(profile_probe(&host, err));
 	TRY(probe_resolve(&host, WISH_AUTO, &profile, &notice, err));
 	TRY(buf_addf(out, err, "{\"profile\":\"%s\",\"network\":\"host\",\"timeout_s\":%d,\"env\":[[\"PATH\",\"/usr/local/bin:/usr/bin:/bin\"],"
 			       "[\"HOME\",\"/tmp\"],[\"GIT_TERMINAL_PROMPT\",\"0\"],[\"GIT_CONFIG_NOSYSTEM\",\"1\"]]",

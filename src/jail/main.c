@@ -5,6 +5,7 @@
 #include "sandbox/attempt.h"
 #include "sandbox/once.h"
 #include "sandbox/policy.h"
+#include "sandbox/probe.h"
 #include "sandbox/zygote.h"
 #include "sys/file.h"
 #include "sys/proc.h"
@@ -43,6 +44,16 @@ static int run_once(struct err *err)
 	return file_write_fd(1, buf_str(&answer), err);
 }
 
+/* Whether this program may make the namespaces that "strict" needs: AppArmor may allow it what it refuses others. */
+static int run_probe(struct err *err)
+{
+	struct probe p;
+
+	TRY(proc_sanitize(0, err));
+	TRY(probe_host(&p, err));
+	return p.userns ? 0 : err_set(err, ERR_UNSUPPORTED, "%s", probe_reason(&p));
+}
+
 int main(int argc, char **argv)
 {
 	struct err err = { 0 };
@@ -59,6 +70,8 @@ int main(int argc, char **argv)
 	}
 	if ((argc == 3 || argc == 4) && strcmp(argv[1], "--attempt") == 0)
 		return attempt_main(argv[2], argc == 4 ? argv[3] : NULL);
-	err_set(&err, ERR_INVALID, "unknown arguments: a policy comes on standard input; --zygote, --attempt and --version are known");
+	if (argc == 2 && strcmp(argv[1], "--probe") == 0)
+		return run_probe(&err) < 0 ? refuse(&err) : 0;
+	err_set(&err, ERR_INVALID, "unknown arguments: a policy comes on standard input; --zygote, --attempt, --probe and --version are known");
 	return refuse(&err);
 }

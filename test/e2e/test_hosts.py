@@ -130,3 +130,26 @@ def test_a_probe_that_finds_a_hole_fails_the_check(place):
                  "jail_hides_processes", "jail_blocks_tracing", "jail_blocks_signals", "jail_protects_git"):
         assert rows[name] == "FAIL", (name, rows)
     assert rows["jail_ends_leftovers"] == "FAIL"
+
+
+@pytest.mark.parametrize("host", ["no-userns", "landlock"])
+def test_what_the_launcher_may_counts_and_not_what_agent6_may(place, host):
+    """AppArmor allows by program: a launcher that may make namespaces stands for one with a profile."""
+    assert on("", JAIL, "--probe").returncode == 0
+    r = on(host, JAIL, "--probe")
+    assert r.returncode == 2 and HOSTS[host]["strict"][1] in r.stderr.decode()
+    place.env["AGENT6_JAIL_BIN"] = os.path.join(conftest.BUILD, "nojail")
+    said = {r["name"]: r["detail"] for r in rows_of(place, host)}
+    assert said["profile"] == "auto asked for, strict it is" and said["userns"] == "user namespaces can be made"
+
+
+def test_apparmor_is_refused_where_there_is_none_and_status_says_so(place):
+    if os.path.exists("/sys/kernel/security/apparmor") or os.path.exists("/etc/apparmor.d/agent6-jail"):
+        missing("a host without AppArmor")
+    r = place.agent6("system", "apparmor", "install")
+    assert r.returncode == 1 and "does not use AppArmor" in r.err
+    r = place.agent6("system", "apparmor")
+    assert r.returncode == 0 and "agent6-jail: not there" in r.out and "there is nothing to install" in r.out
+    r = place.agent6("system", "apparmor", "remove")
+    assert r.returncode == 0 and "no profile to remove" in r.err
+    assert not os.path.exists("/etc/apparmor.d/agent6-jail")

@@ -29,5 +29,7 @@ int main(int argc, char **argv)
 
 	if (argc >= 3 && strcmp(argv[1], "--attempt") == 0)
 		return attempt_main(argv[2], argc > 3 ? argv[3] : NULL);
+	if (argc == 2 && strcmp(argv[1], "--probe") == 0)
+		return 0;
 	return run_once(&err) < 0 ? 2 : 0;
 }

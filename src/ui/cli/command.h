@@ -42,7 +42,7 @@ struct command_group {
 	const char *dflt; /* verb inserted when a group word stands alone: "config" -> "config show" */
 };
 
-extern const struct command_group commands_run, commands_config, commands_connect, commands_check,
+extern const struct command_group commands_run, commands_system, commands_config, commands_connect, commands_check,
 	commands_runs, commands_watch, commands_history, commands_graph, commands_memory, commands_modes, commands_demo, commands_exec, commands_shell,
 	commands_skills, commands_init;
 

@@ -16,6 +16,7 @@ const struct command_group *const command_groups[] = {
 	&commands_connect,
 	&commands_demo,
 	&commands_check,
+	&commands_system,
 	&commands_shell,
 	&commands_skills,
 	NULL,
