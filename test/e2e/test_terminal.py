@@ -26,7 +26,7 @@ class Screen:
         self.lab = lab
         self.name = "agent6-" + uuid.uuid4().hex[:8]
         self.done = os.path.join(lab.folder, self.name)
-        line = f"trap : INT; {command}; echo $? > {shlex.quote(self.done)}; read wait"
+        line = f"trap : INT; stty -a > {shlex.quote(self.done)}.modes; {command}; echo $? > {shlex.quote(self.done)}; read wait"
         env = [f"{k}={v}" for k, v in lab.env.items()]
         subprocess.run(["env", "-i", *env, "tmux", "-L", self.name, "-f", "/dev/null", "new-session", "-d", "-x", str(width),
                         "-y", str(height), "sh", "-c", line], cwd=lab.ws, check=True)
@@ -60,6 +60,10 @@ class Screen:
                 self.keys("/exit", "Enter")
             return self.ended()
         return int(self.lab.wait_for(ended))
+
+    def modes_before(self):
+        with open(self.done + ".modes", encoding="ascii") as f:
+            return f.read()
 
     def modes(self):
         """The terminal's settings, as it stands."""
@@ -373,8 +377,8 @@ def test_whatever_ends_us_the_terminal_is_as_it_was(lab, screen, victim, signal_
     lab.repo()
     lab.mock(busy())
     s = screen("run", "--auto-approve", named(lab))
-    before = s.modes()
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    before = s.modes_before()
     leash, monitor = agents(lab)
     os.kill({"view": (processes("--role view", monitor) or [0])[0], "monitor": monitor, "leash": leash}[victim], signal_)
     if victim == "view":  # the run does not need it
@@ -406,8 +410,8 @@ def test_a_window_that_is_resized_keeps_the_run(lab, screen):
     lab.repo()
     lab.mock(busy())
     s = screen("run", "--auto-approve", "do it", width=100)
-    before = s.modes()
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    before = s.modes_before()
     s.tmux("resize-window", "-x", "40", "-y", "20")
     lab.write("go", "")
     s.until(NEXT)
