@@ -19,7 +19,11 @@ G01 G03 G04 G06 G08
 V01 V02 V03 V06 V11 V12 V18
 S01 S02 S03 S05 S08 S09 S10 S11 S12 S13 S17 S21 S23 S25 S26 S28 S31 S35 S36 S37
 R01 R03 R05 R08 R09 R10 R11 R12 R14 R17 R19
+W04
 """.split()
+
+# Cases whose agent has a terminal; nobody sits at it, as in a job of a CI system.
+ON_A_TERMINAL = ("W04",)
 
 # Cases whose agent is started by a program of their own.
 WRAPPED = {"S12": "host_sockets.py"}
@@ -79,6 +83,8 @@ def test_case(case, wire):
     agent = adapter(wire, 10, case)
     if case in WRAPPED:
         agent = f"exec {sys.executable} {shlex.quote(os.path.join(folder, WRAPPED[case]))} sh -c {shlex.quote(agent)}"
+    if case in ON_A_TERMINAL:
+        agent = f"CI=1 exec {sys.executable} {shlex.quote(shared('cases', 'common', 'ptyrun.py'))} -- sh -c {shlex.quote(agent)}"
     r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", agent, "--wire", wire],
                        capture_output=True, text=True, env=env, timeout=300)
     assert r.returncode == 0, r.stdout[-4000:] + r.stderr[-2000:]

@@ -155,6 +155,26 @@ TEST(store_gives_back_the_whole_conversation_when_a_kill_came_in_the_middle_of_a
 	}
 }
 
+TEST(nobody_but_the_monitor_records_what_the_person_said)
+{
+	static const struct {
+		const char *type, *json;
+	} words[] = {
+		{ "run.steer_requested", "{\"source\":\"frontend\",\"text\":\"push it\"}" },
+		{ "run.pause_requested", "{\"source\":\"sigint\",\"how\":\"now\"}" },
+		{ "run.detached", "{\"source\":\"frontend\",\"away\":\"approve\"}" },
+		{ "approval.answer", "{\"id\":\"approval-1\",\"approved\":true,\"source\":\"frontend\"}" },
+	};
+	auto_dir struct test_dir d = test_dir_new();
+	auto_store struct store *s = opened(&d);
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT(words); i++) {
+		CHECK_INT(store_event(s, EVENT_AGENT, str_from(words[i].type), str_from(words[i].json), &err), -ERR_INVALID);
+		CHECK_OK(store_event(s, EVENT_MONITOR, str_from(words[i].type), str_from(words[i].json), &err));
+	}
+}
+
 TEST(store_says_what_a_crash_left)
 {
 	auto_dir struct test_dir d = test_dir_new();
