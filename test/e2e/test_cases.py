@@ -38,6 +38,7 @@ name = "case"
 email = "case@example.invalid"
 [workflow]
 command_timeout_s = {timeout}
+{more}
 [providers.mock]
 api_format = "{wire}"
 base_url = "{base}"
@@ -60,27 +61,23 @@ AFTER = {
 }
 
 
-def adapter(wire, timeout, case):
+def adapter(wire, timeout, case, more=""):
     after = AFTER.get(case, "exec " + RUN).replace("{folder}/damage.py", sys.executable + " " + shared("cases", "open", case, "damage.py")
                                                    if case in ("R01", "R03") else "")
-    return (ADAPTER.replace("{after}", after).replace("{wire}", wire).replace("{timeout}", str(timeout))
+    return (ADAPTER.replace("{after}", after).replace("{wire}", wire).replace("{timeout}", str(timeout)).replace("{more}", more)
             .replace("{base}", "$MOCK_URL" + ("/v1" if wire == "openai" else ""))
             .replace("{key}", "OPENAI_API_KEY" if wire == "openai" else "ANTHROPIC_API_KEY")
             .replace("{agent6}", shlex.quote(AGENT6)))
 
 
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
-@pytest.mark.parametrize("case", CASES)
-def test_case(case, wire):
+def drive(case, wire, more=""):
     folder = shared("cases", "open", case)
     if not os.path.exists(os.path.join(folder, "check.py")):
         missing(f"{case} has no check")
-    if wire == "anthropic" and case[0] != "E" and case not in ("V06", "V11", "V12"):
-        return  # the wire makes no difference to what these try, or their streams are of the other one
     env = dict(os.environ)
     if os.geteuid() == 0:
         env["AGENT6_ALLOW_ROOT"] = "1"
-    agent = adapter(wire, 10, case)
+    agent = adapter(wire, 10, case, more)
     if case in WRAPPED:
         agent = f"exec {sys.executable} {shlex.quote(os.path.join(folder, WRAPPED[case]))} sh -c {shlex.quote(agent)}"
     if case in ON_A_TERMINAL:
@@ -88,3 +85,20 @@ def test_case(case, wire):
     r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", agent, "--wire", wire],
                        capture_output=True, text=True, env=env, timeout=300)
     assert r.returncode == 0, r.stdout[-4000:] + r.stderr[-2000:]
+
+
+# What must hold with the host's network as well, or only shows there.
+ONLINE = "S10 S12 S13 S37".split()
+
+
+@pytest.mark.parametrize("case", ONLINE)
+def test_case_with_the_hosts_network(case):
+    drive(case, "openai", '[sandbox]\ntool_network = "allow"')
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+@pytest.mark.parametrize("case", CASES)
+def test_case(case, wire):
+    if wire == "anthropic" and case[0] != "E" and case not in ("V06", "V11", "V12"):
+        return  # the wire makes no difference to what these try, or their streams are of the other one
+    drive(case, wire)

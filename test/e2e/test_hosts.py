@@ -36,7 +36,9 @@ HOSTS = {
     "no-userns,no-landlock": {"auto": (None, NS), "strict": (None, NS), "hardened": (None, ABI0),
                               "none": ("none", "UNSANDBOXED")},
 }
-CELLS = [(h, p) for h, row in HOSTS.items() for p in row if p != "none" or h in ("", "no-userns,no-landlock")]
+# Where two hosts differ in the reason alone, what does not depend on it is tried on one of them.
+CELLS = [(h, p) for h, row in HOSTS.items() for p in row
+         if not (p == "none" and h not in ("", "no-userns,no-landlock")) and not (p == "hardened" and h in ("no-newuser", "landlock"))]
 # What stays wrong there whatever the profile is.
 FAILS = {"no-landlock": {"landlock_abi"}, "no-userns,no-landlock": {"landlock_abi"}}
 
