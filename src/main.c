@@ -3,6 +3,7 @@
 /* agent6: the one program a person types, and most of its roles. */
 #include "agent/agent.h"
 #include "role/forker.h"
+#include "role/lister.h"
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
@@ -53,6 +54,7 @@ static const struct {
 	{ "spawner", role_spawner_main },
 	{ "recorder", role_recorder_main },
 	{ "forker", role_forker_main },
+	{ "lister", role_lister_main },
 	{ "broker", role_broker_main },
 	{ "view", role_view_main },
 	{ "agent", role_agent_main },

@@ -11,7 +11,19 @@ const struct connect_preset connect_presets[] = {
 	{ "openai", "openai", NULL, false, "OpenAI models, api.openai.com" },
 	{ "openrouter", "openai", "https://openrouter.ai/api/v1", false,
 		"models of many makers, openrouter.ai" },
-	{ "ollama", "openai", "http://localhost:11434/v1", true, "models on this machine" },
+	{ "gemini", "openai", "https://generativelanguage.googleapis.com/v1beta/openai", false, "Gemini models" },
+	{ "mistral", "openai", "https://api.mistral.ai/v1", false, "Mistral's models" },
+	{ "deepseek", "openai", "https://api.deepseek.com", false, "DeepSeek's models" },
+	{ "groq", "openai", "https://api.groq.com/openai/v1", false, "open models, fast" },
+	{ "azure", "openai", NULL, false, "OpenAI models at Azure; the model's name is the deployment's",
+		.url_form = "https://RESOURCE.openai.azure.com/openai/v1", .auth_style = "api_key_header" },
+	{ "vertex", "anthropic", NULL, false, "Claude models at Vertex AI; signs in with gcloud",
+		.url_form = "https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION/publishers/anthropic/models",
+		.deployment = "vertex", .token_command = "[\"gcloud\", \"auth\", \"print-access-token\"]" },
+	{ "ollama", "openai", "http://localhost:11434/v1", true, "Ollama on this machine" },
+	{ "lmstudio", "openai", "http://localhost:1234/v1", true, "LM Studio on this machine" },
+	{ "llamacpp", "openai", "http://localhost:8080/v1", true, "llama.cpp's server on this machine" },
+	{ "vllm", "openai", "http://localhost:8000/v1", true, "vLLM on this machine" },
 };
 const size_t nconnect_presets = COUNT(connect_presets);
 
@@ -85,12 +97,22 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 		return r;
 	}
 
+	if (is_new && preset && preset->url_form && rq->base_url.n == 0) {
+		int r = err_set(err, ERR_INVALID, "the address of " STR_FMT " is not the same for everybody", STR_ARG(rq->name));
+
+		err_hint(err, "agent6 connect %s --base-url %s", preset->name, preset->url_form);
+		return r;
+	}
+
 	const struct {
 		const char *key;
 		struct str value;
 	} values[] = {
 		{ "api_format", wanted(rq->api_format, preset ? preset->api_format : NULL, is_new) },
 		{ "base_url", wanted(rq->base_url, preset ? preset->base_url : NULL, is_new) },
+		{ "deployment", wanted(STR(""), preset ? preset->deployment : NULL, is_new) },
+		{ "auth_style", wanted(STR(""), preset ? preset->auth_style : NULL, is_new) },
+		{ "token_command", wanted(STR(""), preset ? preset->token_command : NULL, is_new) },
 		{ "api_key_env", rq->api_key_env },
 		{ "ca_file", rq->ca_file },
 	};

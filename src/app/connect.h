@@ -13,13 +13,16 @@
 #include "app/place.h"
 #include "base/secret.h"
 #include "config/edit.h"
+#include "role/lister.h"
 
 /* Providers whose address and format are known. */
 struct connect_preset {
 	const char *name, *api_format;
 	const char *base_url; /* NULL: the format's own */
-	bool keyless;         /* usually needs no key */
+	bool keyless;         /* usually needs no key; where base_url is of this machine, `run` looks for it */
 	const char *help;
+	const char *url_form; /* the address is each person's own, of this form */
+	const char *deployment, *auth_style, *token_command; /* NULL: the default */
 };
 extern const struct connect_preset connect_presets[];
 extern const size_t nconnect_presets;
@@ -50,12 +53,13 @@ enum connect_key { CONNECT_KEY_NONE, CONNECT_KEY_ENV, CONNECT_KEY_STORED, CONNEC
 int connect_key_of(const struct place *place, const struct config_provider *p, struct arena *mem, enum connect_key *out,
 	struct err *err) CHECKED;
 
-/* Asks the provider for its list of models, through a broker and a client of its own: the answer's HTTP
- * status, and the ids when there are any. A server that refuses the key is an answer. */
+/* Asks the provider for its list of models, through a broker and a client of its own; a process that holds
+ * nothing reads it. The answer's HTTP status, and the models when there are any, which are kept (app/models.h). A server that refuses the key is an answer. */
 struct connect_answer {
 	int status;
-	struct str_list models;
+	struct model_list models;
 };
+#define CONNECT_LIST_MAX ((size_t)8 * 1024 * 1024)
 int connect_probe(const struct place *place, const struct config_provider *p, struct arena *mem,
 	struct connect_answer *out, struct err *err) CHECKED;
 

@@ -79,6 +79,10 @@ static int set_paths(const struct config_provider *p, struct str model, struct a
 			TRY(add_escaped(&b, model, err));
 			TRY(buf_addz(&b, chat_paths[i].after, err));
 		}
+		if (wire == API_CHAT && p->deployment == DEPLOYMENT_AZURE &&
+			str_find(p->extra_query, STR("\"api-version\"")) == p->extra_query.n)
+			return err_set(err, ERR_INVALID, "deployment azure wants extra_query = { api-version = \"2024-10-21\" }; "
+							 "the address https://RESOURCE.openai.azure.com/openai/v1 with deployment direct wants none");
 		e->chat_path = str_dup(mem, buf_str(&b));
 		e->models_path = p->deployment == DEPLOYMENT_DIRECT ? STR("/models") : STR("");
 		return 0;

@@ -4,6 +4,7 @@
 #include "app/start_priv.h"
 
 #include "app/endpoint.h"
+#include "app/models.h"
 #include "config/secrets.h"
 
 #include <string.h>
@@ -93,6 +94,28 @@ static int check_price(const struct start *s, const struct config_model *m, cons
 	return r;
 }
 
+/* What the provider's own list says, as `connect` or `model` left it, where the operator says nothing: the
+ * window a server really has is not always the model's. Prices of our table go first, they know of caches. */
+static void learn(const struct start *s, struct config_model *m)
+{
+	const struct place place = { .paths = s->paths };
+	const struct listed_model *known;
+	struct model_list list;
+	bool fresh;
+
+	if (models_cached(&place, m->provider, s->mem, &list, &fresh, ERR_DISCARD) < 0)
+		return;
+	known = models_find(&list, m->model);
+	if (!known)
+		return;
+	if (m->context_tokens == 0)
+		m->context_tokens = known->window;
+	if ((m->price_in >= 0 && m->price_out >= 0) || model_facts_get(m->model).price_known || known->price_in < 0 || known->price_out < 0)
+		return;
+	m->price_in = known->price_in;
+	m->price_out = known->price_out;
+}
+
 static int fill(struct start *s, enum config_role role, struct reached *have, struct seat_params *out, struct err *err)
 {
 	struct config_model m = config_model_of(s->config, role);
@@ -108,6 +131,7 @@ static int fill(struct start *s, enum config_role role, struct reached *have, st
 		err_hint(err, "agent6 connect " STR_FMT " adds it", STR_ARG(m.provider));
 		return r;
 	}
+	learn(s, &m);
 	TRY(reach(s, p, m.model, have, &out->endpoint, err));
 	out->provider = p->name;
 	out->api_format = str_from(api_wire_name(app_wire(p, m.model)));

@@ -28,6 +28,7 @@ enum wire_link {
 	LINK_BROKER_CLIENT,    /* a path socket in the broker's directory: why a dial failed */
 	LINK_RECORDER_AGENT,
 	LINK_MONITOR_FORKER,   /* one request, one answer */
+	LINK_MONITOR_LISTER,   /* the same */
 	LINK_COUNT
 };
 
@@ -101,7 +102,10 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_VIEW_OPEN, 90, LINK_MONITOR_VIEW, WIRE_DOWN, 2, 3, 8192) /* str run id, u8 attended, strs options; fds: record dir, answers dir, a file for a plan's questions */ \
 	/* the forker */                                                                                     \
 	X(WIRE_FORK, 100, LINK_MONITOR_FORKER, WIRE_DOWN, 2, 2, 1024)   /* u32 turn or UINT32_MAX for newest, u8 undo, u32 below, str parent id, str new id; fds: the parent's record, the new one */ \
-	X(WIRE_FORKED, 101, LINK_MONITOR_FORKER, WIRE_UP, 0, 0, CHAN_BODY) /* u8 outcome, u32 turn, u32 said, str sha, str grandparent, str text or error */
+	X(WIRE_FORKED, 101, LINK_MONITOR_FORKER, WIRE_UP, 0, 0, CHAN_BODY) /* u8 outcome, u32 turn, u32 said, str sha, str grandparent, str text or error */ \
+	/* the lister */                                                                                     \
+	X(WIRE_LIST, 110, LINK_MONITOR_LISTER, WIRE_DOWN, 1, 1, 0)      /* memfd: a server's answer to GET /models */ \
+	X(WIRE_LISTED, 111, LINK_MONITOR_LISTER, WIRE_UP, 0, 0, CHAN_BODY) /* u32 n, n x (str id, i64 window, f64 price in, f64 price out) */
 
 #define CHAN_BODY 65536
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """Where models run and how one signs in there: token commands, presets, servers on this machine."""
+import http.server
 import json
 import os
-import stat
+import threading
 
 import pytest
 
-from conftest import call, finish
+from conftest import AGENT6, call, finish, missing
+from test_terminal import Screen
 
 
 def token_script(lab, body):
@@ -79,3 +81,89 @@ def test_the_list_of_models_is_asked_for_with_the_token(lab):
     r = lab.agent6("model", "worker", "mock")
     assert r.returncode == 0 and "mock-small" in r.out, r.both
     m.stop()
+
+
+# ---- servers on this machine ----
+
+def local_server(lab, port, ids, hits):
+    """What a local server answers to GET /v1/models, on the port where one would be."""
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            hits.append((self.path, dict(self.headers)))
+            body = json.dumps({"object": "list", "data": [{"id": i} for i in ids]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    try:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Answer)
+    except OSError as e:
+        missing(f"port {port} of this machine is not free: {e}")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def test_with_nothing_configured_a_local_server_is_found_and_the_command_is_told(lab):
+    """Nobody is there to ask, so nothing is changed; what to type is said, and works."""
+    lab.repo(a_DOT_txt="a\n")
+    hits = []
+    server = local_server(lab, 11434, ["qwen3:8b", "bad name", "gemma:2b"], hits)
+    try:
+        r = lab.agent6("run", "look")
+        assert r.returncode == 2 and "ollama at http://localhost:11434/v1 offers 2" in r.err, r.both
+        assert "agent6 connect ollama && agent6 model worker ollama qwen3:8b" in r.err
+        assert not os.path.exists(os.path.join(lab.home, ".config", "agent6", "config.toml"))
+        assert [p for p, _ in hits] == ["/v1/models"] and "authorization" not in str(hits).lower()
+        assert lab.agent6("connect", "ollama").returncode == 0
+        assert lab.agent6("model", "worker", "ollama").out.split() == ["qwen3:8b", "gemma:2b"]
+        n = len(hits)
+        # The list is kept: the beginning of a name is enough, and nobody is asked.
+        assert lab.agent6("model", "worker", "ollama", "gem").returncode == 0
+        assert len(hits) == n and "ollama/gemma:2b" in lab.agent6("model").out
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_on_a_terminal_the_models_of_this_machine_are_offered(lab):
+    lab.repo(a_DOT_txt="a\n")
+    server = local_server(lab, 1234, ["small", "large"], [])
+    try:
+        t = Screen(lab, AGENT6 + " run look")
+        t.until("which one")
+        assert "lmstudio  small" in t.text() and "2  lmstudio  large" in t.text()
+        t.keys("large", "Enter")
+        t.until("the worker is lmstudio/large from now on")
+        t.close()
+        assert "lmstudio/large" in lab.agent6("model").out
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("name, format, url", [
+    ("openrouter", "openai", "https://openrouter.ai/api/v1"), ("gemini", "openai", "/v1beta/openai"),
+    ("mistral", "openai", "https://api.mistral.ai/v1"), ("deepseek", "openai", "https://api.deepseek.com"),
+    ("groq", "openai", "https://api.groq.com/openai/v1"), ("vllm", "openai", "http://localhost:8000/v1"),
+    ("llamacpp", "openai", "http://localhost:8080/v1"), ("lmstudio", "openai", "http://localhost:1234/v1")])
+def test_presets_know_address_and_format(lab, name, format, url):
+    lab.repo()
+    r = lab.agent6("connect", name, "--no-verify")
+    assert r.returncode == 0, r.both
+    text = open(os.path.join(lab.home, ".config", "agent6", "config.toml"), encoding="utf-8").read()
+    assert f"[providers.{name}]" in text and f'api_format = "{format}"' in text and url in text
+
+
+def test_presets_whose_address_is_each_person_s_own_ask_for_it(lab):
+    lab.repo()
+    r = lab.agent6("connect", "azure", "--no-verify")
+    assert r.returncode == 2 and "--base-url https://RESOURCE.openai.azure.com/openai/v1" in r.both
+    r = lab.agent6("connect", "vertex", "--no-verify", "--base-url", "https://europe-aiplatform.googleapis.com/v1/p")
+    assert r.returncode == 0, r.both
+    assert lab.agent6("config", "get", "providers.vertex.deployment").out.startswith('providers.vertex.deployment = "vertex"')
+    assert "gcloud" in lab.agent6("config", "get", "providers.vertex.token_command").out

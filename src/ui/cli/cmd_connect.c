@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "app/connect.h"
+#include "app/models.h"
 #include "ui/cli/command.h"
 #include "ui/cli/prompt.h"
 
@@ -16,7 +17,8 @@ struct connect_args {
 
 static const struct field connect_fields[] = {
 	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL,
-		.help = "anthropic, openai, openrouter, ollama, or a name of your own." },
+		.help = "anthropic, openai, openrouter, gemini, mistral, deepseek, groq, azure, vertex, ollama, lmstudio, llamacpp, "
+			"vllm, or a name of your own." },
 	{ "format", &field_str, offsetof(struct connect_args, format), .help = "What the server speaks: anthropic, openai or responses." },
 	{ "base-url", &field_str, offsetof(struct connect_args, base_url), .help = "Address of the server's API." },
 	{ "key-env", &field_str, offsetof(struct connect_args, key_env),
@@ -66,8 +68,10 @@ static int ask(struct command_ctx *ctx, struct connect_request *rq, const struct
 	}
 	TRY(connect_check(rq, err));
 	preset = connect_preset(rq->name);
+	if (preset && preset->url_form && !known && can_ask && rq->base_url.n == 0)
+		TRY(prompt_line(str_printf(ctx->mem, "base URL, %s", preset->url_form).p, NULL, ctx->mem, &rq->base_url, err));
 	if (preset || known || !can_ask)
-		return 0;
+		return connect_check(rq, err);
 	if (rq->api_format.n == 0)
 		TRY(prompt_line("format, anthropic or openai", "openai", ctx->mem, &rq->api_format, err));
 	TRY(connect_check(rq, err));
@@ -80,7 +84,7 @@ static int ask_key(const struct connect_request *rq, struct secret *key, struct 
 {
 	const struct connect_preset *preset = connect_preset(rq->name);
 
-	if (rq->api_key_env.n > 0)
+	if (rq->api_key_env.n > 0 || (preset && preset->token_command))
 		return 0;
 	if (!prompt_can_ask())
 		return isatty(STDIN_FILENO) ? 0 : prompt_piped(key, err);
@@ -206,12 +210,35 @@ static int list_models(struct command_ctx *ctx, const struct place *place, const
 
 	if (!p)
 		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(provider));
-	TRY(connect_probe(place, p, ctx->mem, &answer, err));
+	TRY(models_list(place, p, ctx->mem, &answer, err));
 	if (answer.status < 200 || answer.status >= 300)
 		return err_set(err, ERR_REMOTE, "the server answered HTTP %d to the list of models", answer.status);
 	for (size_t i = 0; i < answer.models.n; i++)
-		cli_out(STR_FMT "\n", STR_ARG(answer.models.p[i]));
+		cli_out(STR_FMT "\n", STR_ARG(answer.models.p[i].id));
 	return 0;
+}
+
+/* A beginning that only one of the provider's models has, by the list that an earlier question left, is that
+ * model. Without such a list, or when several begin so, the name stays as it was typed. */
+static void complete_model(const struct place *place, struct model_args *args, struct arena *mem)
+{
+	struct model_list list;
+	const struct listed_model *only = NULL;
+	size_t hits = 0;
+	bool fresh;
+
+	if (models_cached(place, args->provider, mem, &list, &fresh, ERR_DISCARD) < 0 || models_find(&list, args->model))
+		return;
+	for (size_t i = 0; i < list.n; i++)
+		if (str_starts(list.p[i].id, args->model)) {
+			only = &list.p[i];
+			hits++;
+		}
+	if (hits == 1)
+		args->model = only->id;
+	else
+		cli_note("%s lists %s \"" STR_FMT "\"", str_dupz(mem, args->provider), hits == 0 ? "no model" : "several models that begin with",
+			STR_ARG(args->model));
 }
 
 static int set_role(struct command_ctx *ctx, const struct place *place, const struct model_args *args, const char *role,
@@ -289,6 +316,8 @@ static int run_model(struct command_ctx *ctx, const void *decoded, struct err *e
 	}
 	if (args.model.n == 0 && prompt_can_ask())
 		TRY(prompt_line("model", NULL, ctx->mem, &args.model, err));
+	if (args.model.n > 0)
+		complete_model(&place, &args, ctx->mem);
 	if (args.model.n > 0)
 		return set_models(ctx, &place, &args, err);
 	if (args.effort.n > 0)

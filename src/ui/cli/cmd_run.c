@@ -6,6 +6,7 @@
 #include "ui/cli/attended.h"
 #include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/command.h"
+#include "ui/cli/offer.h"
 #include "ui/cli/prompt.h"
 
 #define SHA_SHOWN 12
@@ -142,6 +143,8 @@ static int start(struct command_ctx *ctx, const struct run_args *args, bool resu
 	TRY(request_of(ctx, args, &rq, err));
 	TRY(attach_to(ctx, args, &rq, &context, err));
 	rq.resume = resume;
+	if (!resume)
+		TRY(offer_local(ctx, !rq.unattended && prompt_can_ask(), err));
 	return run_has_person(&rq) ? run_attended(ctx, &rq, err) : app_run(&rq, err);
 }
 
