@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "fmt/pack.h"
 #include "sandbox/confine.h"
+#include "session/chain.h"
 #include "sys/file.h"
 #include "sys/proc.h"
 
@@ -270,12 +271,28 @@ static int put_inferred(struct run *r, const char *source, struct err *err)
 	return note_send(&n, r->keep, EVENT_VERIFY_INFERRED, err);
 }
 
+/* What the model is told before anything else, once a leg; its hash stands in the chain. */
+static int put_prompt(struct run *r, struct str system, struct err *err)
+{
+	auto_note struct note n = NOTE, e = NOTE;
+	char hash[CHAIN_HEX + 1];
+
+	note_str(&n, "system", system);
+	note_str(&n, "tools", buf_str(&r->tools_json));
+	chain_text(system, buf_str(&r->tools_json), hash);
+	note_int(&e, "transcript", r->caller.transcript);
+	note_z(&e, "sha256", hash);
+	TRY(note_put(&n, r->keep, RECORD_TRANSCRIPT, r->caller.transcript++, "prompt", err));
+	return note_send(&e, r->keep, EVENT_LOOP_PROMPT, err);
+}
+
 static int set_prompt(struct run *r, const struct prompt_facts *facts, struct err *err)
 {
 	auto_buf struct buf system = BUF_MAX(PROMPT_MAX);
 
 	TRY(prompt_system(facts, &system, err));
-	return conversation_set_prompt(r->conv, buf_str(&system), buf_str(&r->tools_json), err);
+	TRY(conversation_set_prompt(r->conv, buf_str(&system), buf_str(&r->tools_json), err));
+	return put_prompt(r, buf_str(&system), err);
 }
 
 static struct prompt_facts facts_of(const struct run *r)

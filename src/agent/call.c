@@ -216,6 +216,28 @@ static size_t common_prefix(struct str a, struct str b)
 
 /* A request repeats all before it, so the record keeps where it parts from the previous one and the
  * rest; the first transcript of a leg has it all. */
+/* How the request was made: what replay needs beside the conversation. */
+static void note_spec(struct note *n, const struct caller *c)
+{
+	const struct model_spec *s = &c->spec;
+	auto_note struct note o = NOTE;
+
+	note_z(&o, "wire", api_wire_name(s->wire));
+	note_int(&o, "deployment", s->deployment);
+	note_bool(&o, "openai_host", s->openai_host);
+	note_z(&o, "effort", api_effort_name(s->effort));
+	note_num(&o, "temperature", s->temperature);
+	note_int(&o, "max_tokens", s->max_tokens);
+	note_bool(&o, "prompt_caching", s->prompt_caching);
+	note_str(&o, "extra_body", s->extra_body);
+	note_bool(&o, "recover_text_calls", s->recover_text_calls);
+	note_bool(&o, "think_tags", s->think_tags);
+	note_int(&o, "adapted", s->adapted);
+	note_bool(&o, "no_calls", c->no_calls);
+	note_json(n, "spec", note_text(&o));
+	n->bad = n->bad || o.bad;
+}
+
 static int write_transcript(struct caller *c, const char *outcome, size_t same, bool whole, struct err *err)
 {
 	auto_note struct note n = NOTE, req = NOTE, res = NOTE;
@@ -232,6 +254,7 @@ static int write_transcript(struct caller *c, const char *outcome, size_t same, 
 	note_z(&n, "seat", v->role);
 	note_int(&n, "endpoint", c->endpoint);
 	note_str(&n, "model", c->spec.model);
+	note_spec(&n, c);
 	note_bool(&n, "left_out", !whole);
 	note_json(&n, "request", note_text(&req));
 	note_json(&n, "response", note_text(&res));
@@ -290,25 +313,31 @@ static int put_budget(struct caller *c, struct err *err)
 	return note_send(&n, c->keep, EVENT_BUDGET_UPDATE, err);
 }
 
+void caller_note_result(struct note *n, struct str role, const struct reply *r, const struct provider_fault *f)
+{
+	note_str(n, "role", role);
+	note_bool(n, "ok", !f);
+	if (f) {
+		note_str(n, "error",
+			str_head(str_from(f->message), utf8_head(str_from(f->message), SHORT_MAX)));
+	} else {
+		note_str(n, "text", str_head(r->text, utf8_head(r->text, TEXT_MAX)));
+		note_z(n, "stop_reason", reply_stop_name(r->stop));
+		note_int(n, "reasoning_chars", (int64_t)r->thinking.n);
+	}
+	note_int(n, "tokens_in", r->usage.input);
+	note_int(n, "tokens_out", r->usage.output);
+	note_int(n, "cache_read", r->usage.cache_read);
+	note_int(n, "cache_creation", r->usage.cache_write);
+}
+
 static int put_result(
 	struct caller *c, const struct reply *r, const struct provider_fault *f, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	note_z(&n, "role", c->live->role);
-	note_bool(&n, "ok", !f);
-	if (f) {
-		note_str(&n, "error",
-			str_head(str_from(f->message), utf8_head(str_from(f->message), SHORT_MAX)));
-	} else {
-		note_str(&n, "text", str_head(r->text, utf8_head(r->text, TEXT_MAX)));
-		note_z(&n, "stop_reason", reply_stop_name(r->stop));
-		note_int(&n, "reasoning_chars", (int64_t)r->thinking.n);
-	}
-	note_int(&n, "tokens_in", r->usage.input);
-	note_int(&n, "tokens_out", r->usage.output);
-	note_int(&n, "cache_read", r->usage.cache_read);
-	note_int(&n, "cache_creation", r->usage.cache_write);
+	caller_note_result(&n, str_from(c->live->role), r, f);
+	note_int(&n, "transcript", c->transcript);
 	note_num(&n, "duration_s", (double)(time_mono_ms() - c->live->started_ms) / 1000);
 	TRY(note_send(&n, c->keep, EVENT_ROLE_RESULT, err));
 	return put_budget(c, err);
@@ -355,15 +384,20 @@ static int tell_counts(struct caller *c, bool estimated, bool cut, struct err *e
 			      "(Ollama: OLLAMA_CONTEXT_LENGTH=65536), and set models.worker.context_tokens to it", err);
 }
 
+bool caller_estimate(struct reply *r, size_t sent)
+{
+	size_t got = r->text.n + r->thinking.n;
+
+	for (size_t i = 0; i < r->ncalls; i++)
+		got += r->calls[i].name.n + r->calls[i].args.n;
+	return usage_estimate(&r->usage, sent, got);
+}
+
 /* Books what an answer took, a part of one too when the server counted it. */
 static int count(struct caller *c, struct reply *out, bool whole, struct err *err)
 {
-	size_t sent = c->request.n, got = out->text.n + out->thinking.n;
-
-	for (size_t i = 0; i < out->ncalls; i++)
-		got += out->calls[i].name.n + out->calls[i].args.n;
-
-	bool estimated = whole && usage_estimate(&out->usage, sent, got);
+	size_t sent = c->request.n;
+	bool estimated = whole && caller_estimate(out, sent);
 	bool cut = whole && !estimated && c->spec.wire != API_ANTHROPIC && usage_was_cut(&c->forecast, sent, &out->usage);
 
 	if (whole || out->usage.known)
@@ -454,10 +488,10 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 		done = judge(out, fault);
 	if (done < 0)
 		name_provider(c, fault);
-	*again = done < 0 && model_adapt(&c->spec, v.status, buf_str(&v.raw));
 	r = put_result(c, out, done < 0 ? fault : NULL, err);
 	if (r == 0)
 		r = put_transcript(c, done < 0 ? provider_fault_name(fault->kind) : "ok", err);
+	*again = done < 0 && model_adapt(&c->spec, v.status, buf_str(&v.raw));
 	c->live = NULL;
 	TRY(r);
 	return done < 0 ? err_set(err, ERR_REMOTE, "%s", fault->message) : 0;

@@ -47,6 +47,11 @@ void caller_init(struct caller *c, struct links *l, struct keep *k);
  * long: who knows how to make it shorter decides whether that is the end. */
 int caller_put_fatal(struct caller *c, const struct provider_fault *f, struct err *err) CHECKED;
 
+/* What the server did not count of an answer to a request of so many bytes is estimated; false: it counted all. */
+bool caller_estimate(struct reply *r, size_t sent);
+/* The members of role.result that follow from the answer alone; f: NULL, or why there is none. */
+void caller_note_result(struct note *n, struct str role, const struct reply *r, const struct provider_fault *f);
+
 int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools,
 	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err) CHECKED;
 

@@ -149,6 +149,7 @@ void resume_say(struct run *r, struct str text); /* the person and the model hea
 int resume_gate(struct run *r, struct err *err) CHECKED;
 
 /* turn.c */
+int turn_note_call(struct note *n, const struct reply_call *c, struct err *err) CHECKED; /* tool.call */
 int turn_dispatch(struct run *r, struct turn *t, struct err *err) CHECKED;
 /* The gate, run by the harness itself, with all that follows from it. */
 int turn_gate(struct run *r, struct turn *t, struct buf *out, struct tool_outcome *oc, struct err *err) CHECKED;

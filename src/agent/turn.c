@@ -59,13 +59,19 @@ static int preview_args(struct note *n, struct str args, struct err *err)
 	return 0;
 }
 
+int turn_note_call(struct note *n, const struct reply_call *c, struct err *err)
+{
+	note_short(n, "name", c->name, PREVIEW_NAME);
+	TRY(preview_args(n, c->args, err));
+	note_short(n, "call_id", c->id, PREVIEW_NAME);
+	return 0;
+}
+
 static int put_call(struct run *r, const struct reply_call *c, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	note_short(&n, "name", c->name, PREVIEW_NAME);
-	TRY(preview_args(&n, c->args, err));
-	note_short(&n, "call_id", c->id, PREVIEW_NAME);
+	TRY(turn_note_call(&n, c, err));
 	return note_send(&n, r->keep, EVENT_TOOL_CALL, err);
 }
 

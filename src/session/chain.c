@@ -96,20 +96,37 @@ void chain_first(char out[CHAIN_HEX + 1])
 	out[CHAIN_HEX] = '\0';
 }
 
-void chain_next(const char prev[CHAIN_HEX], struct str body, char out[CHAIN_HEX + 1])
+static void finish(SHA2_CTX *ctx, char out[CHAIN_HEX + 1])
 {
 	static const char hex[] = "0123456789abcdef";
 	uint8_t digest[SHA256_DIGEST_LENGTH];
+
+	SHA256Final(digest, ctx);
+	for (size_t i = 0; i < sizeof(digest); i++) {
+		out[2 * i] = hex[digest[i] >> 4];
+		out[2 * i + 1] = hex[digest[i] & 15];
+	}
+	out[CHAIN_HEX] = '\0';
+}
+
+void chain_next(const char prev[CHAIN_HEX], struct str body, char out[CHAIN_HEX + 1])
+{
 	SHA2_CTX ctx;
 
 	SHA256Init(&ctx);
 	SHA256Update(&ctx, (const uint8_t *)prev, CHAIN_HEX);
 	SHA256Update(&ctx, (const uint8_t *)body.p, body.n);
 	SHA256Update(&ctx, (const uint8_t *)"}", 1);
-	SHA256Final(digest, &ctx);
-	for (size_t i = 0; i < sizeof(digest); i++) {
-		out[2 * i] = hex[digest[i] >> 4];
-		out[2 * i + 1] = hex[digest[i] & 15];
-	}
-	out[CHAIN_HEX] = '\0';
+	finish(&ctx, out);
+}
+
+void chain_text(struct str a, struct str b, char out[CHAIN_HEX + 1])
+{
+	SHA2_CTX ctx;
+
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, (const uint8_t *)a.p, a.n);
+	SHA256Update(&ctx, (const uint8_t *)"", 1);
+	SHA256Update(&ctx, (const uint8_t *)b.p, b.n);
+	finish(&ctx, out);
 }

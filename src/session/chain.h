@@ -32,6 +32,8 @@ struct journal_line line_parse(struct str line);
 
 /* h of a line: prev (64 hex digits), then body and '}'. */
 void chain_next(const char prev[CHAIN_HEX], struct str body, char out[CHAIN_HEX + 1]);
+/* One hash over two texts, a NUL between them. */
+void chain_text(struct str a, struct str b, char out[CHAIN_HEX + 1]);
 void chain_first(char out[CHAIN_HEX + 1]); /* 64 zeros */
 
 #endif

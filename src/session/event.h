@@ -73,10 +73,11 @@ enum event_flags {
 	X(RECORD_DAMAGED, "record.damaged", EVENT_RECORDER, I("lines"), S("detail"))                          \
 	X(RECORD_PEER, "record.peer_dropped", EVENT_RECORDER, S("peer"), S("reason"))                         \
 	/* model calls */                                                                                    \
+	X(LOOP_PROMPT, "loop.prompt", EVENT_AG | EVENT_QUIET, I("transcript"), S("sha256"))                   \
 	X(ROLE_CALL, "role.call", EVENT_AG, S("role"), S("model"), SO("provider"))                            \
 	X(ROLE_TEXT, "role.text_delta", EVENT_AG | EVENT_VOLATILE, S("role"), S("text"))                      \
 	X(ROLE_THINKING, "role.thinking_delta", EVENT_AG | EVENT_VOLATILE, S("role"), S("text"))              \
-	X(ROLE_RESULT, "role.result", EVENT_AG, S("role"), B("ok"), SO("text"), IO("tokens_in"), IO("tokens_out"), IO("cache_read"), IO("cache_creation"), SO("stop_reason"), SO("error"), SO("model"), NO("usd"), NO("duration_s"), IO("reasoning_chars")) \
+	X(ROLE_RESULT, "role.result", EVENT_AG, S("role"), B("ok"), SO("text"), IO("tokens_in"), IO("tokens_out"), IO("cache_read"), IO("cache_creation"), SO("stop_reason"), SO("error"), SO("model"), NO("usd"), NO("duration_s"), IO("reasoning_chars"), IO("transcript")) \
 	X(BUDGET_UPDATE, "budget.update", EVENT_AG, I("input_total"), I("output_total"), IO("input_cap"), IO("output_cap"), NO("usd_total"), BO("usd_partial"), NO("usd_cap"), IO("tokens_unmetered"), IO("tokens_fallback_cap"), NO("plan_used_percent"), NO("plan_consumed"), NO("plan_cap"), SO("plan_resets_at"), IO("cache_read_total"), IO("cache_creation_total"), IO("calls")) \
 	X(LOOP_BUDGET, "loop.budget", EVENT_AG | EVENT_QUIET, I("iteration"), I("input_tokens"), I("output_tokens"), IO("cache_read_tokens"), NO("cost_usd"), IO("context_tokens"), IO("window_tokens"), IO("elided"), IO("pins")) \
 	X(PROVIDER_RETRY, "loop.provider.retry", EVENT_AG, I("attempt"), S("error"), IO("wait_ms"), IO("status_code")) \

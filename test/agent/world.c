@@ -70,7 +70,7 @@ void world_init(struct world *w)
 void world_fini(struct world *w)
 {
 	json_t *all[] = { w->events, w->deltas, w->messages, w->requests, w->argvs, w->manifest, w->state,
-		w->transcripts, w->notes, w->script };
+		w->transcripts, w->notes, w->script, w->prompt };
 
 	for (size_t i = 0; i < COUNT(all); i++)
 		json_decref(all[i]);
@@ -475,6 +475,9 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 	} else if (what == RECORD_STATE) {
 		json_decref(w->state);
 		w->state = j;
+	} else if (what == RECORD_TRANSCRIPT && str_eqz(name, "prompt")) {
+		json_decref(w->prompt);
+		w->prompt = j;
 	} else if (what == RECORD_TRANSCRIPT) {
 		json_array_append_new(w->transcripts, j);
 	} else {

@@ -39,6 +39,7 @@ struct world {
 	json_t *manifest;
 	json_t *state; /* the last one */
 	json_t *transcripts;
+	json_t *prompt;      /* what the model is told first, of the newest leg */
 	json_t *notes;        /* kept and taken back, as the recorder was told */
 	struct graph *graph;  /* the task list as the recorder has it */
 	struct buf graph_lines;

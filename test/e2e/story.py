@@ -39,7 +39,7 @@ after a run
 OP is one of: is, contains, lacks, matches (a regular expression).
 
 Checked after every run without being said: HEAD, branch and index are where they were, the journal proves itself,
-the key is nowhere in it, no process and no file in the temporary directory is left.
+a replay gives the same run again, the key is nowhere in it, no process and no file in the temporary directory is left.
 """
 import ctypes
 import json
@@ -316,6 +316,8 @@ class Story:
             self.journal = [json.loads(l) for l in text.splitlines()]
             proof = self.lab.agent6("runs", "verify", self.id)
             assert proof.returncode == 0, f"the journal does not prove itself: {proof.both}"
+            again = self.lab.agent6("replay", self.id)
+            assert again.returncode == 0, f"the record does not give the same run again: {again.both}"
             found = subprocess.run(["grep", "-rl", self.lab.env["MOCK_API_KEY"], self.run_dir], capture_output=True, text=True)
             assert found.stdout == "", f"the key is in the record: {found.stdout}"
         else:

@@ -3,6 +3,7 @@
 #include "ui/cli/cmd_runs_priv.h"
 
 #include "base/time.h"
+#include "sandbox/confine.h"
 #include "session/journal.h"
 #include "sys/file.h"
 #include "sys/term.h"
@@ -49,6 +50,21 @@ int runs_find(struct command_ctx *ctx, struct str word, unsigned kinds, struct p
 	if (r == -ERR_NOENT)
 		err_hint(err, "`agent6 runs list` shows the sessions of %.120s", place->workspace);
 	return r;
+}
+
+int runs_confine(const int *dirs, size_t n, struct err *err)
+{
+	struct ll_rule rules[2];
+	int r;
+
+	BUG_IF(n > COUNT(rules));
+	for (size_t i = 0; i < n; i++)
+		rules[i] = (struct ll_rule){ .kind = LL_FD, .fd = dirs[i], .access = LL_RO };
+	r = confine_self(SECCOMP_VIEW, rules, n, err);
+	if (r != -ERR_UNSUPPORTED)
+		return r;
+	cli_note("this host cannot confine who reads the record: %s", err->msg);
+	return 0;
 }
 
 /* ---- small words ---- */

@@ -16,4 +16,8 @@ struct id_args {
 int runs_find(struct command_ctx *ctx, struct str word, unsigned kinds, struct place *place, struct session_ref *ref,
 	struct err *err) CHECKED;
 
+/* Before the first byte of a record is read: these directories can be read and nothing else. Where the host cannot
+ * confine, that is said. */
+int runs_confine(const int *dirs, size_t n, struct err *err) CHECKED;
+
 #endif

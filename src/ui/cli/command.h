@@ -43,7 +43,7 @@ struct command_group {
 };
 
 extern const struct command_group commands_run, commands_system, commands_config, commands_connect, commands_check,
-	commands_runs, commands_watch, commands_history, commands_graph, commands_memory, commands_modes, commands_demo, commands_exec, commands_shell,
+	commands_runs, commands_watch, commands_history, commands_replay, commands_graph, commands_memory, commands_modes, commands_demo, commands_exec, commands_shell,
 	commands_skills, commands_init;
 
 /* A flag of which it counts whether it was given: numbers that no value can stand for "not". */

@@ -10,6 +10,7 @@ const struct command_group *const command_groups[] = {
 	&commands_watch,
 	&commands_exec,
 	&commands_history,
+	&commands_replay,
 	&commands_graph,
 	&commands_memory,
 	&commands_config,

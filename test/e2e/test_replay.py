@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""Replay: a record gives the same run again, and what was changed in it is found where it stands."""
+import glob
+import hashlib
+import json
+import os
+
+import pytest
+
+from conftest import call, finish, script, turn
+
+
+def recorded(lab, api="openai"):
+    lab.repo(a_DOT_txt="one\n", b_DOT_txt="bee\n")
+    lab.mock(script(turn(call("read_file", path="a.txt")),
+                    turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}])),
+                    turn(call("run_command", argv=["cat", "a.txt"]), call("list_dir", path=".")), finish()), api=api)
+    r = lab.run("make one two")
+    assert r.returncode == 0, r.both
+    return os.path.join(lab.run_dirs()[-1], "record")
+
+
+def replay(lab):
+    r = lab.agent6("replay", "--json")
+    return r.returncode, json.loads(r.out)
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_run_is_made_again_from_its_record(lab, api):
+    recorded(lab, api)
+    code, rep = replay(lab)
+    assert code == 0 and rep["same"], rep
+    assert (rep["requests"], rep["answers"], rep["calls"]) == (4, 4, 5)
+    assert "the same again: 4 requests" in lab.agent6("replay").out
+
+
+def transcripts(record):
+    found = {}
+    for path in sorted(glob.glob(os.path.join(record, "transcripts", "*.json"))):
+        with open(path, encoding="utf-8") as f:
+            found[path] = f.read()
+    return found
+
+
+def seat(text):
+    return json.loads(text)["seat"]
+
+
+def tamper(path, old, new):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    assert old in text, (old, text)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text.replace(old, new, 1))
+
+
+def nth(record, n):
+    return [p for p, t in transcripts(record).items() if seat(t) == "worker"][n]
+
+
+def seq_of(record, kind, n):
+    with open(os.path.join(record, "logs.jsonl"), encoding="utf-8") as f:
+        return [e["seq"] for e in map(json.loads, f) if e["type"] == kind][n]
+
+
+def test_a_changed_answer_is_found_at_its_event(lab):
+    record = recorded(lab)
+    tamper(nth(record, 1), "apply_edit", "apply_edix")
+    code, rep = replay(lab)
+    assert code == 1 and rep["turn"] == 2 and rep["seq"] == seq_of(record, "role.result", 1), rep
+    assert "answer" in rep["what"], rep
+    assert "apply_edi" in rep["was"] and "apply_edix" in rep["now"], rep
+
+
+def test_a_changed_request_is_found_at_its_event(lab):
+    record = recorded(lab)
+    tamper(nth(record, 2), "two", "owt")
+    code, rep = replay(lab)
+    assert code == 1 and rep["turn"] == 3 and rep["seq"] == seq_of(record, "role.result", 2), rep
+    assert "request" in rep["what"], rep
+
+
+def test_a_changed_result_is_found_in_the_request_that_held_it(lab):
+    record = recorded(lab)
+    tamper(os.path.join(record, "messages.jsonl"), r'\"content\":\"one', r'\"content\":\"ten')
+    code, rep = replay(lab)
+    assert code == 1 and rep["turn"] == 2 and "request" in rep["what"], rep
+    assert "one" in rep["was"] and "ten" in rep["now"], rep
+
+
+def test_a_changed_prompt_is_called_so(lab):
+    record = recorded(lab)
+    path = next(p for p, t in transcripts(record).items() if seat(t) == "prompt")
+    tamper(path, "You are", "You were")
+    code, rep = replay(lab)
+    assert code == 1 and rep["type"] == "loop.prompt" and "prompt was changed" in rep["what"], rep
+
+
+def test_a_changed_journal_is_found_before_anything_else(lab):
+    record = recorded(lab)
+    tamper(os.path.join(record, "logs.jsonl"), "apply_edit", "apply_exit")
+    code, rep = replay(lab)
+    assert code == 1 and rep["type"] == "journal" and "line" in rep["what"], rep
+
+
+def rehash(record):
+    """The chain made anew over a changed journal: only what follows from the transcripts can tell."""
+    path, prev, out = os.path.join(record, "logs.jsonl"), b"0" * 64, []
+    with open(path, "rb") as f:
+        for line in f.read().splitlines():
+            if b',"h":"' in line:
+                body = line[:line.rindex(b',"h":"')]
+                prev = hashlib.sha256(prev + body + b"}").hexdigest().encode()
+                line = body + b',"h":"' + prev + b'"}'
+            out.append(line)
+    with open(path, "wb") as f:
+        f.write(b"\n".join(out) + b"\n")
+
+
+def test_a_changed_call_is_found_though_the_chain_was_made_anew(lab):
+    record = recorded(lab)
+    tamper(os.path.join(record, "logs.jsonl"), '"argv":["cat","a.txt"]', '"argv":["rm","a.txt"]')
+    rehash(record)
+    assert lab.agent6("runs", "verify").returncode == 0
+    code, rep = replay(lab)
+    assert code == 1 and rep["type"] == "tool.call" and rep["turn"] == 3, rep
+    assert "rm" in rep["was"] and "cat" in rep["now"], rep
+
+
+@pytest.mark.parametrize("bytes_", [b"", b"{", b'{"seat":"worker"}', b"\xff" * 5000, b"[" * 100000])
+def test_hostile_transcripts_are_differences_and_no_crash(lab, bytes_):
+    record = recorded(lab)
+    with open(nth(record, 1), "wb") as f:
+        f.write(bytes_)
+    r = lab.agent6("replay", "--json")
+    assert r.returncode == 1 and json.loads(r.out)["turn"] == 2, r.both
