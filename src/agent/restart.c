@@ -15,6 +15,7 @@
 #define MESSAGE_BYTES   ((size_t)32 * 1024 * 1024)
 #define MECHANICAL      8000
 #define TASK_SHOWN      8000
+#define TASKS_SHOWN     4000 /* of the task list */
 
 static const char system_text[] =
 	"You write the handover note of a coding agent whose conversation is about to be cut for lack of room. The agent "
@@ -232,6 +233,19 @@ static size_t tail_start(const struct run *r, size_t keep)
 	return start < n && start > 1 ? start : 0;
 }
 
+/* The notepad as it stands, which no summary needs to repeat. */
+static int add_tasks(const struct run *r, struct buf *out, struct err *err)
+{
+	auto_buf struct buf tree = BUF_MAX(256 * 1024);
+
+	if (!r->graph || graph_open(r->graph) == 0)
+		return 0;
+	TRY(graph_print_tree(r->graph, &tree, err));
+	TRY(buf_addz(out, "Your task list:\n", err));
+	TRY(buf_add_clipped(out, buf_str(&tree), TASKS_SHOWN * 3 / 4, TASKS_SHOWN / 4, err));
+	return buf_addc(out, '\n', err);
+}
+
 static int write_first(const struct run *r, size_t tail, struct str summary, struct buf *out, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -252,7 +266,9 @@ static int write_first(const struct run *r, size_t tail, struct str summary, str
 			"model; it is not the person's word, and where it differs from the files, the files are right:\n<note>\n",
 		err));
 	TRY(buf_add_utf8(&note, summary, err));
-	TRY(buf_addz(&note, "\n</note>\nRead files again before you change them. Go on with the task.", err));
+	TRY(buf_addz(&note, "\n</note>\n", err));
+	TRY(add_tasks(r, &note, err));
+	TRY(buf_addz(&note, "Read files again before you change them. Go on with the task.", err));
 	TRY(buf_addc(out, ',', err));
 	TRY(context_add_json_text(out, buf_str(&note), err));
 	return buf_addz(out, "]}", err);

@@ -476,6 +476,19 @@ static void on_aside(struct view *v, struct view_item *it)
 	it->text = text(v, "text");
 }
 
+static void on_pin(struct view *v, struct view_item *it)
+{
+	struct buf *b = &v->state.pinned;
+
+	it->kind = VIEW_MARKER;
+	it->name = STR("pinned");
+	it->text = text(v, "text");
+	if (b->max == 0)
+		*b = BUF_MAX(TEXT_BYTES);
+	if (buf_add(b, it->text, ERR_DISCARD) < 0 || buf_addc(b, '\n', ERR_DISCARD) < 0)
+		return; /* it is a list for the eye; the run knows all of them */
+}
+
 static void on_heartbeat(struct view *v, struct view_item *it)
 {
 	struct view_state *s = &v->state;
@@ -538,7 +551,6 @@ static const struct {
 	{ EVENT_COMPACT_SUMMARISED, VIEW_MARKER, "context summarised ({summary_chars} characters)" },
 	{ EVENT_COMPACT_DROPPED, VIEW_MARKER, "context: {n} old results set aside" },
 	{ EVENT_COMPACT_FAILED, VIEW_WARNING, "context could not be summarised: {error}" },
-	{ EVENT_PIN_ADDED, VIEW_MARKER, "pinned: {text}" },
 	{ EVENT_STEER_ABORTED, VIEW_MARKER, "stopped by the operator" },
 };
 
@@ -631,7 +643,7 @@ static const struct {
 	{ EVENT_QUESTION_ANSWER, on_answers },   { EVENT_RUN_STEER, on_steer },
 	{ EVENT_PARKED, on_parked },             { EVENT_PARKED_RESUMED, on_parked_resumed },
 	{ EVENT_RUN_DETACHED, on_detached },     { EVENT_BTW_ANSWER, on_aside },
-	{ EVENT_LOOP_BUDGET, on_heartbeat },
+	{ EVENT_LOOP_BUDGET, on_heartbeat },     { EVENT_PIN_ADDED, on_pin },
 	{ EVENT_COMMAND_BACKGROUND, on_background }, { EVENT_COMMAND_ENDED, on_background_end },
 };
 
@@ -709,6 +721,7 @@ void view_free(struct view *v)
 	buf_fini(&v->state.task);
 	buf_fini(&v->state.model);
 	buf_fini(&v->state.said);
+	buf_fini(&v->state.pinned);
 	buf_fini(&v->state.reply);
 	buf_fini(&v->state.isolation);
 	buf_fini(&v->scratch);

@@ -102,6 +102,7 @@ struct view_state {
 	bool paused;                     /* the run waits for the person */
 	bool detached;                   /* this leg left its terminal */
 	int64_t context_tokens, window_tokens, elided, pins; /* window 0: not known */
+	struct buf pinned;               /* a line each */
 	struct buf said, reply;          /* the person's last words, the model's last ones */
 	int64_t said_calls, said_commits; /* ncalls and ncommits when they were said */
 	struct view_end end;             /* of the newest leg */

@@ -314,3 +314,21 @@ TEST(a_pin_is_told_at_once_and_too_many_are_refused)
 	CHECK(holds(request(&w, 1), "Pinned by the person") && holds(request(&w, 1), "keep the API"));
 	CHECK_STR(json_get_str(world_event(&w, "loop.steer.injected", 0), "text"), STR("/pinned is a word"));
 }
+
+TEST(the_task_list_stands_behind_the_note)
+{
+	auto_world struct world w;
+	struct str script, after;
+	size_t at;
+
+	world_init(&w);
+	w.params.drop_at_chars = 1 << 20;
+	w.params.summarise_at_chars = 50000;
+	w.params.keep_recent_chars = 12000;
+	script = str_from(makes(&w, 12, "{\"text\":\"NOTE\"}", TURN(FIN)));
+	at = str_find(script, STR("\"turns\":[")) + 9;
+	world_play(&w, str_printf(w.mem, STR_FMT TURN("[\"add_task\",{\"title\":\"write the docs\"}]") "," STR_FMT,
+		STR_ARG(str_head(script, at)), STR_ARG(str_skip(script, at))).p);
+	after = text_of(&w, json_array_get(sent(&w, note_request(&w) + 1), 1));
+	CHECK(holds(after, "NOTE") && holds(after, "Your task list:") && holds(after, "write the docs"));
+}

@@ -156,6 +156,10 @@ static const struct command commands[] = {
 		.about = "On a terminal it also asks what the run asks: whoever answers first, counts.",
 		.fields = watch_fields, .nfields = COUNT(watch_fields), .size = sizeof(struct watch_args), .run = run_watch,
 		.needs_no_root_check = true },
+	{ .name = "attach", .help = "follow a run from another terminal, or read a finished one again",
+		.about = "On a terminal it also asks what the run asks: whoever answers first, counts.",
+		.fields = watch_fields, .nfields = COUNT(watch_fields), .size = sizeof(struct watch_args), .run = run_watch,
+		.needs_no_root_check = true, .hidden = true },
 };
 
 const struct command_group commands_watch = { commands, COUNT(commands), NULL };

@@ -9,8 +9,8 @@ const struct composer_command composer_commands[] = {
 	{ "/cost", NULL, "the same", TYPED_STATUS, 0, false },
 	{ "/restate", NULL, "what happened since you spoke last", TYPED_RESTATE, 0, false },
 	{ "/btw", "QUESTION", "ask something beside the work; the run does not see it", TYPED_TELL, ANSWER_BTW, true },
-	{ "/pin", "TEXT", "something the model is told again whenever its conversation begins anew", TYPED_TELL, ANSWER_STEER,
-		true },
+	{ "/pin", "[TEXT]", "something the model is told again whenever its conversation begins anew; alone: what is pinned",
+		TYPED_TELL, ANSWER_STEER, false },
 	{ "/compact", "[FOCUS]", "summarise the conversation now", TYPED_TELL, ANSWER_COMPACT, false },
 	{ "/pause", "[now]", "wait after this step; now gives up what is in flight", TYPED_TELL, ANSWER_PAUSE, false },
 	{ "/continue", NULL, "go on", TYPED_TELL, ANSWER_CONTINUE, false },
@@ -65,7 +65,7 @@ static struct typed act(const struct composer_command *c, struct str line, struc
 	if (words.n == 0 && c->needs_words)
 		return wrong("this command needs words behind it");
 	if (c->kind == ANSWER_STEER && c->what == TYPED_TELL) /* a directive: the run reads it whole */
-		t.text = line;
+		t = (struct typed){ .what = words.n > 0 ? TYPED_TELL : TYPED_PINS, .kind = c->kind, .text = line };
 	return t;
 }
 

@@ -18,6 +18,7 @@ enum typed_what {
 	TYPED_TELL,    /* kind and text, for answers_tell */
 	TYPED_STATUS,
 	TYPED_RESTATE,
+	TYPED_PINS,
 	TYPED_HELP,
 	TYPED_WRONG,   /* message says what would be right */
 };

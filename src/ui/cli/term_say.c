@@ -73,6 +73,13 @@ int term_view_restate(struct term_view *t, const struct view_state *s, struct er
 	return reply.n > 0 ? term_block(t, LOOK_DIM, str_head(reply, utf8_head(reply, SHOWN_MAX)), "  ", 0, err) : 0;
 }
 
+int term_view_pins(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	TRY(term_fresh_line(t, err));
+	return s->pinned.n > 0 ? term_block(t, LOOK_PLAIN, buf_str(&s->pinned), "  ", 0, err)
+			       : line(t, LOOK_DIM, STR("nothing is pinned"), err);
+}
+
 int term_view_help(struct term_view *t, struct err *err)
 {
 	TRY(term_fresh_line(t, err));
