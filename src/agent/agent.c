@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/implement.h"
 #include "agent/modes.h"
+#include "agent/revise.h"
 #include "agent/tasks.h"
 #include "base/time.h"
 #include "fmt/pack.h"
@@ -306,7 +307,24 @@ static struct prompt_facts facts_of(const struct run *r)
 		.head = { .unborn = r->unborn, .sha = r->st.base_sha, .branch = r->st.base_branch },
 		.notes = r->tools.notes,
 		.nnotes = r->tools.nnotes,
+		.restated = r->restated,
 	};
+}
+
+/* The opening, once more with the task restated where that is wanted. */
+static int write_opening(struct run *r, struct arena *mem, struct buf *out, struct err *err)
+{
+	struct prompt_facts facts = facts_of(r);
+
+	TRY(prompt_first(&facts, mem, out, err));
+	r->opening = buf_str(out);
+	TRY(revise_task(r, err));
+	r->opening = STR("");
+	if (r->restated.n == 0)
+		return 0;
+	buf_clear(out);
+	facts = facts_of(r);
+	return prompt_first(&facts, mem, out, err);
 }
 
 static int open_conversation(struct run *r, struct err *err)
@@ -315,11 +333,13 @@ static int open_conversation(struct run *r, struct err *err)
 	auto_arena struct arena *mem = arena_new();
 	const struct prompt_facts facts = facts_of(r);
 
+	TRY(write_opening(r, mem, &first, err));
+	if (r->reason != REASON_NONE)
+		return 0;
 	r->conv = conversation_new();
 	for (size_t i = 0; i < r->p->pins.n; i++)
 		TRY(context_pin(r, NULL, r->p->pins.p[i], err));
 	TRY(set_prompt(r, &facts, err));
-	TRY(prompt_first(&facts, mem, &first, err));
 	{
 		const struct str parts[] = { buf_str(&first), context_pins_text(r, mem) };
 

@@ -87,6 +87,9 @@
 	X(INT, review_max_rejections)                                                                        \
 	X(NUM, review_budget_fraction)                                                                       \
 	X(STR, workflow)          /* loop, implement */                                                      \
+	X(INT, structural_priors)                                                                            \
+	X(STR, decompose)         /* off, auto, on */                                                        \
+	X(STR, revise_prompt)     /* off, auto, interactive */                                               \
 	X(STRS, seats)            /* packed struct seat_params by enum config_role; an empty one is not played */
 
 #define PARAM_FIELD_STR(m)  struct str m;

@@ -27,10 +27,12 @@ struct prompt_facts {
 	struct repo_head head;
 	const struct memory_note *notes; /* of earlier runs */
 	size_t nnotes;
+	struct str restated;
 };
 
 int prompt_looking(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED; /* of modes that only look */
 int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED;
+/* The opening message. restated: the task in a model's words, beside the person's own; or empty. */
 int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *out, struct err *err) CHECKED;
 
 #endif

@@ -42,6 +42,7 @@
 	X(REASON_QUESTIONS, "open_questions", false, 2, false)                                               \
 	X(REASON_PLAN_REJECTED, "plan_rejected", false, 2, false)                                            \
 	X(REASON_METRIC_PLATEAU, "metric_plateau", true, -1, true)                                           \
+	X(REASON_REVISION, "prompt_revision_failed", false, 1, false)                                        \
 	X(REASON_WENT_QUIET, "went_quiet", false, 1, true)                                                   \
 	X(REASON_BUDGET, "budget_exhausted", false, 3, true)                                                 \
 	X(REASON_PROVIDER, "provider_error", false, 1, true)                                                 \
@@ -107,6 +108,7 @@ struct run {
 	struct str result;                           /* of a session that only looks: the answer, the plan, the report */
 	struct str_list questions;                   /* that a plan leaves open */
 	struct str review_json;
+	struct str opening, restated;                /* what the first message would be; the task in a model's words */
 	int64_t iterations;
 };
 

@@ -18,6 +18,7 @@ struct run_request {
 	struct str task;
 	struct str context;     /* what the person attached, told before the task; or empty */
 	bool json;              /* not run mode: the result goes to stdout as one JSON object */
+	bool decompose;         /* the model breaks the task up first */
 	struct str review_base, review_range, review_decision; /* review; empty: as configured */
 	struct str_list review_seats;
 	int questions_fd;       /* plan: the open questions are written there as JSON; -1: nowhere */

@@ -250,6 +250,9 @@ int settings_params(struct start *s, struct err *err)
 	p->elision_gists = c->context.elision_gists;
 	p->pins = s->rq->pins;
 	p->workflow = str_from(config_word("workflow.default", c->workflow.dflt));
+	p->structural_priors = c->prompt.structural_priors;
+	p->decompose = s->rq->decompose ? STR("on") : str_from(config_word("prompt.decompose", c->prompt.decompose));
+	p->revise_prompt = str_from(config_word("prompt.revise_prompt", c->prompt.revise_prompt));
 	p->review_base = s->rq->review_base;
 	p->review_range = s->rq->review_range;
 	p->review_seats = s->rq->review_seats.n > 0 ? s->rq->review_seats : c->review.seats;

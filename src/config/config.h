@@ -74,6 +74,14 @@ struct config_context {
 	bool elision_gists;
 };
 
+enum config_decompose { DECOMPOSE_OFF, DECOMPOSE_AUTO, DECOMPOSE_ON };
+enum config_revise { REVISE_OFF, REVISE_AUTO, REVISE_INTERACTIVE };
+
+struct config_prompt {
+	bool structural_priors;
+	int decompose, revise_prompt;
+};
+
 struct config_review {
 	int trigger, decision;
 	int64_t quorum, max_total_rejections;
@@ -119,6 +127,7 @@ struct config {
 	struct config_context context;
 	struct config_budget budget;
 	struct config_review review;
+	struct config_prompt prompt;
 	struct config_skills skills;
 	struct config_origin origin[CONFIG_KEYS_MAX];
 	struct config_provider **providers; /* in order of first mention */

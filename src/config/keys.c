@@ -12,6 +12,8 @@ static const char *const agent_networks[] = { "providers", "local", "open", NULL
 static const char *const tool_networks[] = { "block", "only_explicit_states", "allow", NULL };
 static const char *const run_commands[] = { "ask", "yes", "no", NULL };
 static const char *const workflows[] = { "loop", "implement", NULL };
+static const char *const decompose[] = { "off", "auto", "on", NULL };
+static const char *const revise[] = { "off", "auto", "interactive", NULL };
 static const char *const triggers[] = { "off", "before_finish", NULL };
 static const char *const decisions[] = { "advisory", "veto", "quorum", "all", NULL };
 static const char *const metric_goals[] = { "maximize", "minimize", NULL };
@@ -26,6 +28,8 @@ _Static_assert(COUNT(agent_networks) == AGENT_NETWORK_OPEN + 2, "words of the en
 _Static_assert(COUNT(tool_networks) == TOOL_NETWORK_ALLOW + 2, "words of the enum");
 _Static_assert(COUNT(run_commands) == RUN_COMMANDS_NO + 2, "words of the enum");
 _Static_assert(COUNT(workflows) == WORKFLOW_IMPLEMENT + 2, "words of the enum");
+_Static_assert(COUNT(decompose) == DECOMPOSE_ON + 2, "words of the enum");
+_Static_assert(COUNT(revise) == REVISE_INTERACTIVE + 2, "words of the enum");
 _Static_assert(COUNT(triggers) == REVIEW_BEFORE_FINISH + 2, "words of the enum");
 _Static_assert(COUNT(decisions) == REVIEW_ALL + 2, "words of the enum");
 _Static_assert(COUNT(api_formats) == CONFIG_API_RESPONSES + 2, "words of the enum");
@@ -127,6 +131,13 @@ static const struct field fixed[] = {
 	{ "context.elision_gists", &field_bool, AT(context.elision_gists), 0, "true",
 		.help = "Leave the head and tail of a long result where it is set aside, not only its size." },
 
+	{ "prompt.structural_priors", &field_bool, AT(prompt.structural_priors), 0, "true",
+		.help = "Tell the model at the start where files are and which ones commits change together." },
+	{ "prompt.decompose", &field_enum, AT(prompt.decompose), 0, "auto", .choices = decompose,
+		.help = "Whether the model breaks its task up into a task list: not told, where it helps, or always first." },
+	{ "prompt.revise_prompt", &field_enum, AT(prompt.revise_prompt), 0, "off", .choices = revise,
+		.help = "Let the reviewer's model restate a task before the run begins, beside your own words, which decide; "
+			"interactive asks you first." },
 	{ "review.trigger", &field_enum, AT(review.trigger), 0, "off", .choices = triggers,
 		.help = "When a run's own change is reviewed: never, or each time it wants to finish." },
 	{ "review.decision", &field_enum, AT(review.decision), 0, "advisory", .choices = decisions,
@@ -218,6 +229,7 @@ const struct key_section key_sections[] = {
 	{ "workflow", "How a run is driven and what counts as success." },
 	{ "context", "How a conversation is kept within the model's window." },
 	{ "skills", "Instructions that you installed for the model. None is ever taken from a repository." },
+	{ "prompt", "What the model is told before it begins." },
 	{ "review", "Models that judge a change before it counts as done, and `agent6 review`." },
 	{ "budget", "Where a run stops because of its cost. Each leg (a start or a resume) has its own account." },
 	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "

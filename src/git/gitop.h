@@ -62,6 +62,10 @@
 	X(GIT_DIFF_BASE, 26, ANY, PERSON, 0,                                                                 \
 		"diff --merge-base --no-ext-diff --no-textconv --no-color --src-prefix=a/ --dst-prefix=b/ --submodule=short " \
 		"--ignore-submodules=all {v} --")                                                            \
+	/* \1, then the names a commit changed, NUL separated; newest commit first */                       \
+	X(GIT_LOG_NAMES, 27, ANY, PERSON, 0,                                                                 \
+		"log -z --no-color --no-show-signature --no-mailmap --no-merges --no-renames --no-ext-diff --no-textconv " \
+		"--ignore-submodules=all --name-only --format=%x01 --max-count={n} {v} --")                  \
 	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
 	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0,                                                               \
 		"update-ref --no-deref -m agent6-step refs/heads/agent6/{r} {s} {z}")                        \

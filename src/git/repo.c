@@ -340,3 +340,13 @@ int repo_diff_work(struct repo *r, struct str from, bool merge_base, struct aren
 	*patch = res.out;
 	return 0;
 }
+
+int repo_log_names(struct repo *r, struct str to, size_t max, struct arena *mem, struct str *out, struct err *err)
+{
+	const struct str args[] = { str_printf(mem, "%zu", max < 9999999 ? max : 9999999), to };
+	struct git_result res;
+
+	TRY(repo_must(r, "list what commits changed", GIT_LOG_NAMES, args, COUNT(args), STR(""), mem, &res, err));
+	*out = res.out;
+	return 0;
+}

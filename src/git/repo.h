@@ -64,6 +64,9 @@ struct repo_commit {
 int repo_commits(struct repo *r, struct str from, struct str to, size_t max, struct arena *mem,
 	struct repo_commit **out, size_t *n, struct err *err) CHECKED;
 
+/* What each of the newest max commits changed, as GIT_LOG_NAMES says it. */
+int repo_log_names(struct repo *r, struct str to, size_t max, struct arena *mem, struct str *out, struct err *err) CHECKED;
+
 /* rev: an object name, "HEAD", "refs/heads/NAME" or "refs/agent6/ID/head". Found 1, absent 0. */
 int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str *sha, struct err *err) CHECKED;
 int repo_branch_exists(struct repo *r, struct str name, struct err *err) CHECKED; /* 1, 0 */

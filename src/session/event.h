@@ -135,6 +135,9 @@ enum event_flags {
 	X(SKILLS_WARNING, "loop.skills.warning", EVENT_AG, S("warning"))                                      \
 	X(PARKED, "loop.parked", EVENT_AM, IO("iteration"), S("reason"))                                      \
 	X(PARKED_RESUMED, "loop.parked.resumed", EVENT_AM, I("iteration"))                                    \
+	X(REVISION_CALL, "loop.prompt_revision.call", EVENT_AG, S("mode"))                                    \
+	X(REVISION_RESULT, "loop.prompt_revision.result", EVENT_AG, I("raw_chars"), I("revised_chars"), I("questions")) \
+	X(REVISION_FAILED, "loop.prompt_revision.failed", EVENT_AG, S("error"))                               \
 	/* metric, review */                                                                                 \
 	X(METRIC_SAMPLE, "loop.metric.sample", EVENT_AG, I("iteration"), SO("label"), NO("score"), IO("returncode"), SO("sha")) \
 	X(METRIC_PLATEAU, "loop.metric_plateau.nudge", EVENT_AG, I("iteration"), I("nudges_used"), IO("budget_remaining")) \

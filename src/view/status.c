@@ -21,6 +21,7 @@ static const struct {
 	{ "metric_plateau", "the metric stopped improving", NULL },
 	{ "gate_red_at_base", "the gate was already red", "finished" },
 	{ "gate_stale", "the gate is out of date", NULL },
+	{ "prompt_revision_failed", "the task could not be restated", "failed" },
 	{ "open_questions", "the plan has open questions", "stopped" },
 	{ "plan_rejected", "there is no plan to go by", "failed" },
 	{ "went_quiet", "the model went quiet", "failed" },

@@ -13,6 +13,7 @@
 
 struct run_args {
 	struct str task, run_id, steer, from, from_plan;
+	bool decompose;
 	struct str_list pin;
 	struct str standing;
 	bool auto_approve, no_commands, disable_sandbox, unattended, interactive;
@@ -51,6 +52,8 @@ struct run_args {
 static const struct field run_fields[] = {
 	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "What is to be done, in your words; or --from-plan." },
+	{ "decompose", &field_bool, offsetof(struct run_args, decompose),
+		.help = "Have the model break the task up into a task list first." },
 	{ "from-plan", &field_str, offsetof(struct run_args, from_plan), .flags = FIELD_NONEMPTY, .max = 96,
 		.help = "Carry this plan out." },
 	{ "from", &field_str, offsetof(struct run_args, from), .flags = FIELD_NONEMPTY, .max = 96,
@@ -99,6 +102,7 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.config = ctx->config;
 	rq.run_id = args->run_id;
 	rq.steer = args->steer;
+	rq.decompose = args->decompose;
 	rq.pins = args->pin;
 	rq.standing = str_trim(args->standing);
 	rq.interactive = args->interactive;
