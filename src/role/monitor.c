@@ -245,14 +245,7 @@ static int on_job_end(struct monitor *m, struct member *from, struct err *err)
 	unpack_u8(&u);  /* and why it ended: the agent's to judge */
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_JOB_END does not decode");
-	/* A job that died while its approval was still open needs no answer any more. */
-	for (size_t i = 0; i < PENDING_MAX; i++) {
-		struct pending *p = &m->pending[i];
-
-		if (p->used && !p->question && p->number == job && p->from == from->id)
-			p->used = false;
-	}
-	return 0;
+	return ask_withdraw(m, from->id, job, err);
 }
 
 static int note_git(struct monitor *m, struct str path, struct str to, struct str why, struct str detail, struct err *err)

@@ -256,6 +256,20 @@ int ask_read_answers(struct monitor *m, struct err *err)
 	return tell_read(m, err);
 }
 
+/* A job that ended while its approval was still open needs no answer any more, and no view asks for one. */
+int ask_withdraw(struct monitor *m, enum peer_id from, uint32_t job, struct err *err)
+{
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		struct pending *p = &m->pending[i];
+
+		if (!p->used || p->question || p->number != job || p->from != from)
+			continue;
+		p->used = false;
+		TRY(note_answer(m, p, false, "withdrawn", err));
+	}
+	return 0;
+}
+
 int ask_grant(struct monitor *m, enum grant grant, struct err *err)
 {
 	bool allowed = grant == GRANT_ALWAYS;

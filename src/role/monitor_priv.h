@@ -72,6 +72,7 @@ int ask_question(struct monitor *m, struct member *from, struct err *err) CHECKE
 int ask_read_answers(struct monitor *m, struct err *err) CHECKED; /* the directory changed */
 void ask_give_up(struct monitor *m); /* nobody will answer: the run is ending */
 
+int ask_withdraw(struct monitor *m, enum peer_id from, uint32_t job, struct err *err) CHECKED; /* the job is over */
 int ask_grant(struct monitor *m, enum grant grant, struct err *err) CHECKED; /* for the rest of the run, open ones too */
 
 /* monitor_tell.c: what the operator says of his own accord. */

@@ -211,6 +211,23 @@ def test_ctrl_c_again_gives_up_what_is_in_flight_and_once_more_stops(lab, screen
     assert subprocess.run(["pgrep", "-f", lab.ws], capture_output=True, text=True).stdout.strip() == ""
 
 
+def test_an_open_question_is_taken_back_with_its_command(lab, screen):
+    lab.repo()
+    lab.mock(two_commands())
+    s = screen("run", "do it")
+    s.until("N never:")
+    s.keys("C-c")
+    s.until("pausing after the step")
+    s.keys("C-c")
+    s.until("paused. Enter goes on")
+    s.keys("never mind that one", "Enter")
+    lab.wait_for(lambda: s.text().rstrip().endswith("N never:") and "touch second" in s.text().split("never mind")[-1])
+    s.keys("y", "Enter")
+    assert s.status() == 0
+    assert not os.path.exists(os.path.join(lab.ws, "first"))
+    assert os.path.exists(os.path.join(lab.ws, "second"))
+
+
 def test_without_a_menu_ctrl_c_stops_after_the_step_and_twice_now(lab, screen):
     lab.repo()
     lab.mock(busy())
