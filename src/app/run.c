@@ -213,3 +213,17 @@ int app_run(const struct run_request *rq, struct err *err)
 		forget_session(&s);
 	return r;
 }
+
+int app_run_unguarded(const struct run_request *rq, bool *out, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	CLEANUP(fini_start) struct start s = start_new(mem, rq);
+	const struct config_sandbox *c;
+
+	TRY(settings_workspace(&s, err));
+	TRY(settings_load(&s, err));
+	c = &s.config->sandbox;
+	*out = (rq->disable_sandbox || c->profile == CONFIG_PROFILE_NONE) && !rq->no_commands &&
+		(c->run_commands == RUN_COMMANDS_YES || (c->run_commands == RUN_COMMANDS_ASK && rq->auto_approve));
+	return 0;
+}

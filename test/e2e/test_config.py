@@ -431,3 +431,28 @@ def test_check_sandbox_tries_what_must_not_work(lab):
     lab.config("[sandbox]\nprofile = \"none\"\n")
     r = lab.agent6("check", "sandbox")
     assert r.returncode == 1 and "confines nothing" in r.out
+
+
+@pytest.mark.parametrize("answer", ["\n", "n\n", "y\n"])
+def test_without_a_sandbox_and_without_questions_a_person_is_asked_once(lab, answer):
+    lab.repo()
+    m = lab.mock(script(finish()))
+    t = Terminal(lab, "run", "--auto-approve", "--dangerously-disable-sandbox", "do it")
+    t.expect("Continue? (y/n) [n]: ")
+    assert "runs as you" in t.seen and lab.run_dirs() == [] and m.requests() == []
+    t.say(answer)
+    if answer == "y\n":
+        lab.wait_for(lambda: len(m.model_requests()) > 0)
+        t.proc.kill()
+    code, restored = t.end()
+    assert code != 0 and (answer == "y\n" or (restored and "nothing was started" in t.seen and m.requests() == []))
+
+
+def test_without_a_sandbox_but_with_questions_nobody_is_asked_beforehand(lab):
+    lab.repo()
+    m = lab.mock(script(finish()))
+    t = Terminal(lab, "run", "--dangerously-disable-sandbox", "do it")
+    lab.wait_for(lambda: len(m.model_requests()) > 0)
+    t.proc.kill()
+    t.end()
+    assert "Continue?" not in t.seen

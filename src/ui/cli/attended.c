@@ -92,8 +92,27 @@ static bool next_leg(struct command_ctx *ctx, struct run_request *rq, const stru
 	return true;
 }
 
+/* Once, before anything exists: the operator said it in two places, and hears what both together mean. */
+static int accept_unguarded(struct command_ctx *ctx, const struct run_request *rq, struct err *err)
+{
+	bool unguarded = false;
+	struct str answer;
+
+	TRY(app_run_unguarded(rq, &unguarded, err));
+	if (!unguarded)
+		return 0;
+	cli_note("UNSANDBOXED, and no command is asked about: whatever the model says runs as you, with your files and your keys");
+	TRY(prompt_line("Continue? (y/n)", "n", ctx->mem, &answer, err));
+	if (str_eqz(answer, "y") || str_eqz(answer, "Y") || str_eqz(answer, "yes"))
+		return 0;
+	err_set(err, ERR_STOPPED, "nothing was started");
+	err_hint(err, "take --dangerously-disable-sandbox or --auto-approve away, or set sandbox.profile or sandbox.run_commands");
+	return -ERR_STOPPED;
+}
+
 int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err)
 {
+	TRY(accept_unguarded(ctx, rq, err));
 	for (;;) {
 		struct leash leash;
 		struct leash_end end;
