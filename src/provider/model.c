@@ -99,6 +99,7 @@ static const struct {
 	{ 1 << API_RESPONSES, "summar", "", ADAPT_NO_SUMMARY },
 	{ 1 << API_RESPONSES, "reasoning", "", ADAPT_NO_EFFORT },
 	{ 1 << API_RESPONSES, "max_output_tokens", "", ADAPT_NO_MAX_TOKENS },
+	{ 1 << API_CHAT, "tool call id", "length of 9", ADAPT_NINE_IDS }, /* Mistral, known for long */
 	{ 1 << API_CHAT, "max_completion_tokens", "", ADAPT_MAX_COMPLETION },
 	{ 1 << API_CHAT, "stream_options", "", ADAPT_NO_STREAM_OPTIONS },
 	{ 1 << API_CHAT, "reasoning_effort", "/v1/responses", ADAPT_EFFORT_NONE },

@@ -57,6 +57,7 @@ enum model_adapted {
 	ADAPT_NO_SUMMARY = 1 << 7,       /* thoughts are not summarised for this account */
 	ADAPT_NO_ENCRYPTED = 1 << 8,     /* thoughts are not handed out */
 	ADAPT_NO_MAX_TOKENS = 1 << 9,
+	ADAPT_NINE_IDS = 1 << 10,        /* call ids are nine letters and digits */
 };
 
 struct model_spec {

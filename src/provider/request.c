@@ -147,8 +147,8 @@ static int renew_texts(struct body *b, struct err *err)
 	struct conversation *c = b->c;
 	auto_buf struct buf key = BUF_MAX(b->spec->model.n + 64);
 
-	TRY(buf_addf(&key, err, "%d %d %d " STR_FMT, (int)b->spec->wire, b->rule.replay_reasoning,
-		(b->spec->adapted & ADAPT_NO_THINKING_REPLAY) != 0, STR_ARG(b->spec->model)));
+	TRY(buf_addf(&key, err, "%d %d %u " STR_FMT, (int)b->spec->wire, b->rule.replay_reasoning,
+		b->spec->adapted & (ADAPT_NO_THINKING_REPLAY | ADAPT_NINE_IDS), STR_ARG(b->spec->model)));
 	if (!str_eq(buf_str(&key), buf_str(&c->made_for))) {
 		for (size_t i = 0; i < c->n; i++) {
 			buf_fini(&c->p[i].wire);

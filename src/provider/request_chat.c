@@ -74,7 +74,28 @@ static int make_tools(const struct conversation *c, struct buf *out, struct err 
 	return buf_addc(out, ']', err);
 }
 
-static int add_calls(struct buf *out, struct jval content, bool own, struct err *err)
+/* Ids are the server's own and go back as they came, unless it takes only nine letters and digits: those of
+ * another server are then made so, in call and result alike. */
+static int add_id(const struct body *b, struct buf *out, struct jval id, struct err *err)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	uint64_t h = 14695981039346656037u; /* FNV-1a: nobody chooses these against us, they only have to differ */
+	char nine[12] = "\"";
+	bool fits = id.text.n == 11;
+
+	for (size_t i = 1; i + 1 < id.text.n; i++) {
+		h = (h ^ (unsigned char)id.text.p[i]) * 1099511628211u;
+		fits = fits && memchr(digits, id.text.p[i], sizeof(digits) - 1);
+	}
+	if (fits || !(b->spec->adapted & ADAPT_NINE_IDS))
+		return buf_add(out, id.text, err);
+	for (size_t i = 1; i <= 9; i++, h /= 62)
+		nine[i] = digits[h % 62];
+	nine[10] = '"';
+	return buf_add(out, str_of(nine, 11), err);
+}
+
+static int add_calls(const struct body *b, struct buf *out, struct jval content, bool own, struct err *err)
 {
 	struct jval block, extra;
 
@@ -84,7 +105,7 @@ static int add_calls(struct buf *out, struct jval content, bool own, struct err 
 			continue;
 		extra = jval_get(block, "extra_content");
 		TRY(buf_addz(out, out->p[out->n - 1] == '[' ? "{\"id\":" : ",{\"id\":", err));
-		TRY(buf_add(out, jval_get(block, "id").text, err));
+		TRY(add_id(b, out, jval_get(block, "id"), err));
 		TRY(buf_add(out, STR(",\"type\":\"function\",\"function\":{\"name\":"), err));
 		TRY(buf_add(out, jval_get(block, "name").text, err));
 		TRY(buf_add(out, STR(",\"arguments\":"), err));
@@ -130,12 +151,12 @@ static int make_assistant(const struct body *b, const struct message *m, struct 
 	if (own)
 		TRY(add_thoughts(b, out, content, err));
 	if (m->has_calls)
-		TRY(add_calls(out, content, own, err));
+		TRY(add_calls(b, out, content, own, err));
 	return buf_addc(out, '}', err);
 }
 
 /* Each result is a message of its own, before the user's words. */
-static int make_user(const struct message *m, struct buf *out, struct err *err)
+static int make_user(const struct body *b, const struct message *m, struct buf *out, struct err *err)
 {
 	struct jval content = message_content(m), block;
 
@@ -144,7 +165,7 @@ static int make_user(const struct message *m, struct buf *out, struct err *err)
 			continue;
 		TRY(buf_addz(out, out->n > 0 ? "," : "", err));
 		TRY(buf_add(out, STR("{\"role\":\"tool\",\"tool_call_id\":"), err));
-		TRY(buf_add(out, jval_get(block, "tool_use_id").text, err));
+		TRY(add_id(b, out, jval_get(block, "tool_use_id"), err));
 		TRY(buf_add(out, STR(",\"content\":"), err));
 		TRY(content_add_result(out, jval_get(block, "content"), err));
 		TRY(buf_addc(out, '}', err));
@@ -159,7 +180,7 @@ static int make_user(const struct message *m, struct buf *out, struct err *err)
 
 static int make_message(const struct body *b, const struct message *m, struct buf *out, struct err *err)
 {
-	return m->is_user ? make_user(m, out, err) : make_assistant(b, m, out, err);
+	return m->is_user ? make_user(b, m, out, err) : make_assistant(b, m, out, err);
 }
 
 static int prompt(struct body *b, struct err *err)

@@ -96,6 +96,14 @@ bool file_is(int dirfd, const char *name, struct str want)
 	return n >= 0 && str_eq(str_of(got, (size_t)n), want);
 }
 
+bool test_exists(struct str name)
+{
+	for (const struct test_entry *e = __start_agent6_tests; e < __stop_agent6_tests; e++)
+		if (str_eqz(name, e->name))
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	size_t all = (size_t)(__stop_agent6_tests - __start_agent6_tests), n = 0;

@@ -42,6 +42,8 @@ void test_check_ok(int r, const struct err *err, const char *what, const char *f
 	} while (0)
 void test_skip(const char *why, const char *file, int line);
 
+bool test_exists(struct str name); /* a registered test of exactly this name */
+
 /* A scratch directory, removed with everything in it; fd is open on it. */
 struct test_dir {
 	char path[128];

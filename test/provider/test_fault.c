@@ -37,6 +37,14 @@ static const struct {
 	{ "a model that wrote a broken call", 400, "{\"error\":{\"code\":\"tool_use_failed\",\"message\":\"t\"}}", FAULT_SERVER, true, -1, "t" },
 	{ "Google's list and its time", 429, "[{\"error\":{\"code\":429,\"message\":\"g\",\"status\":\"RESOURCE_EXHAUSTED\","
 		"\"details\":[{\"a\":1},{\"retryDelay\":\"1.5s\"}]}}]", FAULT_RATE_LIMIT, true, 1500, "g" },
+	{ "overload behind a 429", 429, "{\"error\":{\"type\":\"engine_overloaded_error\",\"message\":\"e\"}}", FAULT_OVERLOADED, true, -1, "e" },
+	{ "a quota behind a 429, Moonshot", 429, "{\"error\":{\"type\":\"exceeded_current_quota_error\",\"message\":\"e\"}}", FAULT_BILLING, false, -1, "e" },
+	{ "a plan that is used up", 429, "{\"error\":{\"type\":\"usage_limit_reached\",\"message\":\"u\"}}", FAULT_BILLING, false, -1, "u" },
+	{ "a request timeout", 408, "", FAULT_TIMEOUT, true, -1, "status 408 without a word" },
+	{ "no such model", 404, "{\"error\":{\"message\":\"n\"}}", FAULT_NOT_FOUND, false, -1, "n" },
+	{ "a gateway", 502, "<html>", FAULT_SERVER, true, -1, "<html>" },
+	{ "a window in words behind a 413", 413, "{\"error\":{\"message\":\"maximum context length is 8\"}}", FAULT_OVERFLOW, false, -1,
+		"maximum context length is 8" },
 	{ "invalid bytes", 500, "a\xff", FAULT_SERVER, true, -1, "a\xEF\xBF\xBD" },
 };
 
@@ -135,6 +143,13 @@ static const struct {
 	{ "an effort", API_CHAT, 400, 0, "unknown field reasoning", ADAPT_NO_EFFORT },
 	{ "thoughts of another conversation", API_ANTHROPIC, 400, -1, "Invalid signature in thinking block", ADAPT_NO_THINKING_REPLAY },
 	{ "thinking", API_ANTHROPIC, 400, -1, "adaptive thinking is not supported on this model", ADAPT_NO_THINKING },
+	{ "Mistral's ids", API_CHAT, 400, 0, "Tool call id was x but must be a-z, A-Z, 0-9, with a length of 9.", ADAPT_NINE_IDS },
+	{ "thoughts of another account", API_RESPONSES, 400, 0, "{\"error\":{\"code\":\"invalid_encrypted_content\"}}", ADAPT_NO_THINKING_REPLAY },
+	{ "thoughts without what they led to", API_RESPONSES, 400, 0, "was provided without its required following item", ADAPT_NO_THINKING_REPLAY },
+	{ "a model that hands no thoughts out", API_RESPONSES, 400, 0, "Encrypted content is not supported with this model.", ADAPT_NO_ENCRYPTED },
+	{ "an account that is not verified", API_RESPONSES, 400, 0, "must be verified to generate reasoning summaries", ADAPT_NO_SUMMARY },
+	{ "a model that does not reason", API_RESPONSES, 400, 0, "Unsupported parameter: 'reasoning.effort'", ADAPT_NO_EFFORT },
+	{ "a backend without a limit", API_RESPONSES, 400, 0, "Unsupported parameter: max_output_tokens", ADAPT_NO_MAX_TOKENS },
 	{ "another status", API_CHAT, 500, 0, "temperature", 0 },
 	{ "something else", API_CHAT, 400, 0, "messages: empty", 0 },
 };

@@ -435,6 +435,31 @@ TEST(request_sends_what_a_chat_server_wants_back_to_it_alone)
 	CHECK(strstr(got.p, "\"content\":\"error\",\"is_error\":true")); /* an empty error is refused */
 }
 
+TEST(request_spells_ids_as_a_strict_server_wants_them)
+{
+	auto_conversation struct conversation *c = start();
+	struct call_result results[] = { { STR("toolu_01ABC"), STR("1"), false }, { STR("D681PevKs"), STR("2"), false } };
+	struct model_spec spec = spec_of(API_CHAT, "m");
+	auto_buf struct buf got = BUF_MAX(1 << 16);
+	struct err err = { 0 };
+	const char *call;
+	char want[40];
+
+	CHECK_OK(conversation_add(c, STR("{\"role\":\"assistant\",\"from\":\"anthropic:x\",\"content\":["
+		"{\"type\":\"tool_use\",\"id\":\"toolu_01ABC\",\"name\":\"a\",\"input\":{}},"
+		"{\"type\":\"tool_use\",\"id\":\"D681PevKs\",\"name\":\"a\",\"input\":{}}]}"), &err));
+	CHECK_OK(conversation_add_results(c, results, 2, NULL, 0, &err));
+	encode(&spec, c, &got);
+	CHECK(strstr(got.p, "toolu_01ABC")); /* until somebody refuses it */
+	CHECK(model_adapt(&spec, 400, STR("Tool call id was toolu_01ABC but must be a-z, A-Z, 0-9, with a length of 9.")));
+	encode(&spec, c, &got);
+	CHECK(!strstr(got.p, "toolu") && strstr(got.p, "\"id\":\"D681PevKs\"") && strstr(got.p, "\"tool_call_id\":\"D681PevKs\""));
+	call = strstr(got.p, "\"id\":\"") + 6;
+	CHECK(call[9] == '"');
+	snprintf(want, sizeof(want), "\"tool_call_id\":\"%.9s\"", call);
+	CHECK(strstr(got.p, want));
+}
+
 TEST(request_without_tools_for_a_summary_names_them_but_forbids_them)
 {
 	static const char *const want[API_COUNT] = { "\"tool_choice\":{\"type\":\"none\"}", "\"tool_choice\":\"none\"",
