@@ -4,6 +4,7 @@
 #
 # AGENT6_REDTEAM names the description of what is tested: agent6_jail (default), agent6_jail_hardened, agent6_exec,
 # agent6_run (the commands of a live run with a scripted model; needs mockllm from the shared material).
+# What is left in a repository meets the git of agent6 itself afterwards (live_run.py --git).
 # The corpus is not in this repository: AGENT6_SHARED names the directory that holds it (default ../shared).
 # AGENT6_JAIL_BIN is the launcher under test (default build/agent6-jail), AGENT6_BUILD the programs of agent6_exec (default
 # build). Run it as root, on a machine of your own.
@@ -21,12 +22,15 @@ if ! [ -f "$corpus/run.py" ]; then
 fi
 launcher=${AGENT6_REDTEAM:-agent6_jail}
 case $launcher in
-agent6_jail*) set -- --skip proc.launcher_killed "$@" ;;
-# What a command writes is passed on without bound, so the flood only shows that it ends: a small one will do.
-*) set -- --flood-mb 64 "$@" ;;
+agent6_jail*) # the launcher has no git of its own: the corpus' model of one
+	git="sh $corpus/hostgit/hardened.sh {gitdir} {ws}"
+	set -- --skip proc.launcher_killed "$@" ;;
+*) # What a command writes is passed on without bound, so the flood only shows that it ends: a small one will do.
+	git="python3 /usr/local/lib/rt/live_run.py --git"
+	set -- --flood-mb 64 "$@" ;;
 esac
 none=$(mktemp)
 trap 'rm -f "$none"' EXIT
 python3 "$corpus/run.py" --launcher "$corpus/launchers/none.json" --as root --out "$none" --jobs 2 >/dev/null || :
 python3 "$corpus/run.py" --launcher "test/redteam/$launcher.json" --as "$as" --baseline "$none" --jobs 2 \
-	--build-dir "${TMPDIR:-/tmp}/agent6-redteam-$launcher-$(id -u)" --host-git "sh $corpus/hostgit/hardened.sh" "$@"
+	--build-dir "${TMPDIR:-/tmp}/agent6-redteam-$launcher-$(id -u)" --host-git "$git" "$@"
