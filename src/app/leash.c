@@ -3,6 +3,7 @@
 #include "app/leash.h"
 
 #include "role/monitor.h"
+#include "sys/chan.h"
 #include "sys/loop.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define WORD_MAX (SESSION_ID_MAX + 16)
@@ -32,8 +32,7 @@ int leash_begin(struct run_request *rq, struct leash *out, struct err *err)
 {
 	int pair[2], r;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_sys(err, errno, "make the leash");
+	TRY(chan_pair(pair, err));
 	autoclose int ours = pair[0], theirs = pair[1];
 	fflush(NULL); /* what is buffered would be printed twice */
 	TRY(r = proc_fork(&out->run, err));
