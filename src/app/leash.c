@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define WORD_MAX (SESSION_ID_MAX + 16)
