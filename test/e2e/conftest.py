@@ -97,7 +97,7 @@ class Lab:
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("XDG_", "GIT_", "AGENT6_")) and "API_KEY" not in k}
         self.env.update(HOME=self.home, LANG="C.UTF-8", TERM="xterm-256color", MOCK_API_KEY="dummy-key-0123456789",
-                        PYTHONDONTWRITEBYTECODE="1")
+                        PYTHONDONTWRITEBYTECODE="1", CI="1")  # on a terminal too nobody says what comes next
         if os.geteuid() == 0:
             self.env["AGENT6_ALLOW_ROOT"] = "1"
 
