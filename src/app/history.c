@@ -76,7 +76,7 @@ static int check_identity(const struct spawner_identity *id, struct err *err)
 
 static int open_box(struct history *h, const struct place *place, enum history_use use, struct err *err)
 {
-	struct gitbox_spec spec = { .repo = &h->place, .run_id = h->ref.id, .may_merge = use == HISTORY_MERGE };
+	struct gitbox_spec spec = { .repo = &h->place, .run_id = h->ref.id, .may_merge = use != HISTORY_READ };
 	struct spawner_identity id = { 0 };
 	struct config config;
 
@@ -123,6 +123,8 @@ static int open_all(struct history *h, const struct place *place, enum history_u
 		TRY(repo_lock(place->repo_dir, h->ref.id, &h->repo_lock, err));
 		TRY(session_lock(place->repo_dir, &h->ref, &h->run_lock, err));
 	}
+	if (use == HISTORY_DROP)
+		TRY(session_lock(place->repo_dir, &h->ref, &h->run_lock, err));
 	TRY(dir_open(AT_FDCWD, record, &h->record, err));
 	TRY(manifest_load(h->record, h->mem, &h->manifest, err));
 	TRY(open_box(h, place, use, err));
@@ -248,4 +250,66 @@ int history_merge(struct history *h, const struct history_merge *ask, struct his
 	done.recorded = done.git.outcome == REPO_MERGED && record_merge(h, into, &done.git);
 	*out = done;
 	return 0;
+}
+
+/* ---- removing ---- */
+
+static int is_in(struct history *h, struct str branch, bool *in, struct err *err)
+{
+	int there = repo_branch_exists(h->repo, branch, err);
+
+	TRY(there);
+	if (there == 0)
+		return 0;
+	there = repo_is_ancestor(h->repo, h->tip, str_printf(h->mem, "refs/heads/" STR_FMT, STR_ARG(branch)), err);
+	TRY(there);
+	*in = there == 1;
+	return 0;
+}
+
+int history_is_merged(struct history *h, bool *merged, struct str *where, struct err *err)
+{
+	const struct manifest *m = &h->manifest;
+	struct repo_head head;
+	int r;
+
+	*where = STR("");
+	*merged = h->tip.n == 0;
+	if (*merged)
+		return 0;
+	if (m->merged_into.n > 0 && git_branch_ok(m->merged_into)) {
+		TRY(r = repo_branch_exists(h->repo, m->merged_into, err));
+		/* A squash has other commits: what counts is that nothing came after it. */
+		*merged = r == 1 && str_eq(m->merged_tip, h->tip);
+		*where = *merged ? m->merged_into : STR("");
+	}
+	if (!*merged && m->base_branch.n > 0 && git_branch_ok(m->base_branch)) {
+		TRY(is_in(h, m->base_branch, merged, err));
+		*where = *merged ? m->base_branch : STR("");
+	}
+	if (*merged)
+		return 0;
+	TRY(repo_head(h->repo, h->mem, &head, err));
+	if (head.unborn)
+		return 0;
+	TRY(r = repo_is_ancestor(h->repo, h->tip, STR("HEAD"), err));
+	*merged = r == 1;
+	*where = *merged ? STR("HEAD") : STR("");
+	return 0;
+}
+
+int history_drop(struct history *h, bool *branch_kept, struct err *err)
+{
+	struct str branch = str_printf(h->mem, "agent6/%s", h->ref.id), chain = STR("");
+	struct repo_head head;
+	int found;
+
+	*branch_kept = false;
+	TRY(repo_head(h->repo, h->mem, &head, err));
+	if (str_eq(head.branch, branch))
+		return err_set(err, ERR_DENIED, "its branch agent6/%s is checked out; switch to another one first", h->ref.id);
+	if (h->has_branch)
+		*branch_kept = repo_drop_branch(h->repo, h->tip, ERR_DISCARD) < 0;
+	TRY(found = repo_read_ref(h->repo, str_printf(h->mem, "refs/agent6/%s/head", h->ref.id), h->mem, &chain, err));
+	return found ? repo_drop_chain(h->repo, chain, err) : 0;
 }

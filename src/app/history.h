@@ -19,7 +19,8 @@
 
 struct history;
 
-enum history_use { HISTORY_READ, HISTORY_MERGE }; /* MERGE: the run is locked and may write branches */
+/* MERGE: the run is locked and may write branches. DROP: it is locked and its own refs may go. */
+enum history_use { HISTORY_READ, HISTORY_MERGE, HISTORY_DROP };
 
 int history_open(const struct place *place, const struct session_ref *ref, enum history_use use, struct arena *mem,
 	struct history **out, struct err *err) CHECKED;
@@ -50,5 +51,11 @@ struct history_merged {
 };
 int history_merge(struct history *h, const struct history_merge *ask, struct history_merged *out, struct err *err)
 	CHECKED;
+
+/* Whether all that it committed is in the branch it was merged into, in the one it began on, or in HEAD; true too
+ * when it committed nothing. where: which; or empty. */
+int history_is_merged(struct history *h, bool *merged, struct str *where, struct err *err) CHECKED;
+/* Its branch, where it is as the run left it, and its chain. -ERR_DENIED while the branch is checked out. */
+int history_drop(struct history *h, bool *branch_kept, struct err *err) CHECKED;
 
 #endif

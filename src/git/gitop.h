@@ -83,7 +83,9 @@
 	X(GIT_WORKTREES, 44, MERGE, PERSON, 0, "worktree list --porcelain -z")                               \
 	/* every name with its tag: lower case is assume-unchanged, S is skip-worktree */                    \
 	X(GIT_FLAGS, 47, MERGE, PERSON, 0, "ls-files -z -v --cached")                                        \
-	X(GIT_HEAD, 48, MERGE, PERSON, 0, "symbolic-ref --quiet HEAD")
+	X(GIT_HEAD, 48, MERGE, PERSON, 0, "symbolic-ref --quiet HEAD")                                        \
+	/* a run that the person removes: its own chain, never for an agent */                               \
+	X(GIT_DROP_CHAIN, 49, MERGE, PERSON, 0, "update-ref --no-deref -d refs/agent6/{r}/head {s}")
 
 enum git_op {
 #define X(op, value, who, index, in, words) op = (value),

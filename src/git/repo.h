@@ -133,6 +133,8 @@ int repo_merge(struct repo *r, const struct repo_merge *m, struct arena *mem, st
 /* A chain (and a branch agent6/<id>, when asked for) that begins at a commit of another run. -ERR_CONFLICT when
  * there is one; *branch_kept: the branch could not be made, the chain stands all the same. */
 int repo_begin_chain(struct repo *r, struct str sha, bool branch, bool *branch_kept, struct err *err) CHECKED;
+/* Removes the chain of this handle's run if it is still at `old`. */
+int repo_drop_chain(struct repo *r, struct str old, struct err *err) CHECKED;
 /* Removes the branch agent6/<id> of this handle's run if it is still at `old`. */
 int repo_drop_branch(struct repo *r, struct str old, struct err *err) CHECKED;
 

@@ -285,3 +285,13 @@ int repo_begin_chain(struct repo *r, struct str sha, bool branch, bool *branch_k
 	*branch_kept = res.code != 0;
 	return 0;
 }
+
+int repo_drop_chain(struct repo *r, struct str old, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	const struct str args[] = { r->run_id, old };
+	struct git_result res;
+
+	r->tip_known = false;
+	return repo_must(r, "remove the run's chain", GIT_DROP_CHAIN, args, COUNT(args), STR(""), tmp, &res, err);
+}

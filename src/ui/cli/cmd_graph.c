@@ -36,6 +36,7 @@ static int run_graph(struct command_ctx *ctx, const void *decoded, struct err *e
 		return err_set(err, ERR_INVALID, "--dot and --json exclude each other");
 	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
 	TRY(dir_open(AT_FDCWD, session_path(place.repo_dir, &ref, "record", ctx->mem), &record, err));
+	TRY(runs_confine(&record, 1, err));
 	TRY(graph_load(record, -1, &g, err));
 	if (args->json) {
 		TRY(graph_print_json(g, &text, err));
@@ -53,6 +54,8 @@ static int run_graph(struct command_ctx *ctx, const void *decoded, struct err *e
 static const struct command commands[] = {
 	{ .name = "runs graph", .help = "print the tasks of a session", .fields = fields, .nfields = COUNT(fields),
 		.size = sizeof(struct graph_args), .run = run_graph, .needs_no_root_check = true },
+	{ .name = "history graph", .help = "the same as runs graph", .fields = fields, .nfields = COUNT(fields),
+		.size = sizeof(struct graph_args), .run = run_graph, .needs_no_root_check = true, .hidden = true },
 };
 
 const struct command_group commands_graph = { commands, COUNT(commands), NULL };

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""What is done with runs of the past: searched, read as a transcript, removed."""
+import json
+import os
+
+import pytest
+
+from conftest import call, finish, script, turn
+
+EVIL = 'say "one\ttwo"\\ and \x1b]0;gotcha\x07 \u202e \u009b31m ```'
+
+
+def past(lab, run_id="mine", text="a needle in \"quotes\"\nand more"):
+    if not os.path.exists(os.path.join(lab.ws, ".git")):
+        lab.repo(a_DOT_txt="one\n", evil_DOT_txt=EVIL)
+    lab.mock(script(turn(call("read_file", path="evil.txt"), text=text),
+                    turn(call("apply_edit", path="a.txt", edits=[{"old_string": lab.read("a.txt").strip(), "new_string": run_id}])),
+                    finish()))
+    r = lab.agent6("run", "--auto-approve", "--run-id", run_id, "find the haystack")
+    assert r.returncode == 0, r.both
+    lab.git("stash", "-q", check=False)
+    return os.path.join(lab.run_dirs()[-1])
+
+
+def test_words_are_found_with_run_turn_and_line(lab):
+    past(lab)
+    hits = json.loads(lab.agent6("history", "search", "--json", 'needle in "quotes"').out)
+    assert hits and all(h["run_id"] == "mine" for h in hits), hits
+    first = hits[0]
+    assert first["file"] == "logs.jsonl" and first["type"] == "role.result" and first["turn"] == 1, first
+    with open(os.path.join(lab.run_dirs()[-1], "record", first["file"]), encoding="utf-8") as f:
+        assert "needle" in f.read().splitlines()[first["line"] - 1]
+    assert 'a needle in "quotes" and more' in first["text"]
+    plain = lab.agent6("history", "search", "haystack")
+    assert plain.returncode == 0 and plain.out.startswith("mine  "), plain.both
+    assert "place" in plain.err
+    assert lab.agent6("history", "haystack").returncode == 0  # search is what history does
+    assert lab.agent6("history", "search", "HAYSTACK").returncode == 1
+    assert lab.agent6("history", "search", "--ignore-case", "HAYSTACK").returncode == 0
+    assert lab.agent6("history", "search", "--regex", r"hay\w+k").returncode == 0
+    nowhere = lab.agent6("history", "search", "--json", "no such words anywhere")
+    assert nowhere.returncode == 1 and json.loads(nowhere.out) == []
+    bad = lab.agent6("history", "search", "--regex", "(")
+    assert bad.returncode == 2 and "the pattern at" in bad.err, bad.both
+
+
+def test_a_search_can_be_for_one_session(lab):
+    past(lab, "first")
+    past(lab, "second")
+    both = json.loads(lab.agent6("history", "search", "--json", "haystack").out)
+    assert {h["run_id"] for h in both} == {"first", "second"}
+    one = json.loads(lab.agent6("history", "search", "--json", "--session", "first", "haystack").out)
+    assert {h["run_id"] for h in one} == {"first"}
+
+
+@pytest.mark.parametrize("args", [("runs", "transcript"), ("runs", "transcript", "--json"), ("history", "search", "gotcha"),
+                                  ("history", "search", "--json", "gotcha")])
+def test_nothing_of_a_record_reaches_the_terminal_raw(lab, args):
+    past(lab)
+    r = lab.agent6(*args)
+    assert r.returncode == 0 and "gotcha" in r.out, r.both
+    for bad in ("\x1b", "\x07", "\u202e", "\u009b"):
+        assert bad not in r.both, (bad, r.both)
+
+
+def test_a_transcript_is_the_conversation_in_its_order(lab):
+    past(lab)
+    text = lab.agent6("runs", "transcript", "mine").out
+    order = ["## To the model, turn 1", "find the haystack", "## Model, turn 1", "a needle in", "**read_file**", "result:",
+             "## Model, turn 2", "**apply_edit**", "**finish_run**"]
+    at = [text.index(o) for o in order]
+    assert at == sorted(at), text
+    assert "````" in text  # longer than any fence in what was read
+    items = json.loads(lab.agent6("runs", "transcript", "mine", "--json").out)
+    assert [i["kind"] for i in items[:4]] == ["person", "model", "call", "result"]
+    assert items[2]["name"] == "read_file" and json.loads(items[2]["text"]) == {"path": "evil.txt"}
+    assert EVIL in json.loads(items[3]["text"])["content"]
+    calls = json.loads(lab.agent6("runs", "transcript", "mine", "--json", "--tools", "none").out)
+    assert not {"call", "result"} & {i["kind"] for i in calls}
+
+
+def refs(lab):
+    return lab.git("for-each-ref", "--format=%(refname)").split()
+
+
+def test_a_run_is_removed_only_when_its_work_is_merged_or_that_is_said(lab):
+    past(lab)
+    r = lab.agent6("runs", "rm", "mine")
+    assert r.returncode == 2 and "in no branch" in r.err and "--unmerged" in r.err, r.both
+    assert len(lab.run_dirs()) == 1 and "refs/agent6/mine/head" in refs(lab)
+    assert lab.agent6("runs", "merge", "mine").returncode == 0
+    r = lab.agent6("runs", "rm", "mine")
+    assert r.returncode == 0 and r.out == "removed mine (merged into main)\n", r.both
+    assert lab.run_dirs() == [] and refs(lab) == ["refs/heads/main"] or "refs/stash" in refs(lab)
+    assert not [x for x in refs(lab) if "agent6" in x]
+    past(lab, "other")
+    r = lab.agent6("runs", "rm", "--unmerged", "other")
+    assert r.returncode == 0 and "no branch" in r.out, r.both
+    assert lab.run_dirs() == [] and not [x for x in refs(lab) if "agent6" in x]
+    assert lab.agent6("runs", "rm", "other").returncode == 2
+
+
+def test_a_branch_that_is_checked_out_or_was_moved_is_not_removed(lab):
+    past(lab)
+    lab.git("switch", "-q", "agent6/mine")
+    r = lab.agent6("runs", "rm", "--unmerged", "mine")
+    assert r.returncode == 2 and "checked out" in r.err, r.both
+    assert len(lab.run_dirs()) == 1
+    lab.git("commit", "-q", "--allow-empty", "-m", "mine now")
+    mine = lab.git("rev-parse", "HEAD").strip()
+    lab.git("switch", "-q", "main")
+    r = lab.agent6("runs", "rm", "--unmerged", "mine")
+    assert r.returncode == 0 and "branch agent6/mine was left" in r.err, r.both
+    assert lab.git("rev-parse", "agent6/mine").strip() == mine and "refs/agent6/mine/head" not in refs(lab)
+
+
+def test_prune_keeps_what_is_young_unmerged_or_at_work(lab):
+    past(lab, "merged")
+    assert lab.agent6("runs", "merge", "merged").returncode == 0
+    past(lab, "loose")
+    assert "0 of 2" in lab.agent6("runs", "prune").err
+    r = lab.agent6("runs", "prune", "--older-than", "0", "--dry-run")
+    assert r.returncode == 0 and r.out.splitlines()[-2:] and "would remove merged (merged into main)" in r.out, r.both
+    assert len(lab.run_dirs()) == 2
+    r = lab.agent6("runs", "prune", "--older-than", "0")
+    assert "removed merged" in r.out and "kept loose: its commits are in no branch" in r.out, r.both
+    assert [os.path.basename(d) for d in lab.run_dirs()] == ["loose"]
+    r = lab.agent6("runs", "prune", "--older-than", "0", "--unmerged")
+    assert r.returncode == 0 and lab.run_dirs() == [], r.both
