@@ -16,7 +16,7 @@ CASES = """
 E01 E03 E04 E06 E08 E09 E13 E14 E15 E17 E18 E21
 P01 P02 P04 P05 P07 P08 P09 P11 P14 P15
 G01 G03 G04 G06 G08
-V01 V02 V03 V06 V11 V12 V18
+V01 V02 V03 V06 V08 V09 V11 V12 V14 V18 B03
 S01 S02 S03 S05 S08 S09 S10 S11 S12 S13 S17 S21 S23 S25 S26 S28 S31 S35 S36 S37
 R01 R03 R05 R08 R09 R10 R11 R12 R14 R17 R19
 W04
@@ -58,6 +58,10 @@ AFTER = {
     "R03": RUN + "; find \"$HOME/.local/state\" -name '*.jsonl' -exec {folder}/damage.py {} fuse \\; ; " + RESUME + "; " + RESUME,
     "R05": "(" + RUN + ") & while ! ls \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl >/dev/null 2>&1; do :; done; "
            + RESUME + "; echo second=$?; wait",
+    # Killed while a command runs: the record tells of its call, then the monitor is gone.
+    "V09": RUN + " & run=$!; while ! grep -qs tool.call \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl; do :; done; "
+           + "kill -9 $run; wait $run; " + RESUME,
+    "V14": RUN + "; sed -i s/gpt-case/another-model/ \"$HOME/.config/agent6/config.toml\"; " + RESUME,
 }
 
 

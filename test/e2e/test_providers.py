@@ -4,6 +4,7 @@
 import http.server
 import json
 import os
+import subprocess
 import threading
 
 import pytest
@@ -167,3 +168,108 @@ def test_presets_whose_address_is_each_person_s_own_ask_for_it(lab):
     assert r.returncode == 0, r.both
     assert lab.agent6("config", "get", "providers.vertex.deployment").out.startswith('providers.vertex.deployment = "vertex"')
     assert "gcloud" in lab.agent6("config", "get", "providers.vertex.token_command").out
+
+
+# ---- where they run ----
+
+def provider(lab, text):
+    """The lab's configuration with this provider instead of the mock's plain one."""
+    path = os.path.join(lab.home, ".config", "agent6", "config.toml")
+    rest = open(path, encoding="utf-8").read()
+    head, tail = rest.index("[providers.mock]"), rest.index("[models.worker]")
+    lab.config(rest[:head] + "[providers.mock]\n" + text + "\n" + rest[tail:])
+
+
+PLACES = [
+    ("azure", 'api_format = "openai"\ndeployment = "azure"\nbase_url = "{url}"\nextra_query = {{ api-version = "2024-10-21" }}\n'
+              'api_key_env = "MOCK_API_KEY"', "/openai/deployments/mock-model/chat/completions", "api-key"),
+    ("azure v1", 'api_format = "openai"\nauth_style = "api_key_header"\nbase_url = "{url}/openai/v1"\napi_key_env = "MOCK_API_KEY"',
+     "/openai/v1/chat/completions", "api-key"),
+    ("azure responses", 'api_format = "responses"\ndeployment = "azure"\nbase_url = "{url}"\napi_key_env = "MOCK_API_KEY"',
+     "/openai/v1/responses", "api-key"),
+    ("vertex", 'api_format = "anthropic"\ndeployment = "vertex"\nbase_url = "{url}/v1/projects/p/publishers/anthropic/models"\n'
+               'token_command = ["echo", "token-0123456789"]',
+     "/v1/projects/p/publishers/anthropic/models/mock-model:streamRawPredict", "authorization"),
+    ("gateway", 'api_format = "openai"\nbase_url = "{url}/v1"\napi_key_env = "MOCK_API_KEY"\nextra_headers = {{ x-team = "blue" }}\n'
+                'extra_body = {{ seed = 7 }}\nextra_query = {{ trace = "a b" }}', "/v1/chat/completions", "authorization"),
+    ("keyless", 'api_format = "openai"\nauth_style = "none"\nbase_url = "{url}/v1"', "/v1/chat/completions", None),
+]
+
+
+@pytest.mark.parametrize("where, text, path, signed", PLACES, ids=[p[0].replace(" ", "-") for p in PLACES])
+def test_each_place_gets_the_address_and_the_signature_it_wants(lab, where, text, path, signed):
+    lab.repo(a_DOT_txt="a\n")
+    m = lab.mock({"turns": [{"tool_calls": [call("grep", pattern="a")]}, finish()]})
+    provider(lab, text.format(url=m.url))
+    r = lab.run("look")
+    assert r.returncode == 0, r.both
+    assert m.stop()[0] == 0
+    sent = m.model_requests()
+    assert len(sent) == 2
+    for q in sent:
+        assert q["path"] == path, q["path"]
+        has = {h.lower() for h in q["headers"]} & {"api-key", "authorization", "x-api-key"}
+        assert has == ({signed} if signed else set()), q["headers"]
+    if where == "azure":
+        assert sent[0]["query"]["api-version"] == "2024-10-21"
+    if where == "vertex":
+        assert "model" not in sent[0]["body"] and sent[0]["body"]["anthropic_version"] == "vertex-2023-10-16"
+    if where == "gateway":
+        assert sent[0]["body"]["seed"] == 7 and {h.lower(): v for h, v in sent[0]["headers"].items()}["x-team"] == "blue"
+
+
+def test_azure_without_a_version_is_told_what_is_missing(lab):
+    lab.repo(a_DOT_txt="a\n")
+    m = lab.mock({"turns": [finish()]})
+    provider(lab, f'api_format = "openai"\ndeployment = "azure"\nbase_url = "{m.url}"\napi_key_env = "MOCK_API_KEY"')
+    r = lab.run("look")
+    assert r.returncode == 2 and 'extra_query = { api-version = "2024-10-21" }' in r.both, r.both
+    m.stop()
+
+
+# ---- what fails, once and with what to do ----
+
+FAULTS = [
+    ("401", {"status": 401}, "check the key: agent6 connect mock"),
+    ("402", {"status": 402}, "no credit or quota left"),
+    ("403", {"status": 403}, "check what the key may do"),
+    ("404", {"status": 404}, "agent6 model worker mock lists what is offered"),
+    ("413", {"status": 413}, "takes no request this large"),
+    ("422", {"status": 422, "error": {"message": "no such field"}}, "no such field"),
+    ("quota", {"status": 429, "error": {"message": "quota", "code": "insufficient_quota"}}, "no credit or quota left"),
+    ("filter", {"status": 400, "error": {"message": "filtered", "code": "content_filter"}}, "in other words"),
+]
+
+
+@pytest.mark.parametrize("name, fault, says", FAULTS, ids=[f[0] for f in FAULTS])
+def test_what_is_not_tried_again_is_told_once_with_what_to_do(lab, name, fault, says):
+    lab.repo(a_DOT_txt="a\n")
+    m = lab.mock({"turns": [{"text": "x", "fault": fault}], "on_exhausted": "repeat"})
+    r = lab.run("look")
+    end = lab.events("run.end")[-1]
+    m.stop()
+    assert r.returncode == 1 and end["reason"] == "provider_error", r.both
+    assert len(m.model_requests()) == (1 if name != "413" else len(m.model_requests()))
+    assert says in end["message"] and r.both.count(end["message"][:60]) == 1, r.both
+    assert "agent6 resume" in r.both
+
+
+def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
+    lab.repo(a_DOT_txt="a\n")
+    folder = os.path.join(lab.folder, "cert")
+    os.makedirs(folder)
+    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost", "-addext",
+                           "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"], cwd=folder, capture_output=True)
+    if made.returncode:
+        missing("openssl")
+    m = lab.mock({"turns": [finish(), finish()]}, "--cert", folder + "/cert.pem", "--key", folder + "/key.pem")
+    port = m.url.rsplit(":", 1)[1].strip("/")
+    text = f'api_format = "openai"\nbase_url = "https://localhost:{port}/v1"\napi_key_env = "MOCK_API_KEY"'
+    provider(lab, text)
+    r = lab.run("look")
+    assert r.returncode == 1 and "the server's certificate is not accepted" in r.both and "ca_file" in r.both, r.both
+    assert not lab.events("loop.provider.retry")
+    provider(lab, text + f'\nca_file = "{folder}/cert.pem"')
+    r = lab.agent6("model", "worker", "mock")
+    assert r.returncode == 0 and "mock-small" in r.out, r.both
+    m.stop()

@@ -108,6 +108,23 @@ def test_openai_quirks(lab):
 
 
 @pytest.mark.parametrize("api", WIRES)
+def test_roles(lab, api):
+    """Several models behind one server: each is asked by its name, and templates find what a tool just said. The worker
+    says that it is done with the tool for it; a bare "Done." would be asked about."""
+    lab.repo(a_DOT_txt="a\n")
+    s = scenario("roles")
+    s["turns"] = [t for t in s["turns"] if t["id"] != "after-error"]  # any result may hold the word "error"
+    s["turns"][-1] = finish()
+    m = lab.mock(s, api=api, extra='[models.reviewer]\nmodel = "reviewer-1"\n')
+    r = lab.run("start a server")
+    assert r.returncode == 0, r.both
+    assert m.stop()[0] == 0
+    called = [e["name"] for e in lab.events("tool.call")]
+    assert called == ["run_command", "read_background", "finish_run"], called
+    assert all(e["ok"] for e in lab.events("tool.result")), lab.events("tool.result")
+
+
+@pytest.mark.parametrize("api", WIRES)
 def test_big_output(lab, api):
     """8 MB of text, 4 MB of arguments, 2 MB of thought; the file is made with the tool of ours."""
     lab.repo(a_DOT_txt="a\n")

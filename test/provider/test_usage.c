@@ -121,6 +121,9 @@ TEST(usage_cost_knows_caches_tiers_and_what_the_server_reports)
 	} rows[] = {
 		{ "each bucket has its price", "claude-opus-4-8",
 			{ .known = ALL, .input = 1000, .output = 100, .cache_read = 10000, .cache_write = 2000 }, 5000 + 2500 + 5000 + 12500 },
+		{ "cached tokens inside the prompt, 3/15/0.30", "claude-sonnet-4-5", { .known = ALL, .input = 1000, .cache_read = 9000, .output = 100 }, 7200 },
+		{ "and beside it, with a write at 3.75", "claude-sonnet-4-5",
+			{ .known = ALL, .input = 3, .cache_write = 100000, .cache_read = 20000, .output = 100 }, 382509 },
 		{ "reported beats estimated", "claude-opus-4-8", { .known = ALL | USAGE_COST, .input = 1000, .cost_picousd = 7000000 }, 7 },
 		{ "a large prompt pays the tier", "claude-haiku-5-5", { .known = ALL, .input = 200000 }, 100000 },
 		{ "cached tokens are part of a large prompt", "claude-haiku-5-5", { .known = ALL, .cache_read = 60000, .cache_write = 60000 },
