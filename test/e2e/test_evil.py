@@ -213,14 +213,15 @@ def test_no_command_runs_without_the_approval_that_is_demanded(evil, policy):
     ran = os.path.join(evil.lab.ws, "without-approval")
     if policy == "no":
         lines = evil.run("approval", "--no-commands", approve=False)
-        assert len([l for l in lines if l.startswith("asked") and f"why {DENIED} " in l]) == 3, lines
+        assert len([l for l in lines if l.startswith("asked") and f"why {DENIED} " in l]) == 4, lines
     else:
         lines = run_attended(evil, "approval")
-        assert len([l for l in lines if l.startswith("asked") and l.endswith("no answer")]) == 4, lines
+        assert len([l for l in lines if l.startswith("asked") and l.endswith("no answer")]) == 5, lines
         # The operator sees the words that would run, where, whole or not at all; and sees them last.
         prompts = [p["prompt"] for p in evil.lab.events("approval.prompt")]
         real = "Allow run_command: touch without-approval"
-        assert prompts == [real, real, real + " (in answers)"]
+        stays = real.replace(":", " in the background, until the run ends:")
+        assert prompts == [real, real, stays, real + " (in answers)"]
         assert [l for l in lines if l.startswith("long")][0].startswith(f"long command: why {DENIED} "), lines
         screen = evil.result.stdout.decode("utf-8", "replace")
         assert "harmless" in screen and screen.rindex(real) > screen.rindex("harmless")

@@ -126,7 +126,11 @@ static const struct command {
 	{ "namespaces", JOB_COMMAND, "", { "sh", "-c", "unshare -Ur true && echo UNSHARED; mount -t tmpfs x /tmp && echo MOUNTED; nsenter -t 1 -m true && echo ENTERED; chroot / true && echo CHROOTED; exit 1" } },
 	{ "others", JOB_COMMAND, "", { "sh", "-c", "kill -9 -1; exit 1" } },
 	{ "stays", JOB_COMMAND, "", { "sh", "-c", "setsid sh -c 'sleep 1000; echo x >late' >/dev/null 2>&1 & exit 1" } },
+	{ "background-stays", JOB_BACKGROUND, "", { "sh", "-c", "cat ../canary; echo x >../new; setsid sh -c 'sleep 1000; echo x >late' >/dev/null 2>&1 & exit 1" } },
 	/* The zygote refuses. */
+	{ "refuse-background-up", JOB_BACKGROUND, "..", { "touch", "new" } },
+	{ "refuse-background-preload", JOB_BACKGROUND, "", { "true" }, { "LD_PRELOAD=/tmp/x.so" } },
+	{ "refuse-background-input", JOB_BACKGROUND, "", { "sh" }, .in = true },
 	{ "refuse-up", JOB_COMMAND, "..", { "touch", "new" } },
 	{ "refuse-up-2", JOB_COMMAND, "dir/../../x", { "touch", "new" } },
 	{ "refuse-root", JOB_COMMAND, "/", { "touch", "new" } },
@@ -346,6 +350,10 @@ void evil_approval(struct evil *e)
 	pack_run(e, &b, JOB_VERIFY, "", argv, none);
 	evil_send(e, PEER_ZYGOTE, WIRE_RUN, buf_str(&b), NULL, 0);
 	say_end(e, "asked", "verify", wait_end(e, PEER_ZYGOTE, e->job, 300));
+	buf_clear(&b);
+	pack_run(e, &b, JOB_BACKGROUND, "", argv, none);
+	evil_send(e, PEER_ZYGOTE, WIRE_RUN, buf_str(&b), NULL, 0);
+	say_end(e, "asked", "background", wait_end(e, PEER_ZYGOTE, e->job, 300));
 	/* The end of a line that is cut, another directory, and a question of its own below the real one. */
 	memset(longer, ' ', sizeof(longer) - 1);
 	memcpy(longer, "true #", 6);
