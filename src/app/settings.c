@@ -368,9 +368,10 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 		{ JOB_INDEX, INDEX_TIMEOUT_MS, false },
 	};
 	for (size_t i = 0; i < COUNT(limits); i++) {
-		bool background = limits[i].class == JOB_BACKGROUND && !s->mode->writes;
+		bool none = (limits[i].class == JOB_BACKGROUND && !s->mode->writes) ||
+			(limits[i].class == JOB_METRIC && s->params.metric_command.n == 0);
 
-		if (!background && (s->mode->commands || !limits[i].ask)) /* what is not listed cannot be asked for */
+		if (!none && (s->mode->commands || !limits[i].ask)) /* what is not listed cannot be asked for */
 			z.limits[z.nlimits++] = limits[i];
 	}
 	*out = z;
