@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "ui/cli/cmd_runs_priv.h"
+#include "ui/cli/offer.h"
+#include "ui/cli/prompt.h"
 
 #include "app/attach.h"
 #include "app/run.h"
@@ -135,6 +137,12 @@ static int attach(struct command_ctx *ctx, const struct mode_args *a, struct buf
 	return a->answers_file.n > 0 ? attach_answers(a->answers_file, out, err) : 0;
 }
 
+static int start(struct command_ctx *ctx, const struct run_request *rq, struct err *err)
+{
+	TRY(offer_local(ctx, !rq->unattended && prompt_can_ask(), err));
+	return app_run(rq, err);
+}
+
 static int run_ask(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct mode_args *a = decoded;
@@ -144,7 +152,7 @@ static int run_ask(struct command_ctx *ctx, const void *decoded, struct err *err
 	TRY(check(a, err));
 	TRY(attach(ctx, a, &context, err));
 	rq.context = buf_str(&context);
-	return app_run(&rq, err);
+	return start(ctx, &rq, err);
 }
 
 static int run_review(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -164,7 +172,7 @@ static int run_review(struct command_ctx *ctx, const void *decoded, struct err *
 	rq.review_range = a->range;
 	rq.review_seats = a->seat;
 	rq.review_decision = a->decision;
-	return app_run(&rq, err);
+	return start(ctx, &rq, err);
 }
 
 /* ---- plan ---- */
@@ -188,7 +196,7 @@ static int run_plan(struct command_ctx *ctx, const struct mode_args *a, struct s
 	rq.task = task;
 	rq.context = buf_str(context);
 	rq.questions_fd = questions;
-	return app_run(&rq, err);
+	return start(ctx, &rq, err);
 }
 
 static int run_new(struct command_ctx *ctx, const void *decoded, struct err *err)
