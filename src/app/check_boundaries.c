@@ -105,6 +105,15 @@ static void reach_row(const struct bounds *b, const char *name, enum network_act
 
 /* ---- the jails ---- */
 
+static enum seccomp_profile filter_of(const struct bounds *b, enum job_class id, const struct sandbox_policy *p)
+{
+	const struct jail_class *c = jail_class_find(id);
+
+	if (b->s->profile != PROFILE_HARDENED)
+		return c->filter;
+	return p && p->network == NETWORK_HOST ? SECCOMP_COMMAND_HOSTNET : c->hardened;
+}
+
 static void class_row(const struct bounds *b, const char *name, enum job_class id)
 {
 	const struct jail_class *c = jail_class_find(id);
@@ -129,15 +138,21 @@ static void command_rows(const struct bounds *b)
 	add_list(&read, &p->extra_ro_paths);
 	add_word(&write, p->cwd);
 	add_list(&write, &p->extra_rw_paths);
-	add_word(&write, "/tmp and /dev/shm of the run");
+	add_word(&write, b->s->profile == PROFILE_HARDENED ? "a private directory, TMPDIR" : "/tmp and /dev/shm of the run");
 	add_list(&hidden, &p->hide_paths);
-	add_word(&hidden, "whatever is not listed here");
+	add_word(&hidden, b->s->profile == PROFILE_HARDENED ? "the content of whatever is not listed here (names stay visible)"
+								 : "whatever is not listed here");
 	add_list(&protect, &p->extra_protect_paths);
 	row(b, "commands.approval", str_printf(b->k->mem, "sandbox.run_commands = \"%s\"",
 		config_word("sandbox.run_commands", c->run_commands)));
 	row(b, "commands.read", text(b, &read));
 	row(b, "commands.write", text(b, &write));
-	row(b, "commands.protected", text(b, &protect));
+	if (b->s->profile == PROFILE_HARDENED && b->s->is_git)
+		row(b, "commands.protected", b->commands.git_dir[0] ? STR(".git is not protected: a change of its configuration, hooks "
+									  "or refs ends the run")
+								    : STR(".git is not protected"));
+	else
+		row(b, "commands.protected", text(b, &protect));
 	row(b, "commands.hidden", text(b, &hidden));
 	reach_row(b, "commands.network", NETWORK_OF_COMMANDS, NETWISH_AUTO);
 	row(b, "commands.memory", p->memory_limit_mb > 0 ? str_printf(b->k->mem, "%lld MiB", (long long)p->memory_limit_mb)
@@ -148,7 +163,7 @@ static void command_rows(const struct bounds *b)
 				: str_printf(b->k->mem, "%lld s at most", (long long)b->commands.limits[i].timeout_ms / 1000).p,
 				b->commands.limits[i].ask ? "the monitor is asked before each" : "nobody is asked"));
 	class_row(b, "commands.rights", JOB_COMMAND);
-	row(b, "commands.calls", calls(b, jail_class_find(JOB_COMMAND)->filter));
+	row(b, "commands.calls", calls(b, filter_of(b, JOB_COMMAND, p)));
 }
 
 static void agent_rows(const struct bounds *b)
@@ -157,7 +172,7 @@ static void agent_rows(const struct bounds *b)
 	class_row(b, "file_tools.rights", JOB_AGENT);
 	row(b, "file_tools.calls", calls(b, SECCOMP_AGENT));
 	class_row(b, "grep.rights", JOB_INDEX);
-	row(b, "grep.calls", calls(b, jail_class_find(JOB_INDEX)->filter));
+	row(b, "grep.calls", calls(b, filter_of(b, JOB_INDEX, NULL)));
 }
 
 static void git_rows(const struct bounds *b)
@@ -172,7 +187,7 @@ static void git_rows(const struct bounds *b)
 	add_list(&write, &b->git.policy.extra_rw_paths);
 	row(b, "git.write", text(b, &write));
 	class_row(b, "git.rights", JOB_GIT);
-	row(b, "git.calls", calls(b, jail_class_find(JOB_GIT)->filter));
+	row(b, "git.calls", calls(b, filter_of(b, JOB_GIT, NULL)));
 }
 
 /* ---- the others ---- */

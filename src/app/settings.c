@@ -83,6 +83,36 @@ int settings_load(struct start *s, struct err *err)
 
 /* ---- what may be done ---- */
 
+static bool in_any(struct str path, struct str_list dirs, struct arena *mem)
+{
+	for (size_t i = 0; i < dirs.n; i++)
+		if (path_is_within(str_dupz(mem, path), str_dupz(mem, dirs.p[i])))
+			return true;
+	return false;
+}
+
+/* A path that nothing shows needs no mask. */
+static int refuse_hiding(const struct start *s, const struct probe *host, struct err *err)
+{
+	const struct config_sandbox *c = &s->config->sandbox;
+	const struct str_list workspace = { .p = (struct str[]){ str_from(s->workspace) }, .n = 1 };
+	int r;
+
+	for (size_t i = 0; i < c->hide_paths.n; i++) {
+		struct str path = c->hide_paths.p[i];
+
+		if (!in_any(path, workspace, s->mem) && !in_any(path, c->extra_read_paths, s->mem) &&
+			!in_any(path, c->extra_write_paths, s->mem))
+			continue;
+		r = err_set(err, ERR_UNSUPPORTED, "sandbox.hide_paths: profile \"hardened\" cannot hide " STR_FMT ": Landlock grants a "
+						  "directory whole%s%s", STR_ARG(path), probe_reason(host)[0] ? "; strict is not possible: " : "",
+			probe_reason(host));
+		err_hint(err, "take it out of sandbox.hide_paths, or move it out of what commands may see");
+		return r;
+	}
+	return 0;
+}
+
 /* What Landlock cannot do is refused where somebody asked for it by name, and said where it is only a default. */
 static int hardened_limits(struct start *s, const struct probe *host, struct err *err)
 {
@@ -90,6 +120,7 @@ static int hardened_limits(struct start *s, const struct probe *host, struct err
 	gid_t gid;
 	int r;
 
+	TRY(refuse_hiding(s, host, err));
 	if (host->real_root)
 		TRY(ground_owner(s->workspace, &uid, &gid, err));
 	if (!s->is_git || !s->config->sandbox.protect_git)

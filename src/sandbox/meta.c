@@ -192,6 +192,8 @@ static int change_xattr(const struct request *rq, const char *self)
 
 	if (r < 0)
 		return r;
+	if (strncmp(name, "system.", 7) == 0) /* access lists: cp -p and tar then take the mode */
+		return -EOPNOTSUPP;
 	if (rq->is_link || strncmp(name, "user.", 5) != 0) /* security.* and trusted.* are not for commands */
 		return -EPERM;
 	if (rq->call->what == WHAT_REMOVEX)

@@ -94,6 +94,7 @@ class Lab:
         os.makedirs(self.home)
         os.makedirs(self.ws)
         self.mocks = []
+        self.profile = None  # sandbox.profile of every configuration; None: what is the default
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("XDG_", "GIT_", "AGENT6_")) and "API_KEY" not in k}
         self.env.update(HOME=self.home, LANG="C.UTF-8", TERM="xterm-256color", MOCK_API_KEY="dummy-key-0123456789",
@@ -135,6 +136,9 @@ class Lab:
     def config(self, text):
         path = os.path.join(self.home, ".config", "agent6")
         os.makedirs(path, mode=0o700, exist_ok=True)
+        if self.profile:
+            line = f'[sandbox]\nprofile = "{self.profile}"\n'
+            text = text.replace("[sandbox]\n", line, 1) if "[sandbox]\n" in text else text + "\n" + line
         with open(os.path.join(path, "config.toml"), "w", encoding="utf-8") as f:
             f.write(text)
 
@@ -227,6 +231,19 @@ def new_lab():
 def lab():
     with new_lab() as one:
         yield one
+
+
+def as_hardened(one):
+    """Every run in this lab is hardened. As root that is refused in a workspace of root's, which every lab is."""
+    if os.geteuid() == 0:
+        pytest.skip("a run under hardened is an ordinary user's, who tries it in the other half")
+    one.profile = "hardened"
+    return one
+
+
+@pytest.fixture(params=["strict", "hardened"])
+def lab_of_each_profile(request, lab):
+    return as_hardened(lab) if request.param == "hardened" else lab
 
 
 @pytest.fixture(autouse=True)

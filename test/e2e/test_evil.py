@@ -63,6 +63,7 @@ class Evil:
             with open(full, "w", encoding="utf-8") as f:
                 f.write(text + "\n")
         self.mock = lab.mock(script(finish()))
+        self.lost_git = False
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: who is left becomes our child
         self.others = self.left()
         self.before = snapshot(lab)
@@ -89,8 +90,14 @@ class Evil:
             assert what not in out, out[-2000:]
         after = snapshot(self.lab)
         changed = {p for p in set(self.before) | set(after) if self.before.get(p) != after.get(p)}
+        git = {p for p in changed if p.startswith(os.path.join(self.lab.ws, ".git"))}
+        if git and self.lab.profile == "hardened":
+            # Landlock cannot take .git out of the workspace; what was done there is noticed, and ends the run.
+            assert self.lab.events("jail.git_changed") and self.result.returncode != 0, changed
+            changed -= git
+            self.lost_git = True
         assert changed == set(), changed
-        assert [r for r in refs(self.lab) if not re.match(r"refs/(heads/)?agent6/", r)] == self.refs
+        assert self.lost_git or [r for r in refs(self.lab) if not re.match(r"refs/(heads/)?agent6/", r)] == self.refs
         assert not os.path.exists(os.path.join(self.lab.ws, "owned")) and not os.path.exists("/tmp/owned")
         assert [p for p in self.left() if p not in self.others] == []
         lines = text.decode("utf-8", "replace").splitlines()
@@ -116,12 +123,18 @@ class Evil:
 
 
 @pytest.fixture
+def evil_of_each_profile(lab_of_each_profile):
+    return Evil(lab_of_each_profile)
+
+
+@pytest.fixture
 def evil(lab):
     return Evil(lab)
 
 
 @pytest.mark.parametrize("how", ["", "raw "])
-def test_the_kernel_refuses_a_taken_over_agent_everything_outside_its_workspace(evil, how):
+def test_the_kernel_refuses_a_taken_over_agent_everything_outside_its_workspace(evil_of_each_profile, how):
+    evil = evil_of_each_profile
     lines = evil.run(how + "probe")
     assert lines and lines[-1] == "DONE", lines[-5:] + [evil.result.stderr.decode()]
     holes = [l for l in lines if l.startswith("HOLE")]
@@ -130,8 +143,10 @@ def test_the_kernel_refuses_a_taken_over_agent_everything_outside_its_workspace(
     with open(EVIL, "rb") as f:  # the sanitizers' run time is allowed these, in their build only
         if b"__asan_init" in f.read():
             holes = [l for l in holes if not re.match(r"HOLE (mmap-exec|mprotect-exec|dumpable) ", l)]
+    if evil.lab.profile == "hardened":  # by nature; that it is noticed was asserted
+        holes = [l for l in holes if not re.match(r"HOLE (through-link-git|git-\w+) \.git", l)]
     assert holes == []
-    assert len([l for l in lines if l.startswith("denied")]) > 200
+    assert len([l for l in lines if l.startswith("denied")]) > (180 if evil.lab.profile == "hardened" else 200)
     # A call that the filter refuses says so; EFAULT or EINVAL would mean that the kernel looked at it.
     calls = [l for l in lines if l.startswith(("denied call", "denied socket"))]
     if how:  # before it confines itself it may still give up what it does not have
@@ -143,7 +158,8 @@ def test_the_kernel_refuses_a_taken_over_agent_everything_outside_its_workspace(
     assert ok, said
 
 
-def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_refused(evil):
+def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_refused(evil_of_each_profile):
+    evil = evil_of_each_profile
     lines = evil.run("commands")
     ends = dict(re.match(r"run ([\w-]+): (.*)", l).groups() for l in lines if l.startswith("run "))
     assert ends["control"].startswith("why 1 code 0") and evil.lab.read("control") == "ran\n"
@@ -159,7 +175,8 @@ def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_
     assert ok, text
 
 
-def test_git_does_what_is_in_its_table_and_runs_nothing_of_the_repository(evil):
+def test_git_does_what_is_in_its_table_and_runs_nothing_of_the_repository(evil_of_each_profile):
+    evil = evil_of_each_profile
     lines = evil.run("git")
     ends = dict(re.match(r"git ([\w-]+): (.*)", l).groups() for l in lines if l.startswith("git "))
     assert ends["control"].startswith("why 1 code 0")
@@ -209,7 +226,8 @@ def test_who_may_only_look_changes_nothing_even_when_taken_over(evil, mode):
 
 
 @pytest.mark.parametrize("policy", ["no", "ask"])
-def test_no_command_runs_without_the_approval_that_is_demanded(evil, policy):
+def test_no_command_runs_without_the_approval_that_is_demanded(evil_of_each_profile, policy):
+    evil = evil_of_each_profile
     ran = os.path.join(evil.lab.ws, "without-approval")
     if policy == "no":
         lines = evil.run("approval", "--no-commands", approve=False)

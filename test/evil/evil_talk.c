@@ -120,8 +120,6 @@ static const struct command {
 	{ "read-beside", JOB_COMMAND, "", { "sh", "-c", "cat ../canary ../../home/secret ../../home/.config/agent6/*; exit 1" } },
 	{ "environ", JOB_COMMAND, "", { "sh", "-c", "cat /proc/*/environ | tr '\\0' '\\n'; env; exit 1" } },
 	{ "memory", JOB_COMMAND, "", { "sh", "-c", "for p in /proc/[0-9]*; do head -c1 $p/mem; ls -l $p/fd $p/exe; done; exit 1" } },
-	{ "git-config", JOB_COMMAND, "", { "sh", "-c", "git config core.hooksPath /tmp; echo x >>.git/config; touch .git/hooks/post-commit; mv .git gone; rm -rf .git; exit 1" } },
-	{ "git-commit", JOB_COMMAND, "", { "sh", "-c", "git -c user.name=x -c user.email=x commit --allow-empty -m x; git update-ref refs/heads/main HEAD^{tree}; git branch evil; exit 1" } },
 	{ "network", JOB_COMMAND, "", { "python3", "-c", "import socket\nfor f,a in ((socket.AF_INET,('1.1.1.1',53)),(socket.AF_INET,('127.0.0.1',1)),(socket.AF_INET6,('::1',1))):\n try: socket.create_connection(a,2) if f!=socket.AF_INET6 else socket.socket(f).connect(a); print('CONNECTED',a)\n except OSError as x: print(x)\nraise SystemExit(1)" } },
 	{ "namespaces", JOB_COMMAND, "", { "sh", "-c", "unshare -Ur true && echo UNSHARED; mount -t tmpfs x /tmp && echo MOUNTED; nsenter -t 1 -m true && echo ENTERED; chroot / true && echo CHROOTED; exit 1" } },
 	{ "others", JOB_COMMAND, "", { "sh", "-c", "kill -9 -1; exit 1" } },
@@ -149,6 +147,8 @@ static const struct command {
 	/* Nobody is shown what comes in on standard input. */
 	{ "refuse-input", JOB_COMMAND, "", { "sh" }, .in = true },
 	{ "refuse-input-verify", JOB_VERIFY, "", { "sh" }, .in = true },
+	/* The last: where no mount protects a repository, this ends the run. */
+	{ "git", JOB_COMMAND, "", { "sh", "-c", "git -c user.name=x -c user.email=x commit --allow-empty -m x; git update-ref refs/heads/main HEAD^{tree}; git branch evil; git config core.hooksPath /tmp; echo x >>.git/config; touch .git/hooks/post-commit; mv .git gone; rm -rf .git; exit 1" } },
 };
 
 void evil_commands(struct evil *e)
