@@ -78,7 +78,7 @@ static int check_root(const struct command *c, const struct command_ctx *ctx, st
 		return 0;
 	if (ctx->allow_root) {
 		if (c->starts_commands)
-			cli_note("running as root: commands run as an unprivileged id, files stay root's");
+			cli_note("running as root: commands run as an unprivileged id");
 		return 0;
 	}
 	r = err_set(err, ERR_DENIED, "agent6 does not run as root");

@@ -124,6 +124,8 @@ static int pin_grant(struct root *r, const char *path, enum grant_kind kind, con
 	int got = open_source(path, what, &fd, err);
 	if (got == -ERR_NOENT && kind != GRANT_WORKSPACE)
 		return 0; /* what is not there grants nothing */
+	if (got == -ERR_PERM && kind == GRANT_TOOL)
+		return 0; /* nor what whoever commands run as may not open: root's tools, for the workspace's owner */
 	TRY(got);
 	TRY(check_kind(fd, what, path, &g.st, err));
 	if (kind == GRANT_WORKSPACE && !S_ISDIR(g.st.st_mode))
