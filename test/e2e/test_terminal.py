@@ -27,7 +27,7 @@ class Screen:
         self.name = "agent6-" + uuid.uuid4().hex[:8]
         self.done = os.path.join(lab.folder, self.name)
         line = f"trap : INT; stty -a > {shlex.quote(self.done)}.modes; {command}; echo $? > {shlex.quote(self.done)}; read wait"
-        env = [f"{k}={v}" for k, v in lab.env.items()]
+        env = [f"{k}={v}" for k, v in lab.env.items() if k != "CI"]  # somebody sits here
         subprocess.run(["env", "-i", *env, "tmux", "-L", self.name, "-f", "/dev/null", "new-session", "-d", "-x", str(width),
                         "-y", str(height), "sh", "-c", line], cwd=lab.ws, check=True)
 
@@ -77,7 +77,6 @@ class Screen:
 @pytest.fixture
 def screen(lab):
     opened = []
-    lab.env.pop("CI")  # somebody sits here
 
     def open_one(*args, **kw):
         s = Screen(lab, " ".join(shlex.quote(a) for a in (AGENT6, *args)), **kw)
