@@ -261,7 +261,8 @@ def test_every_process_has_the_descriptors_it_was_given_and_no_other(held):
     agent = [f for f in files("agent") if f != held.ws]
     assert agent == [], agent
     assert sockets("recorder") == [3, 4]
-    assert {f for f in files("recorder") if not f.startswith(run)} <= {os.path.dirname(run)}
+    repo = os.path.dirname(os.path.dirname(run))
+    assert {f for f in files("recorder") if not f.startswith(run)} <= {os.path.dirname(run), os.path.join(repo, "memories")}
     assert set(files("view")) <= {os.path.join(run, "record"), os.path.join(run, "answers"),
                                   os.path.join(run, "record", "logs.jsonl")}
     assert files("agent6-net") in ([], [os.path.join(run, "net")])
