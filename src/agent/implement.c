@@ -363,13 +363,22 @@ static int open_plan(struct run *r, const struct plan *p, struct err *err)
 	return keep_put(r->keep, RECORD_MESSAGE, (uint32_t)i, STR(""), conversation_get(r->conv, i), err);
 }
 
+/* A checkpoint of no turn: while the plan is made a resume begins with it again. */
+static int put_checkpoint(struct run *r, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_STATE_MAX);
+
+	TRY(loop_state_write(&r->st, &b, err));
+	return keep_put(r->keep, RECORD_STATE, 0, STR(""), buf_str(&b), err);
+}
+
 static int begin(struct run *r, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
 	struct plan p;
 	int rc;
 
-	TRY(loop_put_state(r, r->st.next_iteration, err));
+	TRY(put_checkpoint(r, err));
 	rc = make_plan(r, mem, &p, err);
 	if (rc == -ERR_INVALID) {
 		run_stop(r, REASON_PLAN_REJECTED, str_from(err->msg));

@@ -429,7 +429,7 @@ static int on_event(struct replay *r, const struct journal_line *l, struct str l
 			return differs(r, l, "the conversation has no checkpoint of this turn", STR(""), STR(""));
 		return 0;
 	case EVENT_ROLE_RESULT:
-		if (!r->prompt)
+		if (!r->prompt && jval_is(jval_get(ev, "role"), "worker")) /* others may be asked before it */
 			return differs(r, l, "the record is of an older agent6 and cannot be replayed", STR(""), STR(""));
 		return on_result(r, l, line, ev, err);
 	case EVENT_TOOL_CALL:

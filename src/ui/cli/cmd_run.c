@@ -156,9 +156,14 @@ static int run_task(struct command_ctx *ctx, const void *decoded, struct err *er
 {
 	const struct run_args *args = decoded;
 
-	if ((args->task.n > 0) == (args->from_plan.n > 0))
-		return err_set(err, ERR_INVALID, args->task.n > 0 ? "a task and --from-plan exclude each other"
-								   : "task: required, but missing; or give --from-plan ID");
+	if (args->task.n > 0 && args->from_plan.n > 0)
+		return err_set(err, ERR_INVALID, "a task and --from-plan exclude each other");
+	if (args->task.n == 0 && args->from_plan.n == 0) {
+		int r = err_set(err, ERR_INVALID, "agent6 run: the task is missing");
+
+		err_hint(err, "usage: agent6 run [flags] TASK, or agent6 run --from-plan ID");
+		return r;
+	}
 	return start(ctx, args, false, err);
 }
 
