@@ -191,9 +191,12 @@ def test_a_killed_run_takes_its_background_commands_along_and_the_next_leg_is_to
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "lock")))
+    live = [{"id": "bg1", "command": "python3 stubborn.py daemon"}]
+    assert json.loads(lab.agent6("runs", "show", "--json").out)["background"] == live
     os.kill(p.pid, signal.SIGKILL)
     p.wait(30)
     nobody_left(lab)
+    assert json.loads(lab.agent6("runs", "show", "--json").out)["background"] == []
     m = lab.mock(script(finish()))
     r = lab.agent6("resume", "--auto-approve")
     assert r.returncode == 0, r.both

@@ -229,6 +229,18 @@ static json_t *int_or_null(int64_t n)
 	return n >= 0 ? json_integer(n) : json_null();
 }
 
+/* What runs in the background. A run that was killed never said that they ended, but they did. */
+static json_t *background_json(const struct listing_one *one)
+{
+	const struct view_state *s = view_state(one->view);
+	json_t *list = json_array();
+
+	for (size_t i = 0; one->live && i < s->nbackground; i++)
+		BUG_IF(json_array_append_new(list, json_pack("{s:o,s:o}", "id", json_text(str_from(s->background[i].id)),
+			"command", json_text(str_from(s->background[i].command)))) < 0);
+	return list;
+}
+
 static int show_json(const struct listing_one *one, struct err *err)
 {
 	const struct view_state *s = view_state(one->view);
@@ -264,6 +276,7 @@ static int show_json(const struct listing_one *one, struct err *err)
 		{ "base_sha", text_or_null(m->base_sha) },
 		{ "merged_into", text_or_null(m->merged_into) },
 		{ "parent_run_id", text_or_null(m->parent_run_id) },
+		{ "background", background_json(one) },
 		{ "record_damaged", json_boolean(s->torn) },
 	};
 
@@ -328,6 +341,8 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 		row("elapsed:", mem, str_from(duration(mem, one->last_ms - one->start_ms)));
 	row("usage:", mem, str_printf(mem, "%lld in, %lld out (latest leg)%s%s", (long long)s->budget.input,
 		(long long)s->budget.output, usd >= 0 ? ", " : "", cost(mem, usd, s->budget.usd_partial)));
+	for (size_t i = 0; one->live && i < s->nbackground; i++)
+		row("background:", mem, str_printf(mem, "%s  %s", s->background[i].id, s->background[i].command));
 	row("changes:", mem, changes_text(one, mem));
 	if (s->torn)
 		row("record:", mem, STR("an incomplete last line was cut off after a crash"));
