@@ -24,6 +24,7 @@ static const struct {
 	{ "/st", false, TYPED_WRONG, 0, NULL }, /* status, stop */
 	{ "/nothing", false, TYPED_WRONG, 0, NULL },
 	{ "/pin keep the API", false, TYPED_TELL, ANSWER_STEER, "/pin keep the API" },
+	{ "/shells", false, TYPED_SHELLS, 0, NULL },
 	{ "/pin", false, TYPED_PINS, 0, NULL },
 	{ "/btw", false, TYPED_WRONG, 0, NULL },
 	{ "/btw what is f?", false, TYPED_TELL, ANSWER_BTW, "what is f?" },

@@ -7,6 +7,7 @@
 const struct composer_command composer_commands[] = {
 	{ "/status", NULL, "how the run stands: cost, context, pins", TYPED_STATUS, 0, false },
 	{ "/cost", NULL, "the same", TYPED_STATUS, 0, false },
+	{ "/shells", NULL, "the commands that run in the background", TYPED_SHELLS, 0, false },
 	{ "/restate", NULL, "what happened since you spoke last", TYPED_RESTATE, 0, false },
 	{ "/btw", "QUESTION", "ask something beside the work; the run does not see it", TYPED_TELL, ANSWER_BTW, true },
 	{ "/pin", "[TEXT]", "something the model is told again whenever its conversation begins anew; alone: what is pinned",

@@ -237,6 +237,8 @@ static int on_words(struct term_live *l, struct str line, struct err *err)
 		return term_view_restate(&l->term, s, err);
 	case TYPED_PINS:
 		return term_view_pins(&l->term, s, err);
+	case TYPED_SHELLS:
+		return term_view_shells(&l->term, s, err);
 	case TYPED_HELP:
 		return term_view_help(&l->term, err);
 	case TYPED_WRONG:

@@ -80,6 +80,20 @@ int term_view_pins(struct term_view *t, const struct view_state *s, struct err *
 			       : line(t, LOOK_DIM, STR("nothing is pinned"), err);
 }
 
+int term_view_shells(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	TRY(term_fresh_line(t, err));
+	if (s->nbackground == 0)
+		return line(t, LOOK_DIM, STR("nothing runs in the background"), err);
+	for (size_t i = 0; i < s->nbackground; i++) {
+		auto_buf struct buf b = BUF_MAX(256);
+
+		TRY(buf_addf(&b, err, "%s  %s", s->background[i].id, s->background[i].command));
+		TRY(line(t, LOOK_PLAIN, buf_str(&b), err));
+	}
+	return 0;
+}
+
 int term_view_help(struct term_view *t, struct err *err)
 {
 	TRY(term_fresh_line(t, err));
