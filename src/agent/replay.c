@@ -185,7 +185,6 @@ static int on_prompt(struct replay *r, const struct journal_line *l, struct jval
 
 	buf_clear(&r->system);
 	buf_clear(&r->tools);
-	buf_clear(&r->previous);
 	conversation_free(r->conv);
 	r->conv = NULL;
 	r->held.n = 0;
@@ -419,6 +418,7 @@ static int on_event(struct replay *r, const struct journal_line *l, struct str l
 	r->rep->events++;
 	switch (event_id_of(l->type)) {
 	case EVENT_RUN_RESUME:
+		buf_clear(&r->previous); /* the first request of a leg is kept whole */
 		r->back = true;
 		return 0;
 	case EVENT_LOOP_PROMPT:

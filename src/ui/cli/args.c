@@ -130,7 +130,7 @@ static int take_word(const struct command *c, struct str word, size_t index, str
 		int r = err_set(err, ERR_INVALID, "agent6 %s does not take \"" STR_FMT "\"", c->name, STR_ARG(word));
 
 		f = index > 0 ? positional_at(c, index - 1) : NULL;
-		if (f && (f->flags & FIELD_REQUIRED))
+		if (f && ((f->flags & FIELD_REQUIRED) || strcmp(f->name, "task") == 0))
 			err_hint(err, "a text of several words needs quotes; agent6 %s --help", c->name);
 		else
 			err_hint(err, "agent6 %s --help tells what it takes", c->name);
