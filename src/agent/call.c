@@ -12,6 +12,7 @@
 #define TEXT_MAX  40000 /* of an answer's text, in its event */
 #define DELTA_MAX 32768
 #define SHOWN_MAX RAW_MAX /* waiting to be shown */
+#define UNREACHED_ATTEMPTS 2 /* of an endpoint that has never answered */
 #define SHORT_MAX 200     /* of an error, in an event */
 
 struct call_live {
@@ -23,6 +24,7 @@ struct call_live {
 	int64_t retry_after_ms;
 	bool over;
 	enum reply_over how;
+	bool unreached; /* no connection came about */
 	struct buf detail;
 	uint64_t total;
 	int64_t started_ms;
@@ -111,6 +113,7 @@ static int take_end(struct call_live *v, struct unpack *u, struct err *err)
 	uint8_t outcome = unpack_u8(u);
 
 	v->over = true;
+	v->unreached = outcome == NET_DNS || outcome == NET_CONNECT;
 	v->how = OVER_NETWORK;
 	for (size_t i = 0; i < COUNT(ends); i++)
 		if (ends[i].outcome == outcome)
@@ -486,6 +489,7 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 	}
 	if (done == 0)
 		done = judge(out, fault);
+	c->reached = c->reached || v.status > 0 || !v.unreached;
 	if (done < 0)
 		name_provider(c, fault);
 	r = put_result(c, out, done < 0 ? fault : NULL, err);
@@ -560,7 +564,7 @@ int caller_ask(struct caller *c, const char *role, struct conversation *conv, st
 			      */
 			continue;
 		}
-		wait_ms = retry_delay_ms(fault, n, jitter());
+		wait_ms = n >= UNREACHED_ATTEMPTS && !c->reached ? -1 : retry_delay_ms(fault, n, jitter());
 		if (wait_ms < 0 && fault->kind == FAULT_EMPTY)
 			return 0; /* the quiet turn is the loop's to handle */
 		if (wait_ms < 0) {

@@ -26,6 +26,7 @@ struct caller {
 	struct budget budget;
 	struct usage_totals totals;
 	struct usage_forecast forecast;
+	bool reached;                  /* the endpoint has answered once, with whatever */
 	bool over_budget;              /* why the last call ended with -ERR_LIMIT */
 	bool told_estimates, told_cut; /* the operator knows */
 	uint8_t endpoint;

@@ -55,6 +55,7 @@
 	X(STR, api_format)        /* the wire: anthropic, openai, responses */                                 \
 	X(STR, deployment)        /* direct, azure, vertex */                                                \
 	X(INT, openai_direct)     /* 1: the host is api.openai.com */                                        \
+	X(INT, local_server)      /* 1: the host is this machine */                                          \
 	X(STR, model)                                                                                        \
 	X(STR, effort)            /* off, low, medium, high, xhigh, max */                                   \
 	X(NUM, temperature)       /* below 0: not sent */                                                    \
@@ -104,7 +105,7 @@ struct run_params {
 
 /* The model of one role; the members of RUN_PARAMS by the same names are those of the one that leads. */
 #define SEAT_PARAMS(X)                                                                                       \
-	X(STR, provider) X(INT, endpoint) X(STR, api_format) X(STR, deployment) X(INT, openai_direct) X(STR, model) \
+	X(STR, provider) X(INT, endpoint) X(STR, api_format) X(STR, deployment) X(INT, openai_direct) X(INT, local_server) X(STR, model) \
 	X(STR, effort) X(NUM, temperature) X(INT, prompt_caching) X(INT, context_tokens) X(NUM, price_in)    \
 	X(NUM, price_out) X(STR, extra_body)
 

@@ -137,6 +137,7 @@ static int fill(struct start *s, enum config_role role, struct reached *have, st
 	out->api_format = str_from(api_wire_name(app_wire(p, m.model)));
 	out->deployment = str_from(config_word("deployment", p->deployment));
 	out->openai_direct = str_eqz(s->endpoints.p[out->endpoint].host, "api.openai.com");
+	out->local_server = host_is_loopback(s->endpoints.p[out->endpoint].host);
 	out->model = m.model;
 	out->effort = str_from(config_word("effort", m.effort));
 	out->temperature = m.temperature;

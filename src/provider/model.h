@@ -65,6 +65,7 @@ struct model_spec {
 	enum api_deployment deployment;
 	struct str model;
 	bool openai_host;        /* the host is api.openai.com itself */
+	bool local;              /* a server of this machine: it may read a prompt for minutes */
 	enum api_effort effort;
 	double temperature;      /* below 0: not sent */
 	int64_t max_tokens;      /* of one answer */

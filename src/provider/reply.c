@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define IDLE_FIRST_MS    120000 /* until the first output: a long prompt is being read */
+#define IDLE_LOCAL_MS    600000 /* by a processor, at tens of tokens a second */
 #define IDLE_OUTPUT_MS   45000
 #define IDLE_THOUGHTS_MS 300000
 #define ERROR_BODY_MAX   ((size_t)1024 * 1024)
@@ -273,7 +274,11 @@ uint64_t reply_beats(const struct reply_stream *s)
 
 int64_t reply_idle_ms(const struct reply_stream *s)
 {
-	return s->in_thoughts ? IDLE_THOUGHTS_MS : s->output_seen ? IDLE_OUTPUT_MS : IDLE_FIRST_MS;
+	if (s->in_thoughts)
+		return IDLE_THOUGHTS_MS;
+	if (s->output_seen)
+		return IDLE_OUTPUT_MS;
+	return s->spec->local ? IDLE_LOCAL_MS : IDLE_FIRST_MS;
 }
 
 static void end_whole(struct reply_stream *s)
