@@ -359,21 +359,22 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 	return 0;
 }
 
-static int put_in_flight(struct run *r, const struct turn *t, bool *put, struct err *err)
+/* It stands until the next checkpoint, which holds what came of them. */
+static int put_in_flight(struct run *r, const struct turn *t, struct err *err)
 {
 	auto_note struct note n = NOTE;
 	size_t ncalls = t->reply.ncalls < IN_FLIGHT_MAX ? t->reply.ncalls : IN_FLIGHT_MAX;
 	struct str_list names = { arena_array(t->mem, ncalls, sizeof(struct str)), ncalls };
+	bool put = false;
 
-	*put = false;
 	for (size_t i = 0; i < names.n; i++) {
 		const struct tool *tool = tool_find(t->reply.calls[i].name);
 
 		names.p[i] = str_head(
 			t->reply.calls[i].name, utf8_head(t->reply.calls[i].name, PREVIEW_NAME));
-		*put = *put || (tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH);
+		put = put || (tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH);
 	}
-	if (!*put) /* nothing that could be half done */
+	if (!put) /* nothing that could be half done */
 		return 0;
 	note_int(&n, "iteration", t->iteration);
 	note_strs(&n, "tools", names);
@@ -382,11 +383,9 @@ static int put_in_flight(struct run *r, const struct turn *t, bool *put, struct 
 
 int turn_dispatch(struct run *r, struct turn *t, struct err *err)
 {
-	bool in_flight;
-
 	t->results = arena_array(t->mem, t->reply.ncalls, sizeof(*t->results));
-	TRY(put_in_flight(r, t, &in_flight, err));
+	TRY(put_in_flight(r, t, err));
 	for (size_t i = 0; i < t->reply.ncalls; i++)
 		TRY(one_call(r, t, i, err));
-	return in_flight ? keep_put(r->keep, RECORD_IN_FLIGHT, 0, STR(""), STR(""), err) : 0;
+	return 0;
 }

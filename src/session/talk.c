@@ -72,6 +72,7 @@ static void talk_state(struct talk *t, uint32_t turn, struct str state)
 	if (t->hole)
 		return;
 	t->state = state;
+	t->in_flight = STR(""); /* all that was called before it is in it */
 	t->turn = turn;
 	t->found = true;
 	t->kept = (uint32_t)t->now.n;

@@ -432,7 +432,7 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 	if (what == RECORD_EVENT)
 		CHECK(text.n <= EVENT_JSON_MAX);
 	if (what == RECORD_IN_FLIGHT)
-		w->in_flight += text.n > 0 ? 1 : -1;
+		w->in_flight = text.n > 0;
 	if (what == RECORD_FILE || what == RECORD_IN_FLIGHT)
 		return;
 	if (what == RECORD_GRAPH) { /* as the recorder keeps it: refused, it would drop the agent */
@@ -473,6 +473,7 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 		CHECK_INT(arg, json_array_size(w->messages));
 		json_array_append_new(w->messages, j);
 	} else if (what == RECORD_STATE) {
+		w->in_flight = 0;
 		json_decref(w->state);
 		w->state = j;
 	} else if (what == RECORD_TRANSCRIPT && str_eqz(name, "prompt")) {
