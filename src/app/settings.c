@@ -123,7 +123,7 @@ static int hardened_limits(struct start *s, const struct probe *host, struct err
 	TRY(refuse_hiding(s, host, err));
 	if (host->real_root)
 		TRY(ground_owner(s->workspace, &uid, &gid, err));
-	if (!s->is_git || !s->config->sandbox.protect_git)
+	if (!s->is_git || !s->config->sandbox.protect_git || !s->mode->writes)
 		return 0;
 	if (config_is_set(s->config, "sandbox.protect_git")) {
 		r = err_set(err, ERR_UNSUPPORTED, "sandbox.protect_git: profile \"hardened\" cannot: Landlock grants a directory "
@@ -371,7 +371,7 @@ static void guard_no_git(struct start *s, struct zygote_spec *z)
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
-	bool watched = s->is_git && c->protect_git && s->profile == PROFILE_HARDENED;
+	bool watched = s->is_git && c->protect_git && s->mode->writes && s->profile == PROFILE_HARDENED;
 	struct zygote_spec z = { .kind = ZYGOTE_COMMAND, .run_id = s->ref.id, .git_dir = watched ? s->repo.git_dir : "",
 		.common_dir = watched ? s->repo.common_dir : "" };
 

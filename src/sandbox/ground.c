@@ -60,7 +60,7 @@ int ground_open(const struct sandbox_policy *p, const char *tmp, struct arena *m
 	struct root_spec spec = { .workspace = p->cwd, .ro_paths = p->extra_ro_paths, .rw_paths = p->extra_rw_paths,
 		.tool_paths = p->tool_paths, .hide_paths = p->hide_paths, .protect_paths = p->extra_protect_paths };
 	CLEANUP(ground_close) struct ground g = { .mem = mem, .workspace = p->cwd, .tmp = tmp,
-		.host_network = p->network == NETWORK_HOST };
+		.host_network = p->network == NETWORK_HOST, .read_only = p->read_only };
 	auto_root struct root *root = NULL;
 
 	TRY(root_pin(&spec, mem, &root, err));
@@ -111,10 +111,10 @@ static void add_etc(const struct ground *g, struct rules *r, uint64_t access)
 				       .access = access, .optional = true, .follow = true });
 }
 
-static uint64_t access_of(const struct jail_class *class, enum opened_kind kind)
+static uint64_t access_of(const struct ground *g, const struct jail_class *class, enum opened_kind kind)
 {
 	const uint64_t by_kind[] = { [OPENED_SYSTEM] = class->system, [OPENED_TOOL] = class->tools,
-		[OPENED_GRANT] = class->grants, [OPENED_WORKSPACE] = class->workspace };
+		[OPENED_GRANT] = class->grants, [OPENED_WORKSPACE] = g->read_only ? class->workspace & LL_RX : class->workspace };
 
 	return by_kind[kind];
 }
@@ -132,7 +132,7 @@ static void fill(const struct ground *g, const struct jail_class *class, int exe
 		add(r, (struct ll_rule){ .kind = LL_PATH, .path = g->tmp, .access = class->tmp });
 	for (size_t i = 0; i < g->opened.n; i++)
 		add(r, (struct ll_rule){ .kind = LL_FD, .fd = g->opened.p[i].fd,
-			       .access = access_of(class, g->opened.p[i].kind) });
+			       .access = access_of(g, class, g->opened.p[i].kind) });
 	for (size_t i = 0; class->exec_paths && class->exec_paths[i]; i++)
 		add(r, (struct ll_rule){ .kind = LL_PATH, .path = class->exec_paths[i],
 			       .access = LL_READ_FILE | LL_EXECUTE, .optional = true, .follow = true });
@@ -166,7 +166,7 @@ int ground_enter(const struct ground *g, enum job_class most, int exe, struct er
 void ground_written(const struct ground *g, const struct jail_class *class, struct policy_list *out)
 {
 	for (size_t i = 0; i < g->opened.n; i++)
-		if (access_of(class, g->opened.p[i].kind) & LL_WRITE_FILE)
+		if (access_of(g, class, g->opened.p[i].kind) & LL_WRITE_FILE)
 			policy_list_add(out, g->mem, g->opened.p[i].path);
 	if (g->tmp && (class->tmp & LL_WRITE_FILE))
 		policy_list_add(out, g->mem, g->tmp);

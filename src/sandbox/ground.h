@@ -26,7 +26,7 @@ struct ground {
 	struct arena *mem;   /* borrowed */
 	const char *workspace;
 	const char *tmp;     /* private, writable; NULL: none */
-	bool host_network;
+	bool host_network, read_only; /* read_only: the workspace */
 	struct {
 		VEC(struct opened);
 	} opened;

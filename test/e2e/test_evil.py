@@ -203,7 +203,8 @@ def test_the_client_sends_to_the_configured_provider_only_and_shows_no_key(evil)
 
 
 @pytest.mark.parametrize("mode", [["ask"], ["plan", "new"]])
-def test_who_may_only_look_changes_nothing_even_when_taken_over(evil, mode):
+def test_who_may_only_look_changes_nothing_even_when_taken_over(evil_of_each_profile, mode):
+    evil = evil_of_each_profile
     lab, head = evil.lab, evil.lab.git("rev-parse", "HEAD").strip()
     evil.result = subprocess.run([EVIL, *mode, "--auto-approve", "--run-id", "owned", "evil look " + head], cwd=lab.ws,
                                  env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
