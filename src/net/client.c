@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "net/client.h"
-#include "net/head.h"
-#include "net/live.h"
-#include "net/scrub.h"
-#include "net/transfer.h"
+#include "net/client_priv.h"
 
 #include "base/time.h"
 #include "fmt/pack.h"
@@ -18,65 +15,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define SLOTS      (CLIENT_LIVE + 4) /* the further ones hold refusals that the agent has not read yet */
-#define PIECE_MAX  (60 * 1024)       /* of WIRE_DATA */
-#define TEXT_BYTES 900
-
-struct request {
-	struct client *c;
-	bool used;
-	uint32_t id;
-	struct live *live; /* NULL: refused before it began */
-	struct transfer *transfer; /* NULL: not started, over, or played from the recording */
-	bool playing;
-	struct play play;
-	enum net_route route;
-	struct str body; /* mapped */
-	bool waiting;    /* for a token */
-	bool redo;       /* the token was refused: what comes of this exchange is not shown */
-	bool renewed;    /* and that was the one time */
-	struct secret token; /* KEY_COMMAND: what this request is signed with */
-	struct curl_slist *headers; /* with it */
-	uint32_t notes_seen; /* the count of the broker's notes when it began */
-	struct head head;
-	bool head_sent;
-	struct scrub scrub;
-	struct buf out; /* scrubbed, not yet sent */
-	bool paused;    /* the transfer waits until out is empty */
-	uint64_t received;
-	int64_t last_ms; /* the last byte, or the start */
-	bool over, end_sent;
-	enum net_outcome outcome;
-	char text[TEXT_BYTES];
-};
-
-/* What the broker said about its last failed dial of a route. */
-struct note {
-	uint32_t count; /* 0: nothing yet */
-	enum net_outcome outcome;
-	char text[TEXT_BYTES];
-};
-
-struct client {
-	struct loop *loop; /* borrowed */
-	const struct endpoint_table *table;
-	struct live live[ENDPOINTS_MAX];
-	struct stores stores;
-	char *proxy, *no_proxy;
-	struct transfers *transfers;
-	struct recording recording;
-	size_t played; /* chat answers so far */
-	int agent;
-	int tokens; /* -1: nobody to ask */
-	uint32_t watching; /* the events of the agent's channel that are watched; 0: not watched */
-	bool blocked;      /* the agent's channel is full */
-	int notes;
-	uint32_t note_count;
-	struct note note[ROUTES_MAX];
-	struct request requests[SLOTS];
-	uint64_t requests_used, bytes_used;
-	struct chan_msg msg;
-};
+#define PIECE_MAX (60 * 1024) /* of WIRE_DATA */
 
 /* --- the broker's notes --- */
 
@@ -112,7 +51,7 @@ static void read_notes(struct client *c)
 
 /* --- to the agent --- */
 
-static loop_fn on_agent, on_request_timer, on_renew;
+static loop_fn on_agent, on_request_timer;
 
 static int free_slots(const struct client *c)
 {
@@ -125,7 +64,7 @@ static int free_slots(const struct client *c)
 
 /* Reads from the agent only while there is a slot for what it may ask: an agent that does not read its
  * answers cannot make us hold more of them. */
-static int watch_agent(struct client *c, struct err *err)
+int client_watch_agent(struct client *c, struct err *err)
 {
 	uint32_t want = (free_slots(c) > 0 ? EPOLLIN : 0) | (c->blocked ? EPOLLOUT : 0) | EPOLLRDHUP;
 
@@ -140,7 +79,7 @@ static int watch_agent(struct client *c, struct err *err)
 static void request_fini(struct request *q)
 {
 	loop_cancel(q->c->loop, on_request_timer, q);
-	loop_cancel(q->c->loop, on_renew, q);
+	loop_cancel(q->c->loop, client_on_renew, q);
 	if (q->transfer)
 		transfer_cancel(q->transfer);
 	if (q->body.n > 0)
@@ -181,7 +120,7 @@ static int tell(struct client *c, uint16_t type, const struct buf *body)
 	r = chan_send(c->agent, type, buf_str(body), NULL, 0, ERR_DISCARD);
 	if (r == -ERR_BUSY) {
 		c->blocked = true;
-		return watch_agent(c, ERR_DISCARD) < 0 ? 0 : r;
+		return client_watch_agent(c, ERR_DISCARD) < 0 ? 0 : r;
 	}
 	if (r < 0)
 		drop_agent(c);
@@ -245,7 +184,7 @@ static void settle(struct request *q)
 		request_fini(q);
 }
 
-static void FORMAT(3, 4) end_request(struct request *q, enum net_outcome outcome, const char *fmt, ...)
+void client_end_request(struct request *q, enum net_outcome outcome, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -262,7 +201,7 @@ static void FORMAT(3, 4) end_request(struct request *q, enum net_outcome outcome
 }
 
 /* As a handler of the loop, outside libcurl's callbacks: ends the exchange as well. */
-static void stop_request(struct request *q)
+void client_stop_request(struct request *q)
 {
 	BUG_IF(!q->over);
 	if (q->transfer)
@@ -289,14 +228,6 @@ static int arm_timer(struct request *q, struct err *err)
 	return loop_after(q->c->loop, q->last_ms + limit - time_mono_ms(), on_request_timer, q, err);
 }
 
-/* A token may have been revoked before its time: the request was refused, so it is sent once more. */
-static bool may_renew(const struct request *q)
-{
-	bool refused = q->head.status == 401 || q->head.status == 403;
-
-	return refused && q->live->e->key_from == KEY_COMMAND && !q->renewed;
-}
-
 static int on_line(void *self, struct str line)
 {
 	struct request *q = self;
@@ -306,16 +237,16 @@ static int on_line(void *self, struct str line)
 	if (q->over)
 		return -1;
 	if (head_line(&q->head, line, time_now_ms(), &err) < 0) {
-		end_request(q, NET_LIMIT, "%s: %s", q->live->host, err.msg);
+		client_end_request(q, NET_LIMIT, "%s: %s", q->live->host, err.msg);
 		return -1;
 	}
 	if (!within_ceiling(q->c, line.n)) {
-		end_request(q, NET_LIMIT, "the ceiling of %lld bytes for this run is reached",
+		client_end_request(q, NET_LIMIT, "the ceiling of %lld bytes for this run is reached",
 			(long long)q->c->table->max_bytes);
 		return -1;
 	}
 	if (q->head.done && !q->head_sent) {
-		q->redo = may_renew(q);
+		q->redo = client_may_renew(q);
 		(void)flush(q); /* when full: before the first piece */
 		return arm_timer(q, ERR_DISCARD);
 	}
@@ -337,17 +268,17 @@ static enum transfer_take on_body(void *self, struct str piece)
 	}
 	q->received += piece.n;
 	if (q->received > CLIENT_ANSWER_MAX) {
-		end_request(q, NET_LIMIT, "%s: the answer is longer than %d MiB", q->live->host,
+		client_end_request(q, NET_LIMIT, "%s: the answer is longer than %d MiB", q->live->host,
 			CLIENT_ANSWER_MAX / (1024 * 1024));
 		return TRANSFER_STOP;
 	}
 	if (!within_ceiling(q->c, piece.n)) {
-		end_request(q, NET_LIMIT, "the ceiling of %lld bytes for this run is reached",
+		client_end_request(q, NET_LIMIT, "the ceiling of %lld bytes for this run is reached",
 			(long long)q->c->table->max_bytes);
 		return TRANSFER_STOP;
 	}
 	if (scrub_feed(&q->scrub, piece, &q->out, ERR_DISCARD) < 0) {
-		end_request(q, NET_LIMIT, "%s: a piece of the answer is too long", q->live->host);
+		client_end_request(q, NET_LIMIT, "%s: a piece of the answer is too long", q->live->host);
 		return TRANSFER_STOP;
 	}
 	(void)flush(q); /* when full, the next piece waits */
@@ -361,11 +292,11 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 	const struct note *n = &c->note[q->live->e->route % ROUTES_MAX];
 
 	q->transfer = NULL;
-	if (q->redo && !q->over && loop_after(c->loop, 0, on_renew, q, ERR_DISCARD) == 0)
+	if (q->redo && !q->over && loop_after(c->loop, 0, client_on_renew, q, ERR_DISCARD) == 0)
 		return;
 	if (q->over) { /* we stopped it ourselves and said why */
 		settle(q);
-		(void)watch_agent(c, ERR_DISCARD);
+		(void)!client_watch_agent(c, ERR_DISCARD);
 		return;
 	}
 	if (scrub_end(&q->scrub, &q->out, ERR_DISCARD) < 0 && outcome == NET_OK)
@@ -373,11 +304,11 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 	read_notes(c);
 	/* Through the broker a failed dial looks like a connection that broke; the note says what it was. */
 	if (outcome != NET_OK && q->head.status == 0 && q->live->unix_path && n->count > q->notes_seen)
-		end_request(q, n->outcome, "%s", n->text);
+		client_end_request(q, n->outcome, "%s", n->text);
 	else
-		end_request(q, outcome, "%s", text);
+		client_end_request(q, outcome, "%s", text);
 	settle(q);
-	(void)watch_agent(c, ERR_DISCARD);
+	(void)!client_watch_agent(c, ERR_DISCARD);
 }
 
 static int play_on(struct request *q, struct err *err)
@@ -395,14 +326,14 @@ static int play_on(struct request *q, struct err *err)
 	TRY(r);
 	if (r == 0) {
 		q->playing = false;
-		end_request(q, NET_OK, "%s", "");
+		client_end_request(q, NET_OK, "%s", "");
 		settle(q);
 	} else {
 		q->paused = flush(q) < 0;
 		if (!q->paused)
 			TRY(loop_after(c->loop, wait_ms, on_request_timer, q, err));
 	}
-	return watch_agent(c, err);
+	return client_watch_agent(c, err);
 }
 
 static int on_request_timer(void *self, uint32_t events, struct err *err)
@@ -421,10 +352,10 @@ static int on_request_timer(void *self, uint32_t events, struct err *err)
 		return 0;
 	if (q->over || time_mono_ms() - q->last_ms < limit)
 		return q->over ? 0 : arm_timer(q, err);
-	end_request(q, NET_TIMEOUT, q->head.done ? "%s: nothing more arrived for %lld s" : "%s: no answer within %lld s",
+	client_end_request(q, NET_TIMEOUT, q->head.done ? "%s: nothing more arrived for %lld s" : "%s: no answer within %lld s",
 		q->live->host, (long long)(limit + 999) / 1000);
-	stop_request(q);
-	return watch_agent(c, err);
+	client_stop_request(q);
+	return client_watch_agent(c, err);
 }
 
 /* --- a request begins --- */
@@ -461,7 +392,7 @@ static int start_play(struct request *q, enum net_route route, struct err *err)
 	return loop_after(c->loop, 0, on_request_timer, q, err);
 }
 
-static int start_transfer(struct request *q, struct err *err)
+int client_start_transfer(struct request *q, struct err *err)
 {
 	struct client *c = q->c;
 	const struct live *l = q->live;
@@ -487,130 +418,6 @@ static int start_transfer(struct request *q, struct err *err)
 	}
 	TRY(transfer_start(c->transfers, &spec, &q->transfer, err));
 	return arm_timer(q, err);
-}
-
-/* ---- tokens ---- */
-
-static int begin_transfer(struct request *q, struct err *err)
-{
-	struct client *c = q->c;
-	struct live *l = q->live;
-	auto_buf struct buf b = BUF_MAX(16);
-
-	if (l->e->key_from != KEY_COMMAND || (!secret_is_empty(&l->token) && time_mono_ms() < l->token_until_ms))
-		return start_transfer(q, err);
-	if (c->tokens < 0)
-		return err_set(err, ERR_CLOSED, "the process that runs token_command is gone");
-	q->waiting = true;
-	if (l->token_wanted)
-		return 0;
-	pack_u8(&b, (uint8_t)(l - c->live));
-	TRY(pack_ok(&b, err));
-	TRY(chan_send(c->tokens, WIRE_TOKEN_WANTED, buf_str(&b), NULL, 0, err));
-	l->token_wanted = true;
-	return 0;
-}
-
-static void refuse(struct request *q, const char *why)
-{
-	end_request(q, NET_REFUSED, "provider " STR_FMT ": %s", STR_ARG(q->live->e->name), why);
-	stop_request(q);
-}
-
-/* The server refused the token: the request begins anew, with another. */
-static int on_renew(void *self, uint32_t events, struct err *err)
-{
-	struct request *q = self;
-	struct err why = { 0 };
-
-	(void)events;
-	if (q->over)
-		return 0;
-	if (str_eq(secret_reveal(&q->token), secret_reveal(&q->live->token)))
-		secret_fini(&q->live->token);
-	q->redo = false;
-	q->renewed = true;
-	q->head = (struct head){ .retry_after_ms = -1 };
-	q->last_ms = time_mono_ms();
-	if (begin_transfer(q, &why) < 0)
-		refuse(q, why.msg);
-	return watch_agent(q->c, err);
-}
-
-/* A token that cannot be a header is refused as any key is. */
-static int set_token(struct live *l, struct str token, struct err *err)
-{
-	struct endpoint as_key = *l->e;
-	int r;
-
-	as_key.key_from = KEY_INLINE;
-	as_key.key = (struct secret){ 0 };
-	secret_set(&as_key.key, token);
-	r = endpoint_check(&as_key, err);
-	if (r < 0) {
-		secret_fini(&as_key.key);
-		return r;
-	}
-	secret_fini(&l->token);
-	l->token = as_key.key;
-	l->token_until_ms = time_mono_ms() + l->e->token_ttl_ms;
-	return 0;
-}
-
-static void go_on_with_token(struct client *c, const struct live *l, int r, const char *said)
-{
-	for (size_t i = 0; i < SLOTS; i++) {
-		struct request *q = &c->requests[i];
-		struct err why = { 0 };
-
-		if (!q->used || !q->waiting || (l && q->live != l))
-			continue;
-		q->waiting = false;
-		if (r < 0)
-			refuse(q, said);
-		else if (start_transfer(q, &why) < 0)
-			refuse(q, why.msg);
-	}
-}
-
-static int read_token(struct client *c, struct err *err)
-{
-	struct err why = { 0 };
-	struct unpack u;
-	uint8_t endpoint;
-	struct str text;
-	bool ok;
-	int r;
-
-	TRY(chan_recv(c->tokens, &c->msg, err));
-	if (wire_check(LINK_CLIENT_SPAWNER, WIRE_DOWN, c->msg.type, c->msg.body.n, c->msg.nfds, err) < 0) {
-		chan_msg_fini(&c->msg);
-		return -ERR_PROTOCOL;
-	}
-	u = unpack_from(c->msg.body);
-	endpoint = unpack_u8(&u);
-	ok = unpack_u8(&u) == 1;
-	text = unpack_str(&u);
-	if (!unpack_done(&u) || endpoint >= c->table->n || !c->live[endpoint].token_wanted)
-		return err_set(err, ERR_PROTOCOL, "a token is malformed");
-	c->live[endpoint].token_wanted = false;
-	r = ok ? set_token(&c->live[endpoint], text, &why) : err_set(&why, ERR_REMOTE, STR_FMT, STR_ARG(text));
-	explicit_bzero((void *)c->msg.body.p, c->msg.body.n);
-	go_on_with_token(c, &c->live[endpoint], r, why.msg);
-	return 0;
-}
-
-static int on_tokens(void *self, uint32_t events, struct err *err)
-{
-	struct client *c = self;
-
-	(void)events;
-	if (read_token(c, ERR_DISCARD) < 0) {
-		loop_unwatch(c->loop, c->tokens);
-		base_close_fd(&c->tokens);
-		go_on_with_token(c, NULL, -ERR_CLOSED, "the process that runs token_command is gone");
-	}
-	return watch_agent(c, err);
 }
 
 static size_t count_live(const struct client *c)
@@ -649,7 +456,7 @@ static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int
 		return err_set(err, ERR_DENIED, "provider " STR_FMT " has no %s", STR_ARG(q->live->e->name),
 			route == ROUTE_CHAT ? "chat" : "model listing");
 	q->route = (enum net_route)route;
-	return begin_transfer(q, err);
+	return client_begin_transfer(q, err);
 }
 
 static struct request *find_request(struct client *c, uint32_t id)
@@ -681,8 +488,8 @@ static int take_request(struct client *c, struct unpack *u, int body_fd, struct 
 	*q = (struct request){ .c = c, .used = true, .id = id, .out = BUF_MAX(PIECE_MAX),
 		.head.retry_after_ms = -1 };
 	if (start_request(q, endpoint, route, body_fd, &why) < 0) {
-		end_request(q, NET_REFUSED, "%s", why.msg);
-		stop_request(q);
+		client_end_request(q, NET_REFUSED, "%s", why.msg);
+		client_stop_request(q);
 	}
 	return 0;
 }
@@ -696,8 +503,8 @@ static int take_cancel(struct client *c, struct unpack *u, struct err *err)
 	if (!q || q->over)
 		return 0; /* it crossed the end on its way */
 	buf_clear(&q->out);
-	end_request(q, NET_CANCELLED, "cancelled");
-	stop_request(q);
+	client_end_request(q, NET_CANCELLED, "cancelled");
+	client_stop_request(q);
 	return 0;
 }
 
@@ -752,7 +559,7 @@ static int on_agent(void *self, uint32_t events, struct err *err)
 	} else if (c->agent >= 0 && (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))) {
 		drop_agent(c);
 	}
-	return watch_agent(c, err);
+	return client_watch_agent(c, err);
 }
 
 /* --- opening --- */
@@ -816,8 +623,8 @@ int client_open(const struct client_spec *spec, struct loop *loop, struct client
 int client_serve(struct client *c, struct err *err)
 {
 	if (c->tokens >= 0)
-		TRY(loop_watch(c->loop, c->tokens, EPOLLIN | EPOLLRDHUP, on_tokens, c, err));
-	return watch_agent(c, err);
+		TRY(loop_watch(c->loop, c->tokens, EPOLLIN | EPOLLRDHUP, client_on_tokens, c, err));
+	return client_watch_agent(c, err);
 }
 
 void client_close(struct client *c)

@@ -275,14 +275,12 @@ def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
     m.stop()
 
 
-@pytest.mark.parametrize("host, says", [("127.0.0.1:1", "Connection refused"), ("nobody.invalid:8443", "nobody.invalid")])
-def test_a_server_that_was_never_there_is_tried_twice(lab, host, says):
+def test_a_server_that_was_never_there_is_tried_twice(lab):
     """Most likely the address is wrong, or nobody started the server."""
     lab.repo(a_DOT_txt="a\n")
     m = lab.mock({"turns": [finish()]})
-    scheme = "http" if host.startswith("127") else "https"
-    provider(lab, f'api_format = "openai"\nbase_url = "{scheme}://{host}/v1"\napi_key_env = "MOCK_API_KEY"')
-    r = lab.run("look", timeout=90)
+    provider(lab, 'api_format = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key_env = "MOCK_API_KEY"')
+    r = lab.run("look")
     m.stop()
-    assert r.returncode == 1 and says in r.both and "base_url says where it is" in r.both, r.both
+    assert r.returncode == 1 and "Connection refused" in r.both and "base_url says where it is" in r.both, r.both
     assert len(lab.events("loop.provider.retry")) == 1

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* client_priv: a request under way, as the client's two files share it. client_token.c stands between a
+ * request and its exchange where the key comes from a token_command. */
+#ifndef NET_CLIENT_PRIV_H
+#define NET_CLIENT_PRIV_H
+
+#include "net/client.h"
+#include "net/head.h"
+#include "net/live.h"
+#include "net/scrub.h"
+#include "net/transfer.h"
+#include "sys/chan.h"
+
+#define SLOTS      (CLIENT_LIVE + 4) /* the further ones hold refusals that the agent has not read yet */
+#define TEXT_BYTES 900
+
+struct request {
+	struct client *c;
+	bool used;
+	uint32_t id;
+	struct live *live; /* NULL: refused before it began */
+	struct transfer *transfer; /* NULL: not started, over, or played from the recording */
+	bool playing;
+	struct play play;
+	enum net_route route;
+	struct str body; /* mapped */
+	bool waiting;    /* for a token */
+	bool redo;       /* the token was refused: what comes of this exchange is not shown */
+	bool renewed;    /* and that was the one time */
+	struct secret token; /* KEY_COMMAND: what this request is signed with */
+	struct curl_slist *headers; /* with it */
+	uint32_t notes_seen; /* the count of the broker's notes when it began */
+	struct head head;
+	bool head_sent;
+	struct scrub scrub;
+	struct buf out; /* scrubbed, not yet sent */
+	bool paused;    /* the transfer waits until out is empty */
+	uint64_t received;
+	int64_t last_ms; /* the last byte, or the start */
+	bool over, end_sent;
+	enum net_outcome outcome;
+	char text[TEXT_BYTES];
+};
+
+/* What the broker said about its last failed dial of a route. */
+struct note {
+	uint32_t count; /* 0: nothing yet */
+	enum net_outcome outcome;
+	char text[TEXT_BYTES];
+};
+
+struct client {
+	struct loop *loop; /* borrowed */
+	const struct endpoint_table *table;
+	struct live live[ENDPOINTS_MAX];
+	struct stores stores;
+	char *proxy, *no_proxy;
+	struct transfers *transfers;
+	struct recording recording;
+	size_t played; /* chat answers so far */
+	int agent;
+	int tokens; /* -1: nobody to ask */
+	uint32_t watching; /* the events of the agent's channel that are watched; 0: not watched */
+	bool blocked;      /* the agent's channel is full */
+	int notes;
+	uint32_t note_count;
+	struct note note[ROUTES_MAX];
+	struct request requests[SLOTS];
+	uint64_t requests_used, bytes_used;
+	struct chan_msg msg;
+};
+
+/* client.c */
+int client_start_transfer(struct request *q, struct err *err) CHECKED;
+void client_end_request(struct request *q, enum net_outcome outcome, const char *fmt, ...) FORMAT(3, 4);
+void client_stop_request(struct request *q); /* as a handler of the loop: ends the exchange as well */
+int client_watch_agent(struct client *c, struct err *err) CHECKED;
+
+/* client_token.c */
+int client_begin_transfer(struct request *q, struct err *err) CHECKED; /* now, or when its token is there */
+/* A token may have been revoked before its time: the request was refused, so it is sent once more. */
+bool client_may_renew(const struct request *q);
+loop_fn client_on_renew;  /* of a request */
+loop_fn client_on_tokens; /* of the client: the spawner says something */
+
+#endif
