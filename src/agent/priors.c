@@ -98,7 +98,8 @@ int priors_map(const struct str_list *files, struct arena *mem, struct buf *out,
 		memcpy(sorted, files->p, files->n * sizeof(*sorted));
 	qsort(sorted, files->n, sizeof(*sorted), by_dir);
 	collect(sorted, files->n, &dirs);
-	qsort(dirs.p, dirs.n, sizeof(*dirs.p), shallow_first);
+	if (dirs.n > 0)
+		qsort(dirs.p, dirs.n, sizeof(*dirs.p), shallow_first);
 	for (; shown < dirs.n && shown < ROWS_MAX; shown++) {
 		auto_buf struct buf row = BUF_MAX(4096);
 
@@ -160,7 +161,7 @@ static void end_commit(const struct names *names, const struct str *tracked, siz
 	if (names->n > COMMIT_FILES)
 		return;
 	for (size_t i = 0; i < names->n; i++) {
-		const struct str *hit = bsearch(&names->p[i], tracked, n, sizeof(*tracked), by_name);
+		const struct str *hit = n > 0 ? bsearch(&names->p[i], tracked, n, sizeof(*tracked), by_name) : NULL;
 
 		if (hit)
 			at[known++] = (uint32_t)(hit - tracked);
@@ -198,7 +199,8 @@ static void read_log(struct str log, const struct str *tracked, size_t n, struct
 
 static void count(struct pairs *all, struct counts *out)
 {
-	qsort(all->p, all->n, sizeof(*all->p), by_pair);
+	if (all->n > 0)
+		qsort(all->p, all->n, sizeof(*all->p), by_pair);
 	for (size_t i = 0; i < all->n;) {
 		size_t end = i;
 
@@ -208,7 +210,8 @@ static void count(struct pairs *all, struct counts *out)
 			*vec_new(out) = (struct counted){ all->p[i], end - i };
 		i = end;
 	}
-	qsort(out->p, out->n, sizeof(*out->p), most_first);
+	if (out->n > 0)
+		qsort(out->p, out->n, sizeof(*out->p), most_first);
 }
 
 static int add_pairs(const struct counts *c, const struct str *tracked, struct buf *out, struct err *err)
