@@ -55,13 +55,13 @@ print('end')
 
 # A neighbour in the background, and what the next command can do about it, and it about the next command.
 NEIGHBOUR = r"""
-import os, socket, time
+import os, signal, socket
 s = socket.socket(); s.bind(('127.0.0.1', 5099)); s.listen()
 open('/tmp/neighbour', 'w').write('there')
 c = s.accept()[0]
 print('pids', sorted(int(n) for n in os.listdir('/proc') if n.isdigit()))
 c.sendall(b'hello'); c.close()
-time.sleep(600)
+signal.pause()
 """
 VISITOR = r"""
 import os, socket
