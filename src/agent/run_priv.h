@@ -128,6 +128,7 @@ struct turn {
 	bool did_not_run; /* the gate's runner is broken */
 	bool baseline;    /* the gate was observed on the untouched tree for the first time */
 	bool measured;    /* the metric was taken */
+	bool waited;      /* for a background command: that nothing changed meanwhile says nothing */
 	bool finish;
 	struct str prose; /* its last line of text, for the step's subject */
 };

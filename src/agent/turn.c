@@ -348,8 +348,10 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 	}
 	if (ran)
 		watch_result(r, c->name, buf_str(&out), &oc);
-	if (oc.waited) /* to wait again is not to go round in a circle */
+	if (oc.waited) { /* to wait again is not to go round in a circle */
+		t->waited = true;
 		r->st.same_call_streak = 0;
+	}
 	TRY(put_result(r, c, &oc, err));
 	TRY(shorten_repeat(r, &out, err));
 	t->answered += out.n;

@@ -136,7 +136,7 @@ static int watch_settled(struct run *r, struct turn *t, struct err *err)
 {
 	bool gated = r->st.verify_command.n > 0;
 
-	if (mode_looks(r))
+	if (mode_looks(r) || t->waited)
 		return 0;
 	r->st.idle = watch_is_good(r) && t->was_good && !t->changed ? r->st.idle + 1 : 0;
 	if (r->st.idle >= loop_limits.settled_stop) {
@@ -181,7 +181,7 @@ static int watch_stagnation(struct run *r, struct turn *t, struct err *err)
 	auto_note struct note n = NOTE;
 	int64_t idle_ms = time_mono_ms() - r->last_work_ms;
 
-	if (mode_looks(r) || r->st.stagnation_nudged || idle_ms < loop_limits.stagnation_ms)
+	if (mode_looks(r) || t->waited || r->st.stagnation_nudged || idle_ms < loop_limits.stagnation_ms)
 		return 0;
 	r->st.stagnation_nudged = 1;
 	turn_notice(t, STR("Five minutes have passed without an edit or a verify. Make the change you have "

@@ -142,3 +142,23 @@ TEST(a_stop_now_ends_the_wait_for_a_background_command)
 	CHECK_STR(w.reason, STR("interrupted"));
 	CHECK_INT(w.kills, 1);
 }
+
+static struct str gate[] = { { "make", 4 }, { "test", 4 } };
+
+TEST(a_model_that_waits_for_a_background_command_is_not_taken_for_done)
+{
+	auto_world struct world w;
+	auto_buf struct buf s = BUF_MAX(65536);
+
+	world_init(&w);
+	w.params.verify_command = (struct str_list){ gate, 2 };
+	CHECK(buf_addz(&s, "{\"turns\":[" TURN("[\"apply_edit\",{\"path\":\"a\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\"}]}],"
+		"[\"run_verify_command\",{}]") "," TURN(SERVE), ERR_DISCARD) == 0);
+	for (int i = 0; i < 12; i++) /* the last time it has ended, so none of them really waits */
+		CHECK(buf_addz(&s, "," TURN(READ("\"id\":\"bg1\",\"wait_s\":600")), ERR_DISCARD) == 0);
+	CHECK(buf_addz(&s, "," TURN(FIN) "],\"jobs\":[{},{}]}", ERR_DISCARD) == 0);
+	world_play(&w, buf_str(&s).p);
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK_INT(world_count(&w, "loop.verify_settled.nudge"), 0);
+	CHECK_INT(world_count(&w, "loop.loop_guard.triggered"), 0);
+}
