@@ -144,7 +144,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
 			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,
 		.steer = s->rq->steer, .attended = s->attended, .menu = s->attended, .leash_fd = s->rq->leash_fd,
-		.looks = !s->is_git || s->profile == PROFILE_HARDENED,
+		.looks = s->looks || s->profile == PROFILE_HARDENED,
 		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
 	/* The monitor owns them all from here on, and what is recorded stays. */

@@ -332,42 +332,6 @@ static void add_all(struct policy_list *to, struct arena *mem, struct str_list f
 		policy_list_add(to, mem, str_dupz(mem, from.p[i]));
 }
 
-/* The repository's own directories: read-only in the command cell, whatever .git is. */
-static void protect_git(struct start *s, struct sandbox_policy *p)
-{
-	const char *dirs[] = { s->repo.git_dir, s->repo.common_dir };
-
-	bool mounts = s->profile == PROFILE_STRICT; /* elsewhere nothing inside the workspace can be taken out of it */
-
-	if (!s->is_git)
-		return;
-	if (mounts)
-		policy_list_add(&p->extra_protect_paths, s->mem, s->repo.dot_git);
-	for (size_t i = 0; i < COUNT(dirs); i++) {
-		if (i > 0 && strcmp(dirs[i], dirs[0]) == 0)
-			continue;
-		if (!path_is_within(dirs[i], s->workspace))
-			policy_list_add(&p->extra_ro_paths, s->mem, dirs[i]);
-		else if (mounts && strcmp(dirs[i], s->repo.dot_git) != 0)
-			policy_list_add(&p->extra_protect_paths, s->mem, dirs[i]);
-	}
-}
-
-/* No repository at the top: what looks like one there is left as it is, and otherwise none may appear. Nothing is made
- * to keep the name, since that would be seen. */
-static void guard_no_git(struct start *s, struct zygote_spec *z)
-{
-	const char *dot_git = str_printf(s->mem, "%s/.git", strcmp(s->workspace, "/") == 0 ? "" : s->workspace).p;
-	struct stat st;
-
-	if (s->is_git)
-		return;
-	if (lstat(dot_git, &st) == 0)
-		policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
-	else
-		policy_list_add(&z->no_git, s->mem, s->workspace);
-}
-
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
@@ -386,10 +350,8 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	add_all(s->mode->writes ? &z.policy.extra_rw_paths : &z.policy.extra_ro_paths, s->mem, c->extra_write_paths);
 	add_all(&z.policy.hide_paths, s->mem, c->hide_paths);
 	TRY(settings_grants(s, &z.policy.hide_paths, err));
-	if (c->protect_git) {
-		protect_git(s, &z.policy);
-		guard_no_git(s, &z);
-	}
+	if (c->protect_git)
+		TRY(settings_protect(s, &z, err));
 	cell_env(&s->tools, (const char *const *)environ, s->workspace, s->mem, &z.policy.env);
 	const struct zygote_limit limits[] = {
 		{ JOB_COMMAND, s->params.command_timeout_s * 1000, true },

@@ -32,6 +32,7 @@ struct start {
 	struct toolpath tools;
 	const char *workspace;
 	bool is_git;
+	bool looks;              /* there are places where no repository may appear */
 	struct discovered repo;
 	const char *state_dir, *config_dir, *repo_dir; /* repo_dir: <state>/<repo-id> */
 	struct session_ref ref;
@@ -75,6 +76,7 @@ int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, m
  * is of it yet. */
 int settings_grants(struct start *s, struct policy_list *hide, struct err *err) CHECKED;
 const char *settings_resolve(const char *path, struct arena *mem);
+int settings_protect(struct start *s, struct zygote_spec *z, struct err *err) CHECKED; /* protect.c */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
 
 /* settings_network.c: who may reach what, by the table of app/network.h. They want config and profile. */

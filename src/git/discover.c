@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "sys/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -214,5 +215,85 @@ int discover_repo(const char *from, struct arena *mem, struct discovered *out, s
 		dir = up.n == 0 ? "/" : str_dup(mem, up).p;
 	}
 	*out = d;
+	return 0;
+}
+
+/* ---- work trees inside ---- */
+
+#define NAMES_MAX 4096
+#define DEEP_MAX  8 /* of names with slashes, and of submodules of submodules */
+
+static void add_inner(const struct discovered *d, const char *dir, struct discovered_inner *out)
+{
+	if (!dir || strcmp(dir, d->top) == 0 || !path_is_within(dir, d->top) || path_is_within(dir, d->common_dir))
+		return;
+	for (size_t i = 0; i < out->n; i++)
+		if (strcmp(out->dirs[i], dir) == 0)
+			return;
+	if (out->n == DISCOVER_INNER_MAX)
+		out->more = true;
+	else
+		out->dirs[out->n++] = dir;
+}
+
+/* The directories in a directory that need not be there. */
+static int names_in(const char *dir, struct arena *mem, struct dir_entry **out, size_t *n, struct err *err)
+{
+	autoclose int fd = -1;
+
+	*n = 0;
+	if (dir_open(AT_FDCWD, dir, &fd, ERR_DISCARD) < 0)
+		return 0;
+	return dir_list(fd, mem, NAMES_MAX, out, n, err);
+}
+
+/* modules/NAME is a repository, or a directory of such: names may hold slashes. name: of dir so far, "" or ending in '/'; NULL:
+ * these are submodules of a submodule. */
+static int look_in_modules(const struct discovered *d, const char *dir, const char *name, int depth, struct arena *mem,
+	struct discovered_inner *out, struct err *err)
+{
+	struct dir_entry *list;
+	size_t n;
+
+	TRY(names_in(dir, mem, &list, &n, err));
+	for (size_t i = 0; i < n && depth < DEEP_MAX; i++) {
+		const char *path = below(dir, list[i].name.p, mem);
+
+		if (list[i].type != DT_DIR)
+			continue;
+		if (!exists(below(path, "HEAD", mem), 0)) {
+			TRY(look_in_modules(d, path, name ? str_printf(mem, "%s%s/", name, list[i].name.p).p : NULL, depth + 1, mem, out,
+				err));
+			continue;
+		}
+		const char *top = configured_top(path, mem);
+
+		if (!top && name) /* deinitialised: its name is its path unless somebody chose another */
+			top = canonical(str_printf(mem, "%s/%s%s", d->top, name, list[i].name.p).p, mem);
+		add_inner(d, top, out);
+		TRY(look_in_modules(d, below(path, "modules", mem), NULL, depth + 1, mem, out, err));
+	}
+	return 0;
+}
+
+int discover_inner(const struct discovered *d, struct arena *mem, struct discovered_inner *out, struct err *err)
+{
+	const char *linked = below(d->common_dir, "worktrees", mem);
+	struct discovered_inner all = { .n = 0 };
+	struct dir_entry *list;
+	size_t n;
+
+	TRY(look_in_modules(d, below(d->common_dir, "modules", mem), "", 0, mem, &all, err));
+	if (strcmp(d->git_dir, d->common_dir) != 0) /* a linked work tree has its submodules beside its HEAD */
+		TRY(look_in_modules(d, below(d->git_dir, "modules", mem), "", 0, mem, &all, err));
+	TRY(names_in(linked, mem, &list, &n, err));
+	for (size_t i = 0; i < n; i++) {
+		const char *dir = below(linked, list[i].name.p, mem);
+		struct str where;
+
+		if (list[i].type == DT_DIR && read_pointer(below(dir, "gitdir", mem), "", mem, &where, ERR_DISCARD) > 0)
+			add_inner(d, canonical(from_dir(dir, str_trim_suffix(where, STR("/.git")), mem), mem), &all);
+	}
+	*out = all;
 	return 0;
 }

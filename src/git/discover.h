@@ -23,4 +23,14 @@ struct discovered {
 
 int discover_repo(const char *from, struct arena *mem, struct discovered *out, struct err *err) CHECKED;
 
+/* The other work trees that a repository knows of, beneath its own top: submodules, and work trees that were linked. Read from
+ * the repository's own files, which no command writes. */
+#define DISCOVER_INNER_MAX 128
+struct discovered_inner {
+	const char *dirs[DISCOVER_INNER_MAX]; /* each is there */
+	size_t n;
+	bool more; /* there are others */
+};
+int discover_inner(const struct discovered *d, struct arena *mem, struct discovered_inner *out, struct err *err) CHECKED;
+
 #endif

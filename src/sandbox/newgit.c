@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sandbox/newgit.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +28,11 @@ static bool is_dir(int dir, const char *name)
 	return fstatat(dir, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
+static int open_dir(const char *path)
+{
+	return file_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
+}
+
 int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *err)
 {
 	struct newgit g = { .n = 0 };
@@ -33,25 +40,14 @@ int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *
 	if (dirs->n > NEWGIT_DIRS_MAX)
 		return err_set(err, ERR_LIMIT, "%zu directories without a repository, at most %d", dirs->n, NEWGIT_DIRS_MAX);
 	for (size_t i = 0; i < dirs->n; i++) {
-		int fd = open(dirs->p[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		autoclose int fd = open_dir(dirs->p[i]);
 
-		if (fd < 0) {
-			int why = errno;
-
-			newgit_close(&g);
-			return err_sys(err, why, "open %s", dirs->p[i]);
-		}
-		g.dirs[g.n++] = (struct newgit_dir){ dirs->p[i], fd, !is_there(fd, "HEAD") };
+		if (fd < 0)
+			return err_sys(err, errno, "open %s", dirs->p[i]);
+		g.dirs[g.n++] = (struct newgit_dir){ dirs->p[i], !is_there(fd, "HEAD") };
 	}
 	*out = g;
 	return 0;
-}
-
-void newgit_close(struct newgit *g)
-{
-	for (size_t i = 0; i < g->n; i++)
-		close(g->dirs[i].fd);
-	g->n = 0;
 }
 
 /* ---- setting aside ---- */
@@ -96,13 +92,13 @@ static void spoil(int dir, const char *name)
 	close(fd);
 }
 
-static int set_aside(const struct newgit_dir *d, const char *name, newgit_fn *found, void *self, struct err *err)
+static int set_aside(const struct newgit_dir *d, int fd, const char *name, newgit_fn *found, void *self, struct err *err)
 {
 	char to[64];
 
-	if (move_even_if(d->fd, name, to, sizeof(to)) < 0)
+	if (move_even_if(fd, name, to, sizeof(to)) < 0)
 		return errno == ENOENT ? 0 : found(self, d->path, name, NULL, strerror(errno), err);
-	spoil(d->fd, to);
+	spoil(fd, to);
 	return found(self, d->path, name, to, NULL, err);
 }
 
@@ -110,11 +106,14 @@ int newgit_look(const struct newgit *g, newgit_fn *found, void *self, struct err
 {
 	for (size_t i = 0; i < g->n; i++) {
 		const struct newgit_dir *d = &g->dirs[i];
+		autoclose int fd = open_dir(d->path);
 
-		if (is_there(d->fd, ".git"))
-			TRY(set_aside(d, ".git", found, self, err));
-		if (d->bare && is_there(d->fd, "HEAD") && is_dir(d->fd, "objects") && is_dir(d->fd, "refs"))
-			TRY(set_aside(d, "HEAD", found, self, err));
+		if (fd < 0)
+			continue;
+		if (is_there(fd, ".git"))
+			TRY(set_aside(d, fd, ".git", found, self, err));
+		if (d->bare && is_there(fd, "HEAD") && is_dir(fd, "objects") && is_dir(fd, "refs"))
+			TRY(set_aside(d, fd, "HEAD", found, self, err));
 	}
 	return 0;
 }

@@ -11,9 +11,9 @@
  *
  * Shape    newgit_open at the start, before a hostile byte is read; newgit_look whenever something ended: found is
  *          called once per thing that was set aside, or that could not be.
- * Memory   Descriptors of the directories. Paths live as long as the list that was opened.
+ * Memory   Paths live as long as the list that was opened.
  * Errors   newgit_open: a directory that cannot be opened. newgit_look: what found returned; a rename that fails is told
- *          to found.
+ *          to found. A directory that is not there any more, or is a link, is passed over: git does not enter it either.
  * Source   gitrepository-layout(5); renameat2(2).
  */
 #ifndef SANDBOX_NEWGIT_H
@@ -25,8 +25,7 @@
 
 struct newgit {
 	struct newgit_dir {
-		const char *path;
-		int fd;
+		const char *path; /* looked up anew each time: the directory may have been exchanged */
 		bool bare; /* HEAD was not there at the start: a bare repository would be new */
 	} dirs[NEWGIT_DIRS_MAX];
 	size_t n;
@@ -38,7 +37,6 @@ typedef int newgit_fn(void *self, const char *dir, const char *name, const char 
 	struct err *err);
 
 int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *err) CHECKED;
-void newgit_close(struct newgit *g);
 int newgit_look(const struct newgit *g, newgit_fn *found, void *self, struct err *err) CHECKED;
 
 #endif

@@ -159,7 +159,6 @@ int zygote_run_in(struct zygote *z, const struct cell *cell)
 	struct err err = { 0 };
 	int r = serve_in(z, cell, &err);
 
-	newgit_close(&z->newgit);
 	jails_close(z->jails);
 	if (r < 0 && r != -ERR_CLOSED && send_fail(z->monitor, &err) < 0)
 		return 3;

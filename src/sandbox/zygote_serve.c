@@ -118,10 +118,9 @@ static int on_found(void *self, const char *dir, const char *name, const char *m
 	pack_str(&up, str_from(why ? why : ""));
 	TRY(tell_monitor(l->z, WIRE_GIT_FOUND, &up, err));
 	if (!moved_to)
-		return buf_addf(l->note, err, "%s appeared in the workspace, which is no git repository, and cannot be renamed: "
-					      "%s; ", name, why);
-	return buf_addf(l->note, err, "%s appeared in the workspace, which is no git repository, and was renamed to %s: only the "
-				      "operator may make it one; ", name, moved_to);
+		return buf_addf(l->note, err, "%s appeared in %s, where no git repository was, and cannot be renamed: %s; ", name, dir, why);
+	return buf_addf(l->note, err, "%s appeared in %s, where no git repository was, and was renamed to %s: only the operator may "
+				      "make one there; ", name, dir, moved_to);
 }
 
 /* Whatever could have made one has ended: nobody's git has been told to look since. */

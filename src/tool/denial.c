@@ -209,7 +209,7 @@ static bool judge_path(const struct tool_ctx *ctx, enum cause cause, struct str 
 
 	if (is_hidden(ctx, path))
 		say(d, mem, path, "is hidden from commands", "sandbox.hide_paths");
-	else if (root && cause != CAUSE_GONE && in_git(path) && beneath(path, ctx->roots[0].path))
+	else if (root && cause != CAUSE_GONE && in_git(path) && root->writable)
 		say(d, mem, path, "is read-only for commands", "sandbox.protect_git");
 	else if (root && (root->writable || cause != CAUSE_WRITE))
 		return false; /* what was granted: an ordinary failure */

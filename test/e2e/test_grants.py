@@ -2,6 +2,7 @@
 # Copyright The agent6 authors.
 """What is granted, and what no grant reaches: agent6's own keys, configuration and records."""
 import os
+import subprocess
 
 import pytest
 
@@ -73,3 +74,55 @@ def test_a_configuration_file_that_the_model_could_write_is_none(lab):
     lab.write(os.path.join(lab.home, "d", "own.toml"), f"sandbox.extra_write_paths = [\"{lab.home}/d\"]\n")
     r = lab.agent6("exec", "--config", os.path.join(lab.home, "d", "own.toml"), "--", "true")
     assert r.returncode == 2 and "--config" in r.err and "sandbox.extra_write_paths" in r.err, r.both
+
+
+PLANT = ("for d in sub gone wt; do rm -rf $d/.git; mv $d $d.old; mkdir -p $d/.git/objects $d/.git/refs; echo 'ref: refs/heads/main' > $d/.git/HEAD; "
+         "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = touch {out}/ran; false\\n' > $d/.git/config; done; "
+         "echo 'gitdir: x' > sub/.git; true")
+
+
+def test_a_submodule_or_work_tree_inside_cannot_be_exchanged_for_one_that_runs_something(lab):
+    """`git status` at the top enters them, and runs what their .git says: in the hands of the person, afterwards."""
+    lab.repo(a="1\n")
+    allow = ("-c", "protocol.file.allow=always")
+    other = os.path.join(lab.folder, "other")
+    subprocess.run(["git", "clone", "-q", lab.ws, other], check=True, env=lab.env)
+    for name in ("sub", "gone"):
+        lab.git(*allow, "submodule", "add", "-q", other, name)
+    lab.git("commit", "-q", "-m", "submodules")
+    lab.git("submodule", "deinit", "-q", "-f", "gone")
+    lab.git("worktree", "add", "-q", "wt")
+    lab.git("status")
+    out = os.path.join(lab.folder, "out")
+    os.mkdir(out)
+    os.chmod(out, 0o777)
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", PLANT.format(out=out)])), finish()))
+    before = lab.git("status", "--porcelain")
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    assert [e["moved_to"] for e in lab.events("jail.git_quarantined")] == [".git.quarantined-1"], r.both
+    assert lab.events("jail.git_quarantined")[0]["path"] == os.path.join(lab.ws, "gone", ".git")
+    said = str(m.model_requests()[-1]["body"]["messages"])
+    assert "gone, where no git repository was, and was renamed" in said
+    for where in (lab.ws, os.path.join(lab.ws, "sub"), os.path.join(lab.ws, "wt"), os.path.join(lab.ws, "gone")):
+        subprocess.run(["git", "status", "--porcelain"], cwd=where, env=lab.env, capture_output=True, check=True)
+        assert os.listdir(out) == [], where
+    assert lab.git("-C", "sub", "rev-parse", "--show-toplevel").strip() == os.path.join(lab.ws, "sub")
+    assert "sub" not in lab.git("status", "--porcelain", "sub") or before
+
+
+def test_a_granted_repository_keeps_its_git_directory(lab):
+    """protect_git is meant for every repository a command may write in."""
+    lab.repo(a="1\n")
+    other = os.path.join(lab.home, "other")
+    subprocess.run(["git", "init", "-q", other], check=True, env=lab.env)
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", f"echo x > {other}/f; echo y >> {other}/.git/config; mv {other}/.git {other}/g"])),
+                        finish()), extra=f"[sandbox]\nextra_write_paths = [\"{other}\"]\n")
+    with open(os.path.join(other, ".git", "config"), encoding="utf-8") as f:
+        before = f.read()
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    with open(os.path.join(other, ".git", "config"), encoding="utf-8") as f:
+        assert f.read() == before
+    assert os.path.exists(os.path.join(other, "f"))
+    assert "sandbox.protect_git" in str(m.model_requests()[-1]["body"]["messages"])

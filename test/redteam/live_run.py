@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
-"""live_run.py CMD...: a real `agent6 run` whose scripted model asks for CMD by run_command; prints what it printed.
+"""live_run.py --timeout S CMD...: a real `agent6 run` whose scripted model asks for CMD by run_command; prints what it printed.
 live_run.py --git: what agent6 itself does with git in this directory, whatever was left here: a run that edits a file and
 records a step, then runs diff, commits and merge.
 
 A launcher for the red-team corpus (agent6_run.json) and its --host-git: agent6, its helpers and mockllm.py lie beside this
 file. The exit status is the command's; with --git it is 0 when agent6 worked or said why it refuses."""
+import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,15 +22,20 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def main():
     folder = tempfile.mkdtemp(prefix="live-", dir="/tmp")
     try:
-        return our_git(folder) if sys.argv[1:] == ["--git"] else one_command(folder)
+        return our_git(folder) if sys.argv[1:] == ["--git"] else one_command(folder, sys.argv[2], sys.argv[3:])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def die_with_parent():
+    """This file is only the launcher's outside: what kills it is meant for agent6."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Model:
     """A scripted model, and agent6 configured for it."""
 
-    def __init__(self, folder, calls, policy, git):
+    def __init__(self, folder, calls, policy, git, workflow=""):
         path = lambda name: os.path.join(folder, name)
         turns = [{"tool_calls": [{"name": name, "args": args}]} for name, args in calls]
         with open(path("scenario.json"), "w", encoding="utf-8") as f:
@@ -36,28 +43,30 @@ class Model:
         self.log, self.config = path("log"), path("config.toml")
         self.env = dict(os.environ, LIVE_KEY="dummy-key-0123456789")
         self.mock = subprocess.Popen([sys.executable, os.path.join(HERE, "mockllm.py"), path("scenario.json"), "--port", "0", "--log",
-                                      self.log], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                      self.log], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                     preexec_fn=die_with_parent)
         url = self.mock.stdout.readline().split()[-1]
         with open(self.config, "w", encoding="utf-8") as f:
             f.write(policy + f'run_commands = "yes"\n[git]\n{git}require_clean_worktree = false\n[git.commit]\nname = "agent"\nemail = "a@x"\n'
-                    f'[workflow]\nverify_infer = false\n[providers.mock]\napi_format = "openai"\n'
+                    f'[workflow]\n{workflow}verify_infer = false\n[providers.mock]\napi_format = "openai"\n'
                     f'base_url = "{url}/v1"\napi_key_env = "LIVE_KEY"\n[models.worker]\nprovider = "mock"\nmodel = "mock-model"\n')
 
     def agent6(self, *words):
         root = ["--allow-root"] if os.geteuid() == 0 else []
         return subprocess.run([os.path.join(HERE, "agent6"), "--config", self.config, *root, *words], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors="replace", env=self.env, check=False)
+                              capture_output=True, text=True, errors="replace", env=self.env, check=False,
+                              preexec_fn=die_with_parent)
 
     def stop(self):
         self.mock.terminate()
         self.mock.wait()
 
 
-def one_command(folder):
+def one_command(folder, timeout, argv):
     with open(os.path.join(HERE, "agent6_exec.toml"), encoding="utf-8") as f:
         policy = f.read()
-    m = Model(folder, [("run_command", {"argv": sys.argv[1:]}), ("finish_run", {"summary": "done"})], policy,
-              "branch_per_run = false\ncommit_per_step = false\n")
+    m = Model(folder, [("run_command", {"argv": argv}), ("finish_run", {"summary": "done"})], policy,
+              "branch_per_run = false\ncommit_per_step = false\n", f"command_timeout_s = {max(1, int(float(timeout)))}\n")
     try:
         ran = m.agent6("run", "--unattended", "probe")
         with open(m.log, encoding="utf-8") as f:

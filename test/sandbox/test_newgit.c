@@ -78,7 +78,6 @@ TEST(newgit_sets_aside_every_kind_of_repository_and_nothing_else)
 		run_in(&dir, cases[i].after);
 		look(&g, &said);
 		CHECK_STR(buf_str(&said), STR("")); /* once */
-		newgit_close(&g);
 	}
 }
 
@@ -96,9 +95,29 @@ TEST(newgit_says_when_it_cannot)
 	run_in(&dir, "for i in $(seq 1000); do : > .git.quarantined-$i; done; mkdir .git");
 	look(&g, &said);
 	CHECK_STR(buf_str(&said), STR(".git>File exists;"));
-	newgit_close(&g);
 
 	dirs = (struct policy_list){ 0 };
 	policy_list_add(&dirs, mem, str_printf(mem, "%s/nothing", dir.path).p);
 	CHECK_INT(newgit_open(&dirs, &g, &err), -ERR_NOENT);
+}
+
+TEST(newgit_looks_where_the_name_leads_now)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf said = BUF_MAX(1024);
+	struct policy_list dirs = { 0 };
+	struct newgit g;
+	struct err err = { 0 };
+
+	run_in(&dir, "mkdir sub");
+	policy_list_add(&dirs, mem, str_printf(mem, "%s/sub", dir.path).p);
+	CHECK_OK(newgit_open(&dirs, &g, &err));
+	run_in(&dir, "mv sub old; mkdir sub sub/.git");
+	look(&g, &said);
+	CHECK_STR(buf_str(&said), STR(".git>.git.quarantined-1;"));
+	run_in(&dir, "rm -r sub; mkdir elsewhere elsewhere/.git; ln -s elsewhere sub"); /* git does not enter links */
+	look(&g, &said);
+	CHECK_STR(buf_str(&said), STR(""));
+	run_in(&dir, "test -d elsewhere/.git");
 }

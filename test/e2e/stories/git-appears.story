@@ -9,7 +9,7 @@ exit     0
 sent     [1].calls[0].result.jail contains "renamed to .git.quarantined-1"
 sent     [2].calls[1].result.returncode is 0
 sent     [2].calls[1].result.jail contains "renamed to .git.quarantined-2"
-sent     [3].calls[2].result.jail contains "HEAD appeared in the workspace"
+sent     [3].calls[2].result.jail contains "HEAD appeared in /"
 output   contains ".git.quarantined-1 now, and no git has looked at it"
 event    jail.git_quarantined moved_to is "HEAD.quarantined-1"
 absent   .git

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* sandbox.protect_git: what of repositories is read-only for commands, and where no repository may appear. */
+#include "app/start_priv.h"
+#include "sandbox/newgit.h"
+#include "sys/file.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* The repository's own directories: read-only in the command cell, whatever .git is. */
+static void protect_repo(struct start *s, struct sandbox_policy *p)
+{
+	const char *dirs[] = { s->repo.git_dir, s->repo.common_dir };
+
+	bool mounts = s->profile == PROFILE_STRICT; /* elsewhere nothing inside the workspace can be taken out of it */
+
+	if (!s->is_git)
+		return;
+	if (mounts)
+		policy_list_add(&p->extra_protect_paths, s->mem, s->repo.dot_git);
+	for (size_t i = 0; i < COUNT(dirs); i++) {
+		if (i > 0 && strcmp(dirs[i], dirs[0]) == 0)
+			continue;
+		if (!path_is_within(dirs[i], s->workspace))
+			policy_list_add(&p->extra_ro_paths, s->mem, dirs[i]);
+		else if (mounts && strcmp(dirs[i], s->repo.dot_git) != 0)
+			policy_list_add(&p->extra_protect_paths, s->mem, dirs[i]);
+	}
+}
+
+/* No repository at the top: what looks like one there is left as it is, and otherwise none may appear. Nothing is made
+ * to keep the name, since that would be seen. */
+static void guard_no_git(struct start *s, struct zygote_spec *z)
+{
+	const char *dot_git = str_printf(s->mem, "%s/.git", strcmp(s->workspace, "/") == 0 ? "" : s->workspace).p;
+	struct stat st;
+
+	if (s->is_git)
+		return;
+	if (lstat(dot_git, &st) < 0)
+		policy_list_add(&z->no_git, s->mem, s->workspace);
+	else if (s->profile == PROFILE_STRICT)
+		policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
+}
+
+/* Work trees inside that the repository knows of, submodules above all: git enters them when it is used at the top, and runs
+ * what their .git says. It is read-only where it is, and none may appear where it is not. */
+static int protect_inner(struct start *s, struct zygote_spec *z, struct err *err)
+{
+	struct discovered_inner in;
+	struct stat st;
+
+	if (!s->is_git || s->profile != PROFILE_STRICT)
+		return 0;
+	TRY(discover_inner(&s->repo, s->mem, &in, err));
+	for (size_t i = 0; i < in.n; i++) {
+		const char *dot_git = str_printf(s->mem, "%s/.git", in.dirs[i]).p;
+
+		if (lstat(dot_git, &st) == 0)
+			policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
+		else if (z->no_git.n < NEWGIT_DIRS_MAX)
+			policy_list_add(&z->no_git, s->mem, in.dirs[i]);
+		else
+			in.more = true;
+	}
+	if (in.more)
+		start_notice(s, STR("more submodules and work trees than can be watched: use no git in them before you looked at their .git"));
+	return 0;
+}
+
+/* A place that was granted for writing may be a repository of its own. One without a .git is the operator's to know. */
+static void protect_granted(const struct start *s, struct sandbox_policy *p)
+{
+	struct stat st;
+
+	for (size_t i = 0; s->profile == PROFILE_STRICT && i < p->extra_rw_paths.n; i++) {
+		const char *dot_git = str_printf(s->mem, "%s/.git", p->extra_rw_paths.p[i]).p;
+
+		if (lstat(dot_git, &st) == 0)
+			policy_list_add(&p->extra_protect_paths, s->mem, dot_git);
+	}
+}
+
+int settings_protect(struct start *s, struct zygote_spec *z, struct err *err)
+{
+	protect_repo(s, &z->policy);
+	protect_granted(s, &z->policy);
+	guard_no_git(s, z);
+	TRY(protect_inner(s, z, err));
+	s->looks = z->no_git.n > 0;
+	return 0;
+}
