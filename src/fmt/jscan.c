@@ -88,9 +88,27 @@ static int32_t unit_at(const char *p, const char *end)
 	return v;
 }
 
+/* Eight bytes at a time up to the eight that hold a quote or a backslash. */
+static const char *skip_plain(const char *p, const char *end)
+{
+	const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
+
+	while (end - p >= 8) {
+		uint64_t w, quote, back;
+
+		memcpy(&w, p, 8);
+		quote = w ^ (ones * '"');
+		back = w ^ (ones * '\\');
+		if ((((quote - ones) & ~quote) | ((back - ones) & ~back)) & tops)
+			break;
+		p += 8;
+	}
+	return p;
+}
+
 static const char *scan_string(const char *p, const char *end)
 {
-	for (p++; p < end; p++) {
+	for (p = skip_plain(p + 1, end); p < end; p++) {
 		if (*p == '"')
 			return p + 1;
 		if (*p != '\\')
@@ -99,7 +117,7 @@ static const char *scan_string(const char *p, const char *end)
 			return NULL;
 		if (p[1] == 'u' ? unit_at(p, end) < 0 : !memchr("\"\\/bfnrt", p[1], 8))
 			return NULL;
-		p++;
+		p = skip_plain(p + 2, end) - 1;
 	}
 	return NULL;
 }

@@ -37,6 +37,10 @@ struct store {
 	bool lost;
 	char why[256]; /* it was lost */
 	bool work; /* what is here tells of something that happened */
+	/* The conversation as it was read at the opening, until it was loaded or grows. */
+	struct buf text;
+	struct talk talk;
+	bool is_read;
 };
 
 /* ---- what a sender may hand over ---- */
@@ -107,9 +111,18 @@ int store_event(struct store *s, unsigned sender, struct str type, struct str js
 
 /* ---- the conversation ---- */
 
+static void forget_talk(struct store *s)
+{
+	talk_fini(&s->talk);
+	buf_fini(&s->text);
+	s->talk = (struct talk){ 0 };
+	s->is_read = false;
+}
+
 /* Lines go out together: a cut and what follows it must not be parted by a full disk. */
 static int write_lines(struct store *s, struct buf *lines, uint32_t count_after, struct err *err)
 {
+	forget_talk(s);
 	TRY(lose(s, append_write(&s->messages, buf_str(lines), err), err));
 	s->count = s->in_file = count_after;
 	s->back = false;
@@ -281,23 +294,47 @@ static int pack_loaded(const struct talk *r, struct buf *out, struct err *err)
 	return pack_ok(out, err);
 }
 
+static int read_talk(struct store *s, int64_t *bad, struct err *err)
+{
+	forget_talk(s);
+	s->text = BUF_MAX((size_t)MESSAGES_MAX + 1);
+	TRY(append_tail(&s->messages, (size_t)s->messages.size, &s->text, err));
+	*bad = talk_all(&s->talk, buf_str(&s->text));
+	s->is_read = true;
+	return 0;
+}
+
+static int load_newest(struct store *s, struct buf *out, struct err *err)
+{
+	int64_t bad;
+
+	if (!s->is_read)
+		TRY(read_talk(s, &bad, err));
+	const struct talk *t = &s->talk;
+	bool found = t->found;
+
+	s->in_file = found ? t->kept : (uint32_t)t->now.n;
+	s->count = found ? t->kept : 0;
+	s->back = found;
+	s->back_turn = t->turn;
+	int r = found ? pack_loaded(t, out, err) : 0;
+
+	forget_talk(s);
+	return r < 0 ? r : found;
+}
+
 int store_load(struct store *s, uint32_t turn, struct buf *out, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX((size_t)MESSAGES_MAX + 1);
-	auto_talk struct talk r = { 0 };
-	bool newest = turn == UINT32_MAX;
+	auto_talk struct talk t = { 0 };
 
+	if (turn == UINT32_MAX)
+		return load_newest(s, out, err);
 	TRY(append_tail(&s->messages, (size_t)s->messages.size, &text, err));
-	talk_all(&r, newest ? buf_str(&text) : talk_until(buf_str(&text), turn));
-	if (newest) {
-		s->in_file = r.found ? r.kept : (uint32_t)r.now.n;
-		s->count = r.found ? r.kept : 0;
-		s->back = r.found;
-		s->back_turn = r.turn;
-	}
-	if (!r.found)
+	talk_all(&t, talk_until(buf_str(&text), turn));
+	if (!t.found)
 		return 0;
-	TRY(pack_loaded(&r, out, err));
+	TRY(pack_loaded(&t, out, err));
 	return 1;
 }
 
@@ -328,14 +365,10 @@ static int tell_damaged(struct store *s, const char *file, int64_t lines, struct
 /* How the conversation's lines add up, for a writer that goes on without loading. */
 static int count_messages(struct store *s, int64_t *bad, struct err *err)
 {
-	auto_buf struct buf text = BUF_MAX((size_t)MESSAGES_MAX + 1);
-	auto_talk struct talk r = { 0 };
-
 	if (s->messages.size == 0)
 		return 0;
-	TRY(append_tail(&s->messages, (size_t)s->messages.size, &text, err));
-	*bad = talk_all(&r, buf_str(&text));
-	s->in_file = s->count = (uint32_t)r.now.n;
+	TRY(read_talk(s, bad, err));
+	s->in_file = s->count = (uint32_t)s->talk.now.n;
 	return 0;
 }
 
@@ -368,6 +401,7 @@ void store_close(struct store *s)
 		return;
 	journal_close(s->journal);
 	append_close(&s->messages);
+	forget_talk(s);
 	free(s);
 }
 

@@ -9,6 +9,7 @@ and, in brackets, the least. The model is mockllm from the shared material (AGEN
 import contextlib
 import ctypes
 import datetime
+import hashlib
 import json
 import os
 import pty
@@ -197,7 +198,9 @@ def bodies(lab):
     body, found = b"", []
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), encoding="utf-8") as f:
-            req = json.load(f)["request"]
+            req = json.load(f).get("request")
+        if req is None:  # the prompt, which no request is
+            continue
         body = body[:req["prefix"]] + req["text"].encode()
         found.append(body)
     return found
@@ -241,6 +244,100 @@ def bench_long(turns):
         say(f"memory after {turns} turns (PSS)", f"{m.most_kb / 1024:.1f} MB", f"{24 + body:.1f} MB",
             f"the conversation has {body:.1f} MB{unseen(m)}")
         say("resume of it, to the first request", f"{again.first_ms:.1f} ms", "50 ms", "the bound is for 2,000 turns")
+        size = checkpoints(lab)
+        at = [n for n in (1, 100, 1000) if n in size]
+        say("checkpoint, bytes at turn " + ", ".join(f"{n:,}" for n in at), " ".join(str(size[n]) for n in at), "no growth",
+            "a checkpoint is a state beside messages that were appended once")
+
+
+def checkpoints(lab):
+    """Bytes of each checkpoint of the newest run, by turn."""
+    found = {}
+    with open(os.path.join(lab.run_dirs()[-1], "record", "messages.jsonl"), "rb") as f:
+        for line in f:
+            if line.startswith(b'{"turn":'):
+                found[int(line[8:line.index(b",")])] = len(line)
+    return found
+
+
+def lengthen(record, turns):
+    """Makes a run of many turns out of a short one: the messages of a turn and its checkpoint, over and over."""
+    path = os.path.join(record, "messages.jsonl")
+    with open(path, encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    state = [l for l in lines if l.startswith('{"turn":')][-1]
+    state = state[state.index(',"state":'):]
+    out = [lines[0]]
+    for n in range(1, turns + 1):
+        out.append('{"turn":%d%s' % (n, state.replace('"next_iteration":4', '"next_iteration":%d' % n)))
+        out.append('{"i":%d,"message":{"role":"assistant","from":"openai:mock-model","content":[{"type":"tool_use",'
+                   '"id":"call_%d","name":"read_file","input":{"path":"f%d.txt"}}]}}' % (2 * n - 1, n, n % 5))
+        out.append('{"i":%d,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_%d",'
+                   '"content":"%s"}]}}' % (2 * n, n, "a line of the file\\\\n" * 25))
+    out.append('{"turn":%d%s' % (turns + 1, state.replace('"next_iteration":4', '"next_iteration":%d' % (turns + 1))))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("\n".join(out) + "\n")
+    return os.path.getsize(path) / 1e6
+
+
+def grow_journal(record, size):
+    """The same chained events again and again, their chain made anew, up to that many bytes."""
+    path = os.path.join(record, "logs.jsonl")
+    with open(path, "rb") as f:
+        bodies_ = [l[l.index(b',"type":'):l.rindex(b',"h":"')] for l in f.read().splitlines() if b',"h":"' in l]
+    bodies_ = [b for b in bodies_ if b'"run.end"' not in b]
+    prev, seq, done = b"0" * 64, 0, 0
+    with open(path, "wb") as f:
+        while done < size:
+            for b in bodies_:
+                seq += 1
+                line = b'{"ts":"2026-11-29T20:00:42.123456Z","seq":%d' % seq + b
+                prev = hashlib.sha256(prev + line + b"}").hexdigest().encode()
+                done += f.write(line + b',"h":"' + prev + b'"}\n')
+
+
+def grow_transcripts(record, size):
+    folder = os.path.join(record, "transcripts")
+    with open(os.path.join(folder, sorted(os.listdir(folder))[1]), "rb") as f:
+        one = f.read()
+    one = one[:-2] + b',"more":"' + b"what was said about nothing in particular, " * 22000 + b'"}\n'
+    for i in range(size // len(one)):
+        with open(os.path.join(folder, f"{1000 + i}.json"), "wb") as f:
+            f.write(one)
+
+
+def seconds(lab, *words):
+    best = None
+    for _ in range(3):
+        began = time.monotonic()
+        r = lab.agent6(*words, timeout=120)
+        took = time.monotonic() - began
+        best = took if best is None else min(best, took)
+    return best, r
+
+
+def bench_record():
+    """What stands on disk after much work: going on with it, looking at it, searching it."""
+    with new_lab() as lab:
+        mock = lab.mock(dict(read_loop(3), on_exhausted="finish"), extra=NO_LIMITS)
+        lab.agent6("run", "--auto-approve", "--run-id", "long", "read the files")
+        record = os.path.join(lab.run_dirs()[-1], "record")
+        size = lengthen(record, 2000)
+        firsts = []
+        for _ in range(3):
+            again = Measured(lab, mock, "resume", "--auto-approve", "long", "--steer", "go on")
+            firsts.append(again.first_ms if again.first_ms is not None else float("inf"))
+        say("resume of a run of 2,000 turns, to the first request", f"{min(firsts):.1f} ms", "50 ms",
+            f"{size:.1f} MB of conversation" + ("" if again.status == 0 else again.err.strip()[-80:]))
+        grow_transcripts(record, 1 << 30)
+        took, r = seconds(lab, "history", "search", "a word that is nowhere")
+        say("history search over 1 GB of transcripts", f"{took:.2f} s", "1 s", "" if r.returncode == 1 else r.both[-80:])
+        shutil.rmtree(os.path.join(record, "transcripts"))
+        grow_journal(record, 100 << 20)
+        took, r = seconds(lab, "runs", "show", "long", "--json")
+        say("fold of a 100 MB journal", f"{took:.2f} s", "1 s", "" if r.returncode == 0 else r.both[-80:])
+        took, r = seconds(lab, "runs", "verify", "long")
+        say("proof of it (runs verify)", f"{took:.2f} s", "", "" if r.returncode == 0 else r.both[-80:])
 
 
 def bench_context():
@@ -467,6 +564,7 @@ def main():
         bench_runs(rounds)
         bench_context()
         bench_long(1000)
+        bench_record()
         bench_many(1000)
         bench_idle(10)
     else:
