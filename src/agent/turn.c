@@ -159,6 +159,21 @@ static int baseline(struct run *r, struct turn *t, bool ok, struct err *err)
 	return note_send(&n, r->keep, EVENT_BASELINE, err);
 }
 
+/* What turned the gate green after it was red may have taken effort to find: once in a run the model is reminded that
+ * it can leave a note. It costs no turn. */
+static int remind_of_notes(struct run *r, struct turn *t, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	if (r->st.memory_nudged || r->notes_written > 0)
+		return 0;
+	r->st.memory_nudged = 1;
+	turn_notice(t, STR("The verify command is green now. If you found out something on the way that a later run in this "
+			   "repository should know, leave it with add_memory; otherwise go on."));
+	note_int(&n, "iteration", t->iteration);
+	return note_send(&n, r->keep, EVENT_MEMORY_FLIP, err);
+}
+
 static int account_verify(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err)
 {
 	uint64_t sig;
@@ -170,6 +185,8 @@ static int account_verify(struct run *r, struct turn *t, const struct tool_outco
 	}
 	if (oc->job.why == JOB_EXITED)
 		TRY(baseline(r, t, oc->verify_ok, err));
+	if (oc->verify_ok && r->st.last_verify_ok == TRI_NO)
+		TRY(remind_of_notes(r, t, err));
 	r->st.last_verify_ok = oc->verify_ok ? TRI_YES : TRI_NO;
 	r->st.edited_since_verify = 0;
 	t->green = oc->verify_ok;

@@ -121,3 +121,18 @@ TEST(a_run_writes_so_many_notes_and_no_more)
 	CHECK_STR(w.reason, STR("finish_run"));
 	CHECK_INT(json_array_size(w.notes), NOTES_PER_RUN);
 }
+
+TEST(a_gate_that_turns_green_reminds_once_of_notes)
+{
+	static struct str words[] = { { "make", 4 }, { "test", 4 } };
+	auto_world struct world w;
+
+	world_init(&w);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	world_play(&w, "{\"turns\":[" TURN("[\"run_verify_command\",{}]") "," TURN("[\"run_verify_command\",{}]," LS(".")) "," TURN(
+		"[\"run_verify_command\",{}]," LS("..")) "," TURN("[\"run_verify_command\",{}]") "," TURN(FIN) "],\"jobs\":[{\"code\":1},"
+		"{\"code\":0},{\"code\":1},{\"code\":0}]}");
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK_INT(world_count(&w, "loop.memory_flip.nudged"), 1);
+	CHECK(says(&w, 4, "leave it with add_memory"));
+}
