@@ -128,3 +128,23 @@ def test_prune_keeps_what_is_young_unmerged_or_at_work(lab):
     assert [os.path.basename(d) for d in lab.run_dirs()] == ["loose"]
     r = lab.agent6("runs", "prune", "--older-than", "0", "--unmerged")
     assert r.returncode == 0 and lab.run_dirs() == [], r.both
+
+
+def test_runs_are_compared_by_their_gate_then_by_cost(lab):
+    lab.repo(a_DOT_txt="one\n", verify_DOT_sh="test \"$(cat a.txt)\" = good\n")
+    gate = '[workflow]\nverify_command = ["sh", "verify.sh"]\n'
+
+    def one(run_id, word):
+        lab.git("checkout", "-q", "-f", "--", ".")
+        lab.mock(script(turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": word}])),
+                        turn(call("run_verify_command")), finish()), extra=gate)
+        lab.agent6("run", "--auto-approve", "--run-id", run_id, "make it good")
+    one("bad", "bad")
+    one("right", "good")
+    rows = json.loads(lab.agent6("runs", "compare", "bad", "right", "--json").out)
+    assert [(r["run_id"], r["rank"], r["all_passed"]) for r in rows] == [("right", 1, True), ("bad", 2, False)], rows
+    assert rows[0]["changes"].startswith("1 file changed") and rows[0]["commits"] == 1, rows
+    table = lab.agent6("runs", "compare", "bad", "right")
+    assert table.returncode == 0 and table.out.splitlines()[1].split()[:3] == ["1", "right", "passed"], table.both
+    assert lab.agent6("runs", "compare", "bad").returncode == 2
+    assert "twice" in lab.agent6("runs", "compare", "bad", "bad").err

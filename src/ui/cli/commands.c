@@ -14,6 +14,7 @@ const struct command_group *const command_groups[] = {
 	&commands_search,
 	&commands_transcript,
 	&commands_remove,
+	&commands_compare,
 	&commands_graph,
 	&commands_memory,
 	&commands_config,
