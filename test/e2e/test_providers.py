@@ -262,17 +262,19 @@ def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
                            "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"], cwd=folder, capture_output=True)
     if made.returncode:
         missing("openssl")
-    m = lab.mock({"turns": [finish(), finish()]}, "--cert", folder + "/cert.pem", "--key", folder + "/key.pem")
-    port = m.url.rsplit(":", 1)[1].strip("/")
-    text = f'api_format = "openai"\nbase_url = "https://localhost:{port}/v1"\napi_key_env = "MOCK_API_KEY"'
-    provider(lab, text)
+    tls = ("--cert", folder + "/cert.pem", "--key", folder + "/key.pem")
+
+    def https(m, more=""):
+        port = m.url.rsplit(":", 1)[1].strip("/")
+        provider(lab, f'api_format = "openai"\nbase_url = "https://localhost:{port}/v1"\napi_key_env = "MOCK_API_KEY"\n{more}')
+
+    https(lab.mock({"turns": [finish()]}, *tls))
     r = lab.run("look")
     assert r.returncode == 1 and "the server's certificate is not accepted" in r.both and "ca_file" in r.both, r.both
     assert not lab.events("loop.provider.retry")
-    provider(lab, text + f'\nca_file = "{folder}/cert.pem"')
+    https(lab.mock({"turns": [finish()]}, *tls), f'ca_file = "{folder}/cert.pem"')
     r = lab.agent6("model", "worker", "mock")
     assert r.returncode == 0 and "mock-small" in r.out, r.both
-    m.stop()
 
 
 def test_a_server_that_was_never_there_is_tried_twice(lab):
