@@ -4,6 +4,7 @@
 import http.server
 import json
 import os
+import ssl
 import subprocess
 import threading
 
@@ -86,7 +87,7 @@ def test_the_list_of_models_is_asked_for_with_the_token(lab):
 
 # ---- servers on this machine ----
 
-def local_server(lab, port, ids, hits):
+def local_server(lab, port, ids, hits, tls=None):
     """What a local server answers to GET /v1/models, on the port where one would be."""
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -105,6 +106,8 @@ def local_server(lab, port, ids, hits):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Answer)
     except OSError as e:
         missing(f"port {port} of this machine is not free: {e}")
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
@@ -262,19 +265,23 @@ def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
                            "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"], cwd=folder, capture_output=True)
     if made.returncode:
         missing("openssl")
-    tls = ("--cert", folder + "/cert.pem", "--key", folder + "/key.pem")
-
-    def https(m, more=""):
-        port = m.url.rsplit(":", 1)[1].strip("/")
-        provider(lab, f'api_format = "openai"\nbase_url = "https://localhost:{port}/v1"\napi_key_env = "MOCK_API_KEY"\n{more}')
-
-    https(lab.mock({"turns": [finish()]}, *tls))
-    r = lab.run("look")
-    assert r.returncode == 1 and "the server's certificate is not accepted" in r.both and "ca_file" in r.both, r.both
-    assert not lab.events("loop.provider.retry")
-    https(lab.mock({"turns": [finish()]}, *tls), f'ca_file = "{folder}/cert.pem"')
-    r = lab.agent6("model", "worker", "mock")
-    assert r.returncode == 0 and "mock-small" in r.out, r.both
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(folder + "/cert.pem", folder + "/key.pem")
+    hits = []
+    server = local_server(lab, 0, ["small"], hits, tls)
+    lab.mock({"turns": [finish()]})
+    text = f'api_format = "openai"\nbase_url = "https://localhost:{server.server_address[1]}/v1"\napi_key_env = "MOCK_API_KEY"'
+    try:
+        provider(lab, text)
+        r = lab.run("look")
+        assert r.returncode == 1 and "the server's certificate is not accepted" in r.both and "ca_file" in r.both, r.both
+        assert not lab.events("loop.provider.retry") and not hits
+        provider(lab, text + f'\nca_file = "{folder}/cert.pem"')
+        r = lab.agent6("model", "worker", "mock")
+        assert r.returncode == 0 and r.out == "small\n" and len(hits) == 1, r.both
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_a_server_that_was_never_there_is_tried_twice(lab):
