@@ -261,7 +261,8 @@ def checkpoints(lab):
 
 
 def lengthen(record, turns):
-    """Makes a run of many turns out of a short one: the messages of a turn and its checkpoint, over and over."""
+    """Makes a run of many turns out of a short one: the messages of a turn and its checkpoint, over and over. They are short
+    enough that nothing is set aside for lack of room: in a run of that length that has happened long before."""
     path = os.path.join(record, "messages.jsonl")
     with open(path, encoding="utf-8") as f:
         lines = f.read().splitlines()
@@ -273,7 +274,7 @@ def lengthen(record, turns):
         out.append('{"i":%d,"message":{"role":"assistant","from":"openai:mock-model","content":[{"type":"tool_use",'
                    '"id":"call_%d","name":"read_file","input":{"path":"f%d.txt"}}]}}' % (2 * n - 1, n, n % 5))
         out.append('{"i":%d,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_%d",'
-                   '"content":"%s"}]}}' % (2 * n, n, "a line of the file\\\\n" * 25))
+                   '"content":"%s"}]}}' % (2 * n, n, "a line of the file\\\\n" * 4))
     out.append('{"turn":%d%s' % (turns + 1, state.replace('"next_iteration":4', '"next_iteration":%d' % (turns + 1))))
     with open(path, "w", encoding="utf-8") as f:
         f.write("\n".join(out) + "\n")
