@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* bench_zygote: what a jailed /bin/true costs with the zygote warm, over vfork + execve + wait of it.
  *
- * Shape    bench_zygote AGENT6_JAIL [ROUNDS]. Rounds alternate between the two, so that both see the same
+ * Shape    bench_zygote AGENT6_JAIL [ROUNDS [strict|hardened]]. Rounds alternate between the two, so that both see the same
  *          machine; the medians are compared. The bound is printed beside the ratio, nothing fails.
  */
 #include "fmt/pack.h"
@@ -21,10 +21,11 @@
 
 #define BLOCK      20
 #define ROUNDS_MAX 1000
-#define BOUND      2.5
 
 struct bench {
 	const char *jail, *workspace;
+	enum policy_profile profile;
+	double bound;
 	int monitor, asker;
 	struct proc proc;
 	struct zygote_client client;
@@ -43,7 +44,7 @@ static int start(struct bench *b, struct err *err)
 	const char *const argv[] = { "agent6-jail", "--zygote", NULL };
 	struct zygote_spec spec = { .git_dir = "", .common_dir = "", .run_id = "", .nlimits = 1,
 		.limits = { { JOB_COMMAND, 60000, false } },
-		.policy = { .cwd = b->workspace, .root_as_uid = POLICY_ROOT_UID } };
+		.policy = { .profile = b->profile, .cwd = b->workspace, .root_as_uid = POLICY_ROOT_UID } };
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf text = BUF_MAX(ZYGOTE_BYTES_MAX);
 	autoclose int exe = open(b->jail, O_PATH | O_CLOEXEC);
@@ -103,7 +104,7 @@ static int jailed_once(struct bench *b, struct err *err)
 /* A whole zygote with one command in it, from nothing to nothing. */
 static int cold_once(struct bench *b, struct err *err)
 {
-	struct bench c = { .jail = b->jail, .workspace = b->workspace };
+	struct bench c = { .jail = b->jail, .workspace = b->workspace, .profile = b->profile };
 	struct proc_status st;
 
 	TRY(start(&c, err));
@@ -151,9 +152,9 @@ static int measure(struct bench *b, size_t rounds, struct err *err)
 	}
 	double floor_us = median(floors, n), jail_us = median(jails, n), cold_us = median(colds, ncold);
 
-	printf("zygote: floor %.0f us; one jailed /bin/true, warm: %.0f us, %.2f x (bound %.1f); cold zygote and one: "
+	printf("zygote, %s: floor %.0f us; one jailed /bin/true, warm: %.0f us, %.2f x (bound %.2f); cold zygote and one: "
 	       "%.0f us, %.1f x; least: %.0f and %.0f us, %.2f x\n",
-		floor_us, jail_us, jail_us / floor_us, BOUND, cold_us, cold_us / floor_us, (double)floors[0] / 1000,
+		policy_profile_name(b->profile), floor_us, jail_us, jail_us / floor_us, b->bound, cold_us, cold_us / floor_us, (double)floors[0] / 1000,
 		(double)jails[0] / 1000, (double)jails[0] / (double)floors[0]);
 	return 0;
 }
@@ -161,13 +162,18 @@ static int measure(struct bench *b, size_t rounds, struct err *err)
 int main(int argc, char **argv)
 {
 	char workspace[] = "/tmp/agent6-bench-XXXXXX";
-	struct bench b = { .jail = argc > 1 ? argv[1] : "build/agent6-jail", .monitor = -1, .asker = -1 };
+	struct bench b = { .jail = argc > 1 ? argv[1] : "build/agent6-jail", .monitor = -1, .asker = -1,
+		.profile = PROFILE_STRICT, .bound = 2.5 };
 	int64_t rounds = 10;
 	struct err err = { 0 };
 	int r;
 
 	if (argc > 2 && str_to_i64(str_from(argv[2]), &rounds, &err) < 0)
 		rounds = 10;
+	if (argc > 3 && strcmp(argv[3], "hardened") == 0) {
+		b.profile = PROFILE_HARDENED;
+		b.bound = 1.45;
+	}
 	rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
 	b.workspace = mkdtemp(workspace);
 	if (!b.workspace)

@@ -3,6 +3,7 @@
 #include "test/sandbox/zygote_lib.h"
 
 #include "fmt/pack.h"
+#include "sandbox/landlock.h"
 #include "sandbox/probe.h"
 
 #include <fcntl.h>
@@ -162,6 +163,24 @@ void as_each_user(void (*fn)(struct zy *z))
 		TEST_SKIP("this host makes no user namespaces");
 	for (size_t i = 0; i < (geteuid() == 0 ? 2 : 1); i++) {
 		zy_init(&z, users[i]);
+		fn(&z);
+		zy_fini(&z);
+	}
+}
+
+void on_ground(void (*fn)(struct zy *z))
+{
+	const uid_t users[] = { geteuid() == 0 ? ORDINARY : geteuid(), 0 };
+	struct zy z;
+
+	if (landlock_abi() < PROBE_LANDLOCK_MIN)
+		TEST_SKIP("profile hardened needs Landlock ABI 3");
+	for (size_t i = 0; i < (geteuid() == 0 ? 2 : 1); i++) {
+		zy_init(&z, users[0]);
+		z.uid = users[i];
+		z.spec.policy.profile = PROFILE_HARDENED;
+		z.spec.policy.extra_protect_paths = z.spec.policy.hide_paths = (struct policy_list){ 0 };
+		z.spec.git_dir = z.spec.common_dir = str_printf(z.mem, "%s/.git", z.ws).p;
 		fn(&z);
 		zy_fini(&z);
 	}

@@ -32,6 +32,8 @@ struct zy {
 };
 
 void as_each_user(void (*fn)(struct zy *z));
+/* Without namespaces, profile hardened: an ordinary user, and root, who becomes that user. */
+void on_ground(void (*fn)(struct zy *z));
 void zy_start(struct zy *z);          /* sends the spec, waits for READY */
 struct chan_msg *zy_start_raw(struct zy *z); /* the zygote's first answer, whatever it is */
 void zy_stop(struct zy *z);           /* closes the monitor's end and reaps; the status must be 0 */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* The zygote where no namespace is: what a cell's process 1 does for nothing, guardians do here. */
+#include "fmt/pack.h"
+#include "sandbox/zygote.h"
+#include "test/sandbox/zygote_lib.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static size_t count_dir(const char *path)
+{
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	CHECK(d != NULL);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static size_t children_of(pid_t pid, pid_t *out, size_t room)
+{
+	char path[128], text[4096] = "", *at = text;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0);
+	for (long p; n < room && (p = strtol(at, &at, 10)) > 0;)
+		out[n++] = (pid_t)p;
+	return n;
+}
+
+struct census {
+	size_t guardians, files;
+};
+
+static struct census count(const struct zy *z)
+{
+	pid_t inner[4], guardians[64];
+	char path[64];
+	struct census c;
+
+	CHECK_INT(children_of(z->proc.pid, inner, COUNT(inner)), 1);
+	c.guardians = children_of(inner[0], guardians, COUNT(guardians));
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)inner[0]);
+	c.files = count_dir(path);
+	for (size_t i = 0; i < c.guardians; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd", (int)guardians[i]);
+		c.files += count_dir(path);
+	}
+	return c;
+}
+
+static const char *private_dir(struct zy *z)
+{
+	CHECK_INT(zy_run(z, JOB_COMMAND, "echo $TMPDIR"), 0);
+	return str_dupz(z->mem, zy_out(z));
+}
+
+static void leaks_nothing(struct zy *z)
+{
+	struct stat st;
+
+	if (geteuid() != 0)
+		return; /* not dumpable: only root may look into them, and the tests run as root too */
+	zy_start(z);
+	const char *tmp = private_dir(z);
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
+	struct census before = count(z);
+
+	for (int i = 0; i < 1000; i++) {
+		/* Some fail, some read their input, some make their guardian the last time by a chmod, some leave a daemon. */
+		static const char *const lines[] = { "exec /bin/true", "exec no-such-program", "cat >/dev/null", "chmod 600 file",
+			"(setsid sleep 1000 &)" };
+		const char *line = lines[i % 50 < 4 ? i % 50 + 1 : 0];
+		const struct str argv[] = { STR("/bin/sh"), STR("-c"), str_from(line) };
+
+		zy_argv(z, &(struct zygote_call){ .class = JOB_COMMAND, .args = argv, .nargs = i % 50 < 4 ? 3 : 1,
+				.in = i % 10 == 3 ? STR("x") : STR("") });
+		CHECK_INT(z->answer.why, JOB_EXITED);
+	}
+	CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
+	struct census after = count(z);
+
+	CHECK_INT(after.guardians, before.guardians);
+	CHECK_INT(after.files, before.files);
+	zy_stop(z);
+	CHECK_INT(lstat(tmp, &st), -1);
+}
+
+TEST(zygote_on_ground_leaks_nothing_in_1000_commands)
+{
+	on_ground(leaks_nothing);
+}
+
+static int lock_of(struct zy *z)
+{
+	int fd = openat(z->dir.fd, "ws/lock", O_RDWR | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static void own_lock(struct zy *z)
+{
+	struct stat st;
+
+	test_write(&z->dir, "ws/lock", STR(""));
+	CHECK_INT(stat(z->ws, &st), 0);
+	CHECK_INT(lchown(str_printf(z->mem, "%s/lock", z->ws).p, st.st_uid, st.st_gid), 0);
+}
+
+/* flock(2), whose header has the name of one of ours. */
+static int lock_file(int fd, int how)
+{
+	return (int)syscall(SYS_flock, fd, how);
+}
+
+#define HOLD "setsid flock lock sh -c 'echo > locked; exec sleep 1000' & while ! [ -f locked ]; do :; done; "
+
+static void ends(struct zy *z)
+{
+	uint32_t first;
+	int lock;
+
+	z->spec.limits[0].timeout_ms = 2000;
+	own_lock(z);
+	zy_start(z);
+	lock = lock_of(z);
+	/* A session of its own, holding a pipe and a lock, is gone when the call is, and when its time is up. */
+	CHECK_INT(zy_run(z, JOB_COMMAND, HOLD "echo out; exit 3"), 3);
+	CHECK_STR(zy_out(z), STR("out"));
+	CHECK_INT(lock_file(lock, LOCK_EX | LOCK_NB), 0);
+	CHECK_INT(lock_file(lock, LOCK_UN), 0);
+	CHECK_INT(zy_run(z, JOB_COMMAND, "rm locked; " HOLD "kill -STOP $$"), 124);
+	CHECK_INT(z->answer.why, JOB_TIMEOUT);
+	CHECK_INT(lock_file(lock, LOCK_EX | LOCK_NB), 0);
+	CHECK_INT(zy_run(z, JOB_COMMAND, "kill -SEGV $$"), 139);
+	CHECK_INT(z->answer.why, JOB_SIGNALED);
+
+	first = z->client.last_job + 1;
+	for (uint32_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		zy_send_run(z, first + i, JOB_COMMAND, "sleep 1000");
+	zy_send_run(z, first + ZYGOTE_JOBS_MAX, JOB_COMMAND, "true");
+	CHECK_INT(zy_exit_of(z, first + ZYGOTE_JOBS_MAX).why, JOB_REFUSED);
+	zy_order(z, WIRE_KILL, first);
+	CHECK_INT(zy_exit_of(z, first).why, JOB_STOPPED);
+	zy_order(z, WIRE_STOP_ALL, 0);
+	for (uint32_t i = 1; i < ZYGOTE_JOBS_MAX; i++)
+		CHECK_INT(zy_from_asker_side(z)->type, WIRE_EXIT);
+	z->client.last_job = first + ZYGOTE_JOBS_MAX;
+	CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
+	close(lock);
+	zy_stop(z);
+}
+
+TEST(zygote_on_ground_ends_a_job_with_everything_it_started)
+{
+	on_ground(ends);
+}
+
+/* Whichever of its processes is killed while a command has left a daemon: both are gone, and so is their directory. */
+static void dies(struct zy *z)
+{
+	enum { OUTER, INNER, GUARDIAN, VICTIMS };
+
+	if (geteuid() != 0)
+		return; /* as above */
+	own_lock(z);
+	for (int victim = 0; victim < VICTIMS; victim++) {
+		pid_t inner[2], guardians[8];
+		struct stat st;
+		struct proc_status ps;
+		struct err err = { 0 };
+
+		unlinkat(z->dir.fd, "ws/locked", 0);
+		z->client.last_job = 0;
+		zy_start(z);
+		const char *tmp = private_dir(z);
+		int lock = lock_of(z);
+
+		zy_send_run(z, z->client.last_job + 1, JOB_COMMAND, HOLD "sleep 1000");
+		CHECK_INT(zy_from_asker_side(z)->type, WIRE_STARTED);
+		while (faccessat(z->dir.fd, "ws/locked", F_OK, 0) < 0)
+			sched_yield();
+		CHECK_INT(children_of(z->proc.pid, inner, 2), 1);
+		CHECK_INT(children_of(inner[0], guardians, 8), 1);
+		CHECK(lock_file(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK);
+		kill(victim == OUTER ? z->proc.pid : victim == INNER ? inner[0] : guardians[0], SIGKILL);
+		CHECK_INT(lock_file(lock, LOCK_EX), 0); /* returns when the last holder is gone */
+		close(lock);
+		if (victim == GUARDIAN) {
+			CHECK_INT(zy_exit_of(z, z->client.last_job + 1).why, JOB_SIGNALED);
+			z->client.last_job++;
+			CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
+			zy_stop(z);
+		} else {
+			close(z->monitor);
+			close(z->asker);
+			z->monitor = z->asker = -1;
+			CHECK_OK(proc_wait(&z->proc, &ps, &err));
+			z->proc.pid = 0;
+		}
+		while (lstat(tmp, &st) == 0) /* by the other one */
+			sched_yield();
+		zygote_client_fini(&z->client);
+	}
+}
+
+TEST(zygote_on_ground_survives_no_part_of_it_and_leaves_no_command)
+{
+	on_ground(dies);
+}
+
+/* A change is told to the monitor before the command's end is told to who asked. */
+static void tells_changes(struct zy *z)
+{
+	struct unpack u;
+
+	zy_start(z);
+	zy_send_run(z, 1, JOB_COMMAND, "echo x >> .git/config; echo y > file");
+	CHECK_STR(str_from(zy_exit_of(z, 1).note),
+		STR("the configuration, the hooks or the refs of the repository were changed, which no command may"));
+	struct chan_msg *m = zy_from_monitor_side(z);
+	CHECK_INT(m->type, WIRE_GIT_CHANGED);
+	u = unpack_from(m->body);
+	CHECK_STR(str_trim(unpack_str(&u)), str_printf(z->mem, "%s/.git/config", z->ws));
+	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_JOB_END);
+	z->client.last_job = 1;
+	CHECK_INT(zy_run(z, JOB_COMMAND, "echo z > file"), 0);
+	CHECK_STR(str_from(z->answer.note), STR(""));
+	zy_stop(z);
+}
+
+TEST(zygote_on_ground_tells_what_changed_in_the_repository)
+{
+	on_ground(tells_changes);
+}
