@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define STOP_GRACE_MS  5000 /* after "stop now" the agent gets this long to say how it ended */
+#define DOUBT_MS       100  /* for the rest of what one death tells to arrive */
 #define CLOSE_GRACE_MS 3000 /* after the record is closed, before what is left is killed */
 #define RECORD_GRACE_MS 60000 /* for the recorder to bring the record to the disk, which may be slow */
 
@@ -350,6 +351,24 @@ static const struct {
 	{ PEER_BROKER, "provider_error", "the process that reaches the network died" },
 };
 
+static int end_by_death(struct monitor *m, enum peer_id id, struct err *err)
+{
+	for (size_t i = 0; i < COUNT(deaths); i++)
+		if (deaths[i].id == id)
+			return end_badly(m, deaths[i].reason, deaths[i].why, 1, err);
+	/* The agent's end of file: the zygote reports its exit next. A front-end may die without harm. */
+	return 0;
+}
+
+/* The git zygote ends when its asker is gone. How the agent ended, the other zygote says then. */
+static int git_died(void *self, uint32_t events, struct err *err)
+{
+	struct monitor *m = self;
+
+	(void)events;
+	return m->members[PEER_AGENT].peer.chan < 0 ? 0 : end_by_death(m, PEER_GIT, err);
+}
+
 static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 {
 	if (p->id == PEER_RECORDER && m->state == MON_ENDING)
@@ -360,14 +379,8 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 		return close_record(m, err);
 	if (m->state != MON_RUNNING)
 		return 0;
-	/* The git zygote ends when its asker is gone. How the agent ended, the other zygote says next. */
-	if (p->id == PEER_GIT && m->members[PEER_AGENT].peer.chan < 0)
-		return 0;
-	for (size_t i = 0; i < COUNT(deaths); i++)
-		if (deaths[i].id == p->id)
-			return end_badly(m, deaths[i].reason, deaths[i].why, 1, err);
-	/* The agent's end of file: the zygote reports its exit next. A front-end may die without harm. */
-	return 0;
+	/* Whose end came first is not told by who was read first: the agent's may be in its channel already. */
+	return p->id == PEER_GIT ? loop_after(m->loop, DOUBT_MS, git_died, m, err) : end_by_death(m, p->id, err);
 }
 
 static int broke_rule(struct monitor *m, struct member *p, struct err *err)

@@ -846,6 +846,17 @@ TEST(monitor_is_not_held_up_by_a_recorder_that_does_not_read)
 	CHECK_INT(end.exit_code, 1);
 }
 
+TEST(monitor_does_not_blame_git_for_the_end_of_the_agent_it_worked_for)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, false);
+	let_go(&b.ends[GIT]); /* read first, though it came second */
+	let_go(&b.ends[AGENT]);
+	say_exit(&b, 0, SIGKILL);
+	CHECK_STR(str_from(finish(&b).reason), STR("crashed"));
+}
+
 TEST(monitor_says_that_a_record_never_got_to_the_disk)
 {
 	struct bench b;
