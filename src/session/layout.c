@@ -384,7 +384,7 @@ int64_t session_owner(const char *repo_dir, const struct session_ref *ref)
 {
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf body = BUF_MAX(512);
-	autoclose int fd = open(session_path(repo_dir, ref, "run.lock", mem), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	autoclose int fd = open(session_path(repo_dir, ref, "run.lock", mem), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	int64_t pid;
 
 	if (fd < 0 || !is_held(fd) || file_read_fd(fd, &body, ERR_DISCARD) < 0)
@@ -405,7 +405,7 @@ int session_owner_pidfd(const char *repo_dir, const struct session_ref *ref)
 bool session_is_live(const char *repo_dir, const struct session_ref *ref)
 {
 	auto_arena struct arena *mem = arena_new();
-	autoclose int fd = open(session_path(repo_dir, ref, "run.lock", mem), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	autoclose int fd = open(session_path(repo_dir, ref, "run.lock", mem), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 	return fd >= 0 && is_held(fd);
 }

@@ -148,3 +148,11 @@ def test_runs_are_compared_by_their_gate_then_by_cost(lab):
     assert table.returncode == 0 and table.out.splitlines()[1].split()[:3] == ["1", "right", "passed"], table.both
     assert lab.agent6("runs", "compare", "bad").returncode == 2
     assert "twice" in lab.agent6("runs", "compare", "bad", "bad").err
+
+
+def test_the_hour_in_the_list_is_the_persons_own(lab):
+    past(lab)
+    there = {zone: lab.agent6("runs", "list", env={"TZ": zone}).out.splitlines()[1][:11] for zone in ("Asia/Tokyo", "UTC")}
+    if not os.path.exists("/usr/share/zoneinfo/Asia/Tokyo"):
+        there["Asia/Tokyo"] = lab.agent6("runs", "list", env={"TZ": "JST-9"}).out.splitlines()[1][:11]
+    assert there["Asia/Tokyo"] != there["UTC"], there

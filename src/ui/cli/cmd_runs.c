@@ -60,11 +60,21 @@ int runs_confine(const int *dirs, size_t n, struct err *err)
 	BUG_IF(n > COUNT(rules));
 	for (size_t i = 0; i < n; i++)
 		rules[i] = (struct ll_rule){ .kind = LL_FD, .fd = dirs[i], .access = LL_RO };
+	tzset(); /* the zone's file cannot be opened afterwards */
 	r = confine_self(SECCOMP_VIEW, rules, n, err);
 	if (r != -ERR_UNSUPPORTED)
 		return r;
 	cli_note("this host cannot confine who reads the record: %s", err->msg);
 	return 0;
+}
+
+/* The same for the sessions of a place; before there are any there is nothing to read. */
+static int confine_to(const struct place *place, struct err *err)
+{
+	autoclose int dir = -1;
+	int r = dir_open(AT_FDCWD, place->repo_dir, &dir, err);
+
+	return r == -ERR_NOENT ? 0 : r < 0 ? r : runs_confine(&dir, 1, err);
 }
 
 /* ---- small words ---- */
@@ -185,6 +195,7 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 	size_t n;
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(confine_to(&place, err));
 	TRY(listing_load(place.repo_dir, SESSION_ANY, ctx->mem, &rows, &n, err));
 	if (args->json) {
 		for (size_t i = 0; i < n; i++)
@@ -356,6 +367,7 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 	struct place place;
 
 	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
+	TRY(confine_to(&place, err));
 	TRY(listing_open(place.repo_dir, &ref, ctx->mem, &one, err));
 	if (args->json)
 		return show_json(&one, err);
@@ -409,6 +421,7 @@ static int run_verify(struct command_ctx *ctx, const void *decoded, struct err *
 
 	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
 	TRY(file_open(AT_FDCWD, session_path(place.repo_dir, &ref, "record/" JOURNAL_NAME, ctx->mem), true, &fd, err));
+	TRY(confine_to(&place, err));
 	TRY(journal_verify(fd, &rep, err));
 	if (rep.bad_line > 0) {
 		cli_out("%s: line %lld is wrong: %s\n", ref.id, (long long)rep.bad_line, rep.reason);
