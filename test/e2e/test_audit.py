@@ -153,8 +153,7 @@ def standing(lab):
     return kinds
 
 
-@pytest.fixture
-def held(lab):
+def hold(lab):
     """A real run, held while its command waits for a file."""
     lab.repo(a_DOT_txt="one\n")
     os.mkfifo(os.path.join(lab.ws, "hold"))
@@ -183,6 +182,16 @@ def held(lab):
     assert lab.standing.wait(timeout=60) == 0
 
 
+@pytest.fixture
+def held(lab):
+    yield from hold(lab)
+
+
+@pytest.fixture
+def held_by_each_profile(lab_of_each_profile):
+    yield from hold(lab_of_each_profile)
+
+
 def closed_to_its_user(held):
     """For an ordinary user: everybody who reads hostile bytes or holds keys keeps even that user out."""
     if os.geteuid() == 0:
@@ -195,7 +204,8 @@ def closed_to_its_user(held):
 ROLES = {"monitor": 1, "spawner": 1, "recorder": 1, "broker": 1, "agent6-net": 1, "view": 1, "agent": 1}
 
 
-def test_every_process_of_a_run_is_held_as_designed(held):
+def test_every_process_of_a_run_is_held_as_designed(held_by_each_profile):
+    held = held_by_each_profile
     kinds = held.kinds
     for role, n in ROLES.items():
         assert len(kinds.get(role, [])) == n, (role, sorted(kinds))
@@ -218,7 +228,8 @@ def test_every_process_of_a_run_is_held_as_designed(held):
     assert os.geteuid() != 0 or len(outside) >= 2
 
 
-def test_no_process_of_a_run_but_the_client_has_seen_the_key(held):
+def test_no_process_of_a_run_but_the_client_has_seen_the_key(held_by_each_profile):
+    held = held_by_each_profile
     key = KEY.encode()
     assert held.env["MOCK_API_KEY"] == KEY
     for name, ps in held.kinds.items():
@@ -246,7 +257,8 @@ def test_no_process_of_a_run_but_the_client_has_seen_the_key(held):
                 assert not seen, f"the key is in the memory of {name}: {line}"
 
 
-def test_every_process_has_the_descriptors_it_was_given_and_no_other(held):
+def test_every_process_has_the_descriptors_it_was_given_and_no_other(held_by_each_profile):
+    held = held_by_each_profile
     if closed_to_its_user(held):
         return
 
@@ -293,7 +305,8 @@ def test_who_reads_hostile_bytes_has_a_network_of_its_own(held):
     assert [l.split(":")[0].strip() for l in dev] == ["lo"]
 
 
-def test_nobody_listens_but_the_broker_on_a_path_of_the_run(held):
+def test_nobody_listens_but_the_broker_on_a_path_of_the_run(held_by_each_profile):
+    held = held_by_each_profile
     found = []
     for pid in descendants(held.standing.pid):
         try:
