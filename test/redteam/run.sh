@@ -3,8 +3,8 @@
 # run.sh [user|root] [run.py options]: the red-team corpus against one of our programs, judged from outside.
 #
 # AGENT6_REDTEAM names the description of what is tested: agent6_jail (default), agent6_jail_hardened, agent6_exec,
-# agent6_run (the commands of a live run with a scripted model; needs mockllm from the shared material), and both with
-# _hardened behind.
+# agent6_run (the commands of a live run with a scripted model; needs mockllm from the shared material; a killed one leaves
+# the script of its model in /tmp), and both with _hardened behind.
 # What is left in a repository meets the git of agent6 itself afterwards (live_run.py --git).
 # The corpus is not in this repository: AGENT6_SHARED names the directory that holds it (default ../shared).
 # AGENT6_JAIL_BIN is the launcher under test (default build/agent6-jail), AGENT6_BUILD the programs of agent6_exec (default
@@ -22,16 +22,16 @@ if ! [ -f "$corpus/run.py" ]; then
 	exit
 fi
 launcher=${AGENT6_REDTEAM:-agent6_jail}
+git="python3 /usr/local/lib/rt/live_run.py --git"
+# What a command writes is passed on without bound, so the flood only shows that it ends: a small one will do.
 case $launcher in
-agent6_jail*) # the launcher has no git of its own: the corpus' model of one
+agent6_jail*) # it has no git of its own: the corpus' model of one
 	git="sh $corpus/hostgit/hardened.sh {gitdir} {ws}"
 	set -- --skip proc.launcher_killed "$@" ;;
-*) # Under hardened a change in .git is noticed and ends the run, so there is no answer to judge: test_hardened.py makes that claim.
+# Under hardened a change in .git is noticed and ends the run, so there is no answer to judge: test_hardened.py makes that claim.
 agent6_run_hardened) set -- --flood-mb 64 --skip git.write_config --skip git.write_hooks --skip git.write_refs --skip git.rename_away \
 	--skip git.metadata --skip git.worktree_gitfile "$@" ;;
-# What a command writes is passed on without bound, so the flood only shows that it ends: a small one will do.
-	git="python3 /usr/local/lib/rt/live_run.py --git"
-	set -- --flood-mb 64 "$@" ;;
+*) set -- --flood-mb 64 "$@" ;;
 esac
 none=$(mktemp)
 trap 'rm -f "$none"' EXIT
