@@ -44,8 +44,8 @@ static const char closing_rules[] =
 
 static const char git_rule[] =
 	"- .git is read-only: do not commit, checkout, stash, reset or push. To undo an edit, edit again.\n";
-static const char hardened_rule[] = "- Create new files and directories at the top of the repository with "
-				    "apply_edit before a command writes to them.\n";
+static const char hardened_rule[] = "- Commands write to the workspace and $TMPDIR only, not to /tmp, and get no "
+				    "loopback unless the network is open. A change in .git ends the run.\n";
 static const char gated_commit_rule[] =
 	"- agent6 commits by itself after each green verify; the person's branch stays where it is.\n";
 static const char gateless_commit_rule[] =

@@ -64,7 +64,7 @@ TEST(the_rules_fit_the_run)
 			"agent6 commits" },
 		{ "no commands, no gate", 1, 1, 1, "no", "strict", "cannot run commands", "[\"make\"" },
 		{ "hardened has a rule of its own", 1, 1, 0, "yes", "hardened",
-			"at the top of the repository", NULL },
+			"A change in .git ends the run", NULL },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
