@@ -8,7 +8,7 @@
 
 #define PROBE_MS   30000
 
-static int ask(const struct endpoint *e, int secrets_fd, struct arena *mem, struct connect_answer *out,
+static int ask(const struct place *place, const struct endpoint *e, int secrets_fd, struct arena *mem, struct connect_answer *out,
 	struct err *err)
 {
 	auto_programs struct programs programs = { -1, -1, -1, "" };
@@ -19,6 +19,7 @@ static int ask(const struct endpoint *e, int secrets_fd, struct arena *mem, stru
 		return err_set(err, ERR_UNSUPPORTED, "\"" STR_FMT "\" has no list of models to ask for",
 			STR_ARG(e->name));
 	TRY(programs_open(&programs, err));
+	programs.apart = (struct str_list){ (struct str[]){ str_from(place->workspace) }, 1 };
 	TRY(egress_get(&programs, e, ROUTE_MODELS, STR(""), secrets_fd, PROBE_MS, &text, &reply, err));
 	*out = (struct connect_answer){ .status = reply.status };
 	if (reply.status >= 200 && reply.status < 300)
@@ -39,7 +40,7 @@ int connect_probe(const struct place *place, const struct config_provider *p, st
 		if (r < 0 && r != -ERR_NOENT)
 			return r;
 	}
-	r = ask(&e, secrets, mem, out, err);
+	r = ask(place, &e, secrets, mem, out, err);
 	if (r == 0)
 		models_keep(place, p->name, &out->models);
 	secret_fini(&e.key);

@@ -52,6 +52,7 @@ static int find_identity(struct history *h, const struct config *c, struct spawn
 	*out = (struct spawner_identity){ c->git.name, c->git.email };
 	if (out->name.n > 0 && out->email.n > 0)
 		return 0;
+	h->programs.apart = (struct str_list){ (struct str[]){ str_from(h->place.top) }, 1 };
 	TRY(spawner_start(&h->programs, &spawner, err));
 	r = spawner_identity(spawner.chan, h->mem, out, err);
 	peer_close(&spawner);

@@ -60,6 +60,37 @@ int settings_apart(const struct start *s, struct err *err)
 	return check_apart(s, s->paths.data, "data directory", "AGENT6_DATA_HOME", err);
 }
 
+struct str_list settings_writable(const struct start *s)
+{
+	const struct str_list *more = &s->config->sandbox.extra_write_paths;
+	struct str_list out = { arena_array(s->mem, more->n + 1, sizeof(struct str)), 0 };
+
+	out.p[out.n++] = str_from(s->workspace);
+	for (size_t i = 0; i < more->n; i++)
+		out.p[out.n++] = str_from(settings_resolve(str_dupz(s->mem, more->p[i]), s->mem));
+	return out;
+}
+
+/* A token_command is executed on the host while the model works: no word of it may lie where the model writes. */
+int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err)
+{
+	struct str_list writable = settings_writable(s);
+	int r;
+
+	for (size_t i = 0; i < e->ntoken_argv; i++)
+		for (size_t k = 0; k < writable.n && e->token_argv[i].n > 0 && e->token_argv[i].p[0] == '/'; k++) {
+			const char *word = settings_resolve(str_dupz(s->mem, e->token_argv[i]), s->mem);
+
+			if (!path_is_within(word, str_dupz(s->mem, writable.p[k])))
+				continue;
+			r = err_set(err, ERR_DENIED, "providers." STR_FMT ".token_command: %s lies in " STR_FMT ", where the model may write",
+				STR_ARG(e->name), word, STR_ARG(writable.p[k]));
+			err_hint(err, "keep the program outside of the repository");
+			return r;
+		}
+	return 0;
+}
+
 int settings_load(struct start *s, struct err *err)
 {
 	struct config_files files = { 0 };

@@ -75,6 +75,7 @@ static int reach(struct start *s, const struct config_provider *p, struct str mo
 	s->endpoints.n++;
 	TRY(app_endpoint(p, model, s->mem, e, err));
 	TRY(settings_endpoint_network(s, e, err));
+	TRY(settings_token_apart(s, e, err));
 	return open_secrets(s, e, err);
 }
 

@@ -164,6 +164,7 @@ struct start start_new(struct arena *mem, const struct run_request *rq)
 int start_early(struct start *s, struct err *err)
 {
 	TRY(programs_open(&s->programs, err));
+	s->programs.apart = settings_writable(s);
 	TRY(spawner_start(&s->programs, &s->spawner, err));
 	if (!s->rq->git_name)
 		TRY(spawner_ask_identity(s->spawner.chan, err));

@@ -76,6 +76,9 @@ int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, m
  * is of it yet. */
 int settings_grants(struct start *s, struct policy_list *hide, struct err *err) CHECKED;
 const char *settings_resolve(const char *path, struct arena *mem);
+/* Where the model may write outside of its jail's own places: the workspace and extra_write_paths, links followed. */
+struct str_list settings_writable(const struct start *s);
+int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err) CHECKED;
 int settings_protect(struct start *s, struct zygote_spec *z, struct err *err) CHECKED; /* protect.c */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
 

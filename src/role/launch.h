@@ -11,11 +11,15 @@
 #ifndef ROLE_LAUNCH_H
 #define ROLE_LAUNCH_H
 
+#include "fmt/field.h"
 #include "sys/proc.h"
 
 struct programs {
 	int agent6, jail, net; /* O_PATH descriptors */
 	char jail_path[512];   /* where agent6-jail was found */
+	/* Absolute directories that a model may write: the spawner takes no program from them. Set by the caller who
+	 * knows a workspace; borrowed. */
+	struct str_list apart;
 };
 
 /* agent6 is ourselves. The others: AGENT6_JAIL_BIN (jail only), else beside us, else ../libexec/agent6. */

@@ -7,6 +7,7 @@
 #include "sys/file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,8 +216,36 @@ int role_spawner_main(void)
 	}
 }
 
+static bool may_be_written(const char *dir, const struct str_list *apart)
+{
+	for (size_t i = 0; i < apart->n; i++) {
+		auto_arena struct arena *mem = arena_new();
+
+		if (path_is_within(dir, str_dupz(mem, apart->p[i])))
+			return true;
+	}
+	return false;
+}
+
+/* PATH without what a model may have written, and without what is relative: an activated environment of the project
+ * would have the spawner execute the model's own programs. */
+static int add_path(const char *path, const struct str_list *apart, struct buf *out, struct err *err)
+{
+	for (struct str rest = str_from(path); rest.n > 0;) {
+		auto_arena struct arena *mem = arena_new();
+		struct str dir = str_cut(&rest, ':');
+		char real[PATH_MAX];
+
+		if (dir.n == 0 || dir.p[0] != '/' || !realpath(str_dupz(mem, dir), real) || may_be_written(real, apart))
+			continue;
+		TRY(buf_addf(out, err, "%s%s", out->n > 0 ? ":" : "", real));
+	}
+	return 0;
+}
+
 int spawner_start(const struct programs *progs, struct peer *out, struct err *err)
 {
+	auto_buf struct buf path = BUF_MAX(64 * 1024);
 	static const char *const argv[] = { "agent6", "--role", "spawner", NULL };
 	auto_arena struct arena *mem = arena_new();
 	const char *env[COUNT(env_names) + 1] = { NULL };
@@ -225,8 +254,12 @@ int spawner_start(const struct programs *progs, struct peer *out, struct err *er
 	for (size_t i = 0; i < COUNT(env_names); i++) {
 		const char *v = getenv(env_names[i]);
 
-		if (v)
+		if (v && strcmp(env_names[i], "PATH") == 0) {
+			TRY(add_path(v, &progs->apart, &path, err));
+			env[n++] = str_printf(mem, "PATH=" STR_FMT, STR_ARG(buf_str(&path))).p;
+		} else if (v) {
 			env[n++] = str_printf(mem, "%s=%s", env_names[i], v).p;
+		}
 	}
 	if (launch(&(struct launch_spec){ .exe = progs->agent6, .argv = argv, .env = env }, out, err) < 0)
 		return err_wrap(err, "start the spawner");

@@ -67,6 +67,27 @@ def test_a_token_command_that_fails_ends_the_run_with_what_to_do(lab, body, says
     assert not m.model_requests()
 
 
+def test_no_program_is_taken_from_where_the_model_writes(lab):
+    """An activated environment of the project stands first in PATH; what lies there is the model's."""
+    marker = os.path.join(lab.home, "executed-on-the-host")
+    lab.repo(a_DOT_txt="a\n")
+    for name in ("git", "give-token"):
+        lab.write(f"bin/{name}", f"#!/bin/sh\ntouch {marker}\necho token-of-the-model\n", mode=0o755)
+    lab.git("add", "-A")
+    lab.git("commit", "-qm", "an environment")
+    lab.env["PATH"] = os.path.join(lab.ws, "bin") + ":./bin:" + lab.env["PATH"]
+    m = with_token(lab, "give-token", [finish()], "right")
+    r = lab.run("look")
+    assert r.returncode == 1, r.both
+    m.stop()
+    assert not m.model_requests() and not os.path.exists(marker)
+    m = with_token(lab, os.path.join(lab.ws, "bin", "give-token"), [finish()], "right")
+    r = lab.run("look")
+    assert r.returncode == 2 and "where the model may write" in r.both, r.both
+    m.stop()
+    assert not os.path.exists(marker)
+
+
 def test_a_token_that_stays_refused_is_asked_for_twice_and_no_more(lab):
     lab.repo(a_DOT_txt="a\n")
     m = with_token(lab, token_script(lab, f"echo x >> {lab.home}/asked; echo wrong-token-0123456789\n"), [finish()], "right")
