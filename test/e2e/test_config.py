@@ -436,6 +436,7 @@ def test_check_sandbox_tries_what_must_not_work(lab):
 @pytest.mark.parametrize("answer", ["\n", "n\n", "y\n"])
 def test_without_a_sandbox_and_without_questions_a_person_is_asked_once(lab, answer):
     lab.repo()
+    del lab.env["CI"]  # there is a person
     m = lab.mock(script(finish()))
     t = Terminal(lab, "run", "--auto-approve", "--dangerously-disable-sandbox", "do it")
     t.expect("Continue? (y/n) [n]: ")
@@ -450,6 +451,7 @@ def test_without_a_sandbox_and_without_questions_a_person_is_asked_once(lab, ans
 
 def test_without_a_sandbox_but_with_questions_nobody_is_asked_beforehand(lab):
     lab.repo()
+    del lab.env["CI"]
     m = lab.mock(script(finish()))
     t = Terminal(lab, "run", "--dangerously-disable-sandbox", "do it")
     lab.wait_for(lambda: len(m.model_requests()) > 0)
