@@ -5,10 +5,12 @@
 #include "agent/gate.h"
 #include "config/edit.h"
 #include "fmt/json.h"
+#include "fmt/pack.h"
 #include "fmt/shellword.h"
 #include "sandbox/confine.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
+#include "sys/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILE_MAX ((size_t)4 * 1024 * 1024)
+#define FILE_MAX   ((size_t)4 * 1024 * 1024)
+#define ANSWER_MAX ((size_t)64 * 1024)
+#define WORDS_MAX  64
 
 const char *const init_ecosystems[] = { "py", "rust", "node", NULL };
 
@@ -123,12 +127,70 @@ static struct str toml_list(struct arena *mem, const struct str_list *list, stru
 	return r < 0 || buf_addc(&b, ']', err) < 0 ? STR("") : str_dup(mem, buf_str(&b));
 }
 
+/* In the child: reads the repository's files and can write nothing but its answer. */
+static int infer_and_tell(int root, const struct str_list *path, struct arena *mem, int answer, struct err *err)
+{
+	const struct ll_rule rules[] = { { .kind = LL_FD, .fd = root, .access = LL_RO } };
+	auto_buf struct buf b = BUF_MAX(ANSWER_MAX);
+	struct gate_found found;
+
+	TRY(confine_self(SECCOMP_VIEW, rules, COUNT(rules), err));
+	gate_infer(root, path, mem, &found); /* AGENTS.md is looked at first */
+	pack_strs(&b, found.command.p, found.command.n);
+	pack_str(&b, str_from(found.source));
+	TRY(pack_ok(&b, err));
+	return file_write_fd(answer, buf_str(&b), err);
+}
+
+static bool is_text(struct str s)
+{
+	return utf8_valid(s) && !memchr(s.p ? s.p : "", '\0', s.n);
+}
+
+static int take_inferred(struct work *w, struct str bytes, struct gate_found *out, struct err *err)
+{
+	struct unpack u = unpack_from(str_dup(w->mem, bytes));
+	struct str_list words = { 0 };
+	struct str source;
+	bool ok;
+
+	words.p = unpack_strs(&u, w->mem, WORDS_MAX, &words.n);
+	source = unpack_str(&u);
+	ok = unpack_done(&u) && is_text(source);
+	for (size_t i = 0; ok && i < words.n; i++)
+		ok = is_text(words.p[i]);
+	if (!ok)
+		return err_set(err, ERR_SYS, "the verify command could not be looked for: no Landlock here, or the process that looks died");
+	*out = (struct gate_found){ words, str_dupz(w->mem, source) };
+	return 0;
+}
+
+static int infer(struct work *w, const struct str_list *path, struct gate_found *out, struct err *err)
+{
+	auto_buf struct buf bytes = BUF_MAX(ANSWER_MAX);
+	struct proc_status st;
+	struct proc child;
+	int pair[2], r;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "pipe");
+	autoclose int from = pair[0], to = pair[1];
+	TRY(r = proc_fork(&child, err));
+	if (r == 1)
+		_exit(infer_and_tell(w->root, path, w->mem, to, err) < 0);
+	base_close_fd(&to);
+	r = file_read_fd(from, &bytes, err);
+	TRY(proc_wait(&child, &st, err));
+	return r < 0 ? r : take_inferred(w, buf_str(&bytes), out, err);
+}
+
+/* Before this process confines itself: it writes the configuration, and reads nothing of the repository. */
 static int set_verify(struct work *w, const struct config *c, const struct str_list *path, struct err *err)
 {
 	struct config_edited edited;
 	struct gate_found found;
 
-	gate_infer(w->root, path, w->mem, &found); /* AGENTS.md is looked at first */
+	TRY(infer(w, path, &found, err));
 	w->in_agents = str_eqz(str_from(found.source), "agents_md");
 	if (c->workflow.verify_command.n > 0) {
 		w->done->verify = c->workflow.verify_command;
@@ -174,20 +236,12 @@ static int add_agents(struct work *w, struct err *err)
 	return file_replace(w->root, "AGENTS.md", buf_str(&text), mode, err);
 }
 
-/* From here on the files of the repository are looked at. Only it and its own state can be changed. */
+/* From here on lines of the repository's files are read, and only they can be changed. */
 static int confine(const struct work *w, struct err *err)
 {
-	autoclose int state = -1, config = open(w->place->paths.config, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct ll_rule rules[] = { { .kind = LL_FD, .fd = w->root, .access = LL_RW } };
 
-	TRY(dir_open(AT_FDCWD, w->place->repo_dir, &state, err));
-	const struct ll_rule rules[] = {
-		{ .kind = LL_FD, .fd = w->root, .access = LL_RW },
-		{ .kind = LL_FD, .fd = state, .access = LL_RW },
-		{ .kind = LL_FD, .fd = config, .access = LL_RO },
-	};
-	int r = confine_self(SECCOMP_RECORDER, rules, config >= 0 ? 3 : 2, err);
-
-	return r == -ERR_UNSUPPORTED ? 0 : r; /* without Landlock: what follows only reads and adds lines */
+	return confine_self(SECCOMP_RECORDER, rules, COUNT(rules), err);
 }
 
 int app_init(const struct place *place, enum init_ecosystem ecosystem, struct arena *mem, struct init_done *out,
@@ -209,8 +263,8 @@ int app_init(const struct place *place, enum init_ecosystem ecosystem, struct ar
 	TRY(dir_make(place->repo_dir, 0700, err));
 	TRY(dir_open(AT_FDCWD, place->workspace, &root, err));
 	w.root = root;
-	TRY(confine(&w, err));
 	TRY(set_verify(&w, c, &path, err));
+	TRY(confine(&w, err));
 	TRY(add_ignored(&w, ecosystem == INIT_OTHER ? find_ecosystem(root) : ecosystem, err));
 	return add_agents(&w, err);
 }

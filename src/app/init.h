@@ -2,8 +2,8 @@
 /* Copyright The agent6 authors. */
 /* init: prepares a repository for runs: its own configuration, .gitignore, AGENTS.md.
  *
- * Shape    app_init once, in a process that does nothing else: it confines itself to the workspace and the state
- *          directory of the repository before it looks into a file.
+ * Shape    app_init once, in a process that does nothing else. What the repository's files say is found out by a child
+ *          that can write nothing; the process itself confines itself to the workspace before it adds lines there.
  * Memory   In the arena.
  * Errors   A file that is no regular file of the workspace is left alone and named in `notes`. What exists is only
  *          ever added to.

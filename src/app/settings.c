@@ -245,6 +245,8 @@ int settings_tools(struct start *s, struct err *err)
 	return 0;
 }
 
+#define SKILL_NOTES_MAX 2000
+
 /* Read now, while we may; what is in them is for the agent to find out. */
 static int set_skills(struct start *s, struct err *err)
 {
@@ -253,7 +255,7 @@ static int set_skills(struct start *s, struct err *err)
 
 	TRY(skills_collect(&s->paths, s->config, false, s->mem, &found, err));
 	if (found.notes.n > 0)
-		s->notices[s->nnotices++] = str_join(s->mem, found.notes.p, found.notes.n, ';');
+		start_notice(s, str_head(str_join(s->mem, found.notes.p, found.notes.n, ';'), SKILL_NOTES_MAX));
 	s->params.use_skills = s->rq->skills;
 	if (found.skills.n == 0)
 		return 0;

@@ -125,6 +125,7 @@ struct collect {
 	struct arena *mem;
 	struct skills_found *out;
 	size_t total;
+	bool managed; /* the directory is agent6's own */
 };
 
 static void take_dir(struct collect *k, int dirfd, const char *dir, struct str name)
@@ -142,7 +143,8 @@ static void take_dir(struct collect *k, int dirfd, const char *dir, struct str n
 		note(k->out, k->mem, str_printf(k->mem, "skill " STR_FMT " is left out: there are more than %d", STR_ARG(name), SKILLS_MAX));
 		return;
 	}
-	sub = openat(dirfd, str_dupz(k->mem, name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* The operator may link a skill into the managed directory; elsewhere somebody else might have. */
+	sub = openat(dirfd, str_dupz(k->mem, name), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (k->managed ? 0 : O_NOFOLLOW));
 	if (sub < 0 || faccessat(sub, "SKILL.md", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return; /* no skill */
 	if (read_skill(sub, &s, &k->total, k->mem, &why) < 0) {
@@ -180,7 +182,9 @@ int skills_collect(const struct paths *paths, const struct config *c, bool all, 
 	out->skills.p = arena_array(mem, SKILLS_MAX, sizeof(*out->skills.p));
 	out->dirs = arena_array(mem, SKILLS_MAX, sizeof(*out->dirs));
 	out->disabled = arena_array(mem, SKILLS_MAX, sizeof(*out->disabled));
+	k.managed = true;
 	TRY(collect_dir(&k, skills_dir(paths, mem), err));
+	k.managed = false;
 	for (size_t i = 0; c && i < c->skills.extra_dirs.n; i++)
 		TRY(collect_dir(&k, str_dupz(mem, c->skills.extra_dirs.p[i]), err));
 	return 0;

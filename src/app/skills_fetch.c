@@ -155,20 +155,24 @@ static int from_file_url(struct str url, struct arena *mem, struct skills_fetche
 
 /* ------------------------------------------------------------------ a repository, by git in a jail */
 
-static int clone_policy(const char *scratch, struct str url, struct str name, struct buf *out, struct err *err)
+static int clone_policy(struct str url, struct str name, enum probe_wish wish, struct arena *mem, struct skills_fetched *f, struct buf *out,
+	struct err *err)
 {
 	const struct str argv[] = { STR("git"), STR("-c"), STR("protocol.allow=never"), STR("-c"), STR("protocol.https.allow=always"),
+		STR("-c"), STR("http.followRedirects=false"),
 		STR("clone"), STR("--quiet"), STR("--depth"), STR("1"), STR("--no-tags"), STR("--"), url, name };
 	auto_buf struct buf notice = BUF_MAX(1024);
 	enum policy_profile profile;
 	struct probe host;
 
 	TRY(profile_probe(&host, err));
-	TRY(probe_resolve(&host, WISH_AUTO, &profile, &notice, err));
+	/* Whoever lets the model's commands run unconfined did not mean a server's bytes. */
+	TRY(probe_resolve(&host, wish == WISH_NONE ? WISH_AUTO : wish, &profile, &notice, err));
+	f->notice = str_dup(mem, buf_str(&notice));
 	TRY(buf_addf(out, err, "{\"profile\":\"%s\",\"network\":\"host\",\"timeout_s\":%d,\"env\":[[\"PATH\",\"/usr/local/bin:/usr/bin:/bin\"],"
 			       "[\"HOME\",\"/tmp\"],[\"GIT_TERMINAL_PROMPT\",\"0\"],[\"GIT_CONFIG_NOSYSTEM\",\"1\"]]",
 		policy_profile_name(profile), CLONE_S));
-	TRY(json_add_member(out, "cwd", str_from(scratch), err));
+	TRY(json_add_member(out, "cwd", str_from(f->scratch), err));
 	TRY(buf_addz(out, ",\"argv\":[", err));
 	for (size_t i = 0; i < COUNT(argv); i++) {
 		TRY(buf_addz(out, i > 0 ? "," : "", err));
@@ -192,7 +196,19 @@ static int clone_failed(struct str result, struct err *err)
 	return err_set(err, ERR_REMOTE, "git could not clone it: " STR_FMT, STR_ARG(str_head(line, 200)));
 }
 
-static int from_git(struct str url, struct arena *mem, struct skills_fetched *out, struct err *err)
+/* What git left is a server's work: the name must be a directory and no link. */
+static int look_in_clone(const char *scratch, struct str name, struct arena *mem, struct skills_fetched *out, struct err *err)
+{
+	autoclose int top = -1, fd = -1;
+
+	TRY(dir_open(AT_FDCWD, scratch, &top, err));
+	fd = openat(top, str_dupz(mem, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno, "open the clone of " STR_FMT, STR_ARG(name));
+	return look_in(fd, name, mem, out, err);
+}
+
+static int from_git(struct str url, enum probe_wish wish, struct arena *mem, struct skills_fetched *out, struct err *err)
 {
 	auto_programs struct programs programs = { -1, -1, -1, "" };
 	auto_buf struct buf policy = BUF_MAX(16 * 1024), result = BUF_MAX(RESULT_MAX), said = BUF_MAX(4096);
@@ -204,23 +220,23 @@ static int from_git(struct str url, struct arena *mem, struct skills_fetched *ou
 		return err_set(err, ERR_INVALID, STR_FMT ": the last part of the address is no name of a skill", STR_ARG(str_head(url, 200)));
 	TRY(make_scratch(mem, out, err));
 	TRY(programs_open(&programs, err));
-	TRY(clone_policy(out->scratch, url, name, &policy, err));
+	TRY(clone_policy(url, name, wish, mem, out, &policy, err));
 	TRY(proc_run(&(struct proc_spec){ .argv = argv, .exe_fd = programs.jail }, buf_str(&policy), (CLONE_S + 10) * 1000, &result,
 		&said, &st, err));
 	if (st.code != 0)
 		return err_set(err, ERR_SYS, "agent6-jail: " STR_FMT, STR_ARG(str_head(str_trim(buf_str(&said)), 300)));
 	TRY(clone_failed(buf_str(&result), err));
-	return open_and_look(str_printf(mem, "%s/" STR_FMT, out->scratch, STR_ARG(name)).p, mem, out, err);
+	return look_in_clone(out->scratch, name, mem, out, err);
 }
 
-int skills_fetch(struct str source, struct arena *mem, struct skills_fetched *out, struct err *err)
+int skills_fetch(struct str source, enum probe_wish wish, struct arena *mem, struct skills_fetched *out, struct err *err)
 {
 	struct str colon = str_skip(source, str_find(source, STR("://")));
 	int r;
 
 	*out = (struct skills_fetched){ 0 };
 	if (str_starts(source, STR("https://")))
-		r = str_ends(source, STR("/SKILL.md")) ? from_file_url(source, mem, out, err) : from_git(source, mem, out, err);
+		r = str_ends(source, STR("/SKILL.md")) ? from_file_url(source, mem, out, err) : from_git(source, wish, mem, out, err);
 	else if (colon.n > 0 || (str_find(source, STR("@")) < source.n && str_find(source, STR(":")) < source.n)) {
 		r = err_set(err, ERR_INVALID, STR_FMT ": skills are fetched by https only", STR_ARG(str_head(source, 200)));
 		err_hint(err, "clone it yourself and name the directory");

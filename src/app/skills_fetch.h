@@ -14,14 +14,17 @@
 #define APP_SKILLS_FETCH_H
 
 #include "app/skills.h"
+#include "sandbox/probe.h"
 
 struct skills_fetched {
 	struct skill_source *p; /* owned descriptors */
 	size_t n;
+	struct str notice;   /* how the jail of a clone is weaker than it could be; empty: it is not */
 	const char *scratch; /* directory to remove, or NULL */
 };
 
-int skills_fetch(struct str source, struct arena *mem, struct skills_fetched *out, struct err *err) CHECKED;
+/* wish: the configured profile, for the jail of a clone. */
+int skills_fetch(struct str source, enum probe_wish wish, struct arena *mem, struct skills_fetched *out, struct err *err) CHECKED;
 void skills_fetched_fini(struct skills_fetched *f);
 #define auto_skills_fetched CLEANUP(skills_fetched_fini)
 

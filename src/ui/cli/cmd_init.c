@@ -62,7 +62,8 @@ static struct str words(struct arena *mem, struct str_list argv)
 static void tell(struct command_ctx *ctx, const struct place *place, const struct init_done *d)
 {
 	if (d->verify.n > 0)
-		cli_out("verify command: " STR_FMT " (%s)%s%s\n", STR_ARG(words(ctx->mem, d->verify)), d->verify_from,
+		cli_out("verify command: " STR_FMT " (" STR_FMT ")%s%s\n", STR_ARG(words(ctx->mem, d->verify)),
+			STR_ARG(clean(ctx->mem, str_from(d->verify_from))),
 			d->verify_set ? ", set in " : "", d->verify_set ? place->files.repo : "");
 	else
 		cli_out("verify command: none found; agent6 config set --repo workflow.verify_command '[\"make\", \"test\"]'\n");

@@ -3,6 +3,7 @@
 #include "ui/cli/command.h"
 
 #include "app/place.h"
+#include "app/profile.h"
 #include "app/skills_fetch.h"
 #include "config/edit.h"
 #include "sandbox/confine.h"
@@ -98,10 +99,14 @@ static int run_install(struct command_ctx *ctx, const void *decoded, struct err 
 {
 	auto_skills_fetched struct skills_fetched from = { 0 };
 	const struct skills_args *args = decoded;
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
 	struct place place;
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
-	TRY(skills_fetch(args->name, ctx->mem, &from, err));
+	TRY(config_load(&place.files, ctx->mem, c, err));
+	TRY(skills_fetch(args->name, profile_wish(c), ctx->mem, &from, err));
+	if (from.notice.n > 0)
+		cli_note(STR_FMT, STR_ARG(from.notice));
 	TRY(skills_install(&place.paths, from.p, from.n, args->force, ctx->mem, err));
 	for (size_t i = 0; i < from.n; i++)
 		cli_out("installed " STR_FMT " in %s\n", STR_ARG(from.p[i].name), skills_dir(&place.paths, ctx->mem));
