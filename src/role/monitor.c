@@ -151,23 +151,34 @@ static int end_run(struct monitor *m, struct err *err)
 	return loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err);
 }
 
+static int say_end(struct monitor *m, const char *reason, const char *why, int code, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(8 * sizeof(m->end->message));
+	struct str text = str_from(why);
+
+	TRY(buf_addz(&b, "{", err));
+	TRY(json_add_member(&b, "reason", str_from(reason), err));
+	TRY(json_add_member(&b, "message", str_head(text, utf8_head(text, sizeof(m->end->message) - 1)), err));
+	TRY(buf_addf(&b, err, ",\"iterations\":0,\"all_passed\":null,\"exit_code\":%d}", code));
+	return monitor_note(m, EVENT_RUN_END, buf_str(&b), err);
+}
+
+static void set_end(struct monitor *m, const char *reason, const char *why, int code)
+{
+	m->end->exit_code = code;
+	snprintf(m->end->reason, sizeof(m->end->reason), "%s", reason);
+	snprintf(m->end->message, sizeof(m->end->message), "%s", why);
+}
+
 /* The run ends without the agent having said how: the monitor writes the last event itself. */
 static int end_badly(struct monitor *m, const char *reason, const char *why, int code, struct err *err)
 {
-	auto_buf struct buf b = BUF_MAX(2048);
-
 	if (m->state != MON_RUNNING)
 		return 0;
 	if (m->end->reason[0] != '\0') /* the record was lost, and this follows from it */
 		return end_run(m, err);
-	m->end->exit_code = code;
-	snprintf(m->end->reason, sizeof(m->end->reason), "%s", reason);
-	snprintf(m->end->message, sizeof(m->end->message), "%s", why);
-	TRY(buf_addz(&b, "{", err));
-	TRY(json_add_member(&b, "reason", str_from(reason), err));
-	TRY(json_add_member(&b, "message", str_from(why), err));
-	TRY(buf_addf(&b, err, ",\"iterations\":0,\"all_passed\":null,\"exit_code\":%d}", code));
-	TRY(monitor_note(m, EVENT_RUN_END, buf_str(&b), err));
+	set_end(m, reason, why, code);
+	TRY(say_end(m, reason, why, code, err));
 	return end_run(m, err);
 }
 
@@ -261,6 +272,22 @@ static int note_git(struct monitor *m, struct str path, struct str to, struct st
 	return monitor_note(m, EVENT_JAIL_NEWGIT, buf_str(&b), err);
 }
 
+/* What became of a repository is on record, and no word of the agent's takes it from there: such a run was not for
+ * nothing. worst: it ends the run. */
+static int keep_found(struct monitor *m, const char *reason, const char *why, bool worst, struct err *err)
+{
+	bool withdrawn = m->end->discard;
+
+	m->worked = true;
+	m->end->discard = false;
+	if (m->state == MON_RUNNING)
+		return worst ? end_badly(m, reason, why, 1, err) : 0;
+	if (m->lost || (!worst && !withdrawn))
+		return 0;
+	set_end(m, reason, why, m->end->exit_code == 0 ? 1 : m->end->exit_code);
+	return withdrawn ? say_end(m, reason, why, m->end->exit_code, err) : 0;
+}
+
 /* A repository appeared where there was none. One that could not be set aside ends the run: what it says would be run by
  * the next git that looks. */
 static int on_git_found(struct monitor *m, struct member *from, struct err *err)
@@ -280,7 +307,7 @@ static int on_git_found(struct monitor *m, struct member *from, struct err *err)
 		TRY(buf_addf(&detail, err, STR_FMT " appeared, where no git repository was, and cannot be renamed (" STR_FMT
 				"): use no git there before you removed it", STR_ARG(buf_str(&path)), STR_ARG(why)));
 	TRY(note_git(m, buf_str(&path), to, why, buf_str(&detail), err));
-	return to.n > 0 ? 0 : end_badly(m, "unsafe_repository", detail.p, 1, err);
+	return keep_found(m, "unsafe_repository", detail.p, to.n == 0, err);
 }
 
 /* Where no mount protects a repository, what decides about programs in it is compared. A change ends the run: the next
@@ -308,9 +335,7 @@ static int on_git_changed(struct monitor *m, struct member *from, struct err *er
 	TRY(json_add_member(&b, "detail", buf_str(&detail), err));
 	TRY(buf_addz(&b, "}", err));
 	TRY(monitor_note(m, EVENT_JAIL_GIT_CHANGED, buf_str(&b), err));
-	if (m->state != MON_RUNNING && m->end->exit_code == 0)
-		m->end->exit_code = 1;
-	return end_badly(m, "git_changed", detail.p, 1, err);
+	return keep_found(m, "git_changed", detail.p, true, err);
 }
 
 static int ignore(struct monitor *m, struct member *from, struct err *err)
@@ -375,8 +400,10 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 		return close_all(m, err);
 	if (p->id == PEER_RECORDER)
 		m->lost = true;
-	if (p->id == PEER_ZYGOTE && m->state == MON_LEAVING)
+	if (p->id == PEER_ZYGOTE && m->state == MON_LEAVING) {
+		m->end->discard = false; /* nobody looked to the end: who knows what there is to tell */
 		return close_record(m, err);
+	}
 	if (m->state != MON_RUNNING)
 		return 0;
 	/* Whose end came first is not told by who was read first: the agent's may be in its channel already. */

@@ -82,7 +82,8 @@ static int write_event(struct store *s, enum event_id id, json_t *fields, struct
 
 static bool tells_of_work(const struct event_type *t)
 {
-	static const enum event_id ids[] = { EVENT_ROLE_CALL, EVENT_TOOL_CALL, EVENT_APPROVAL_PROMPT, EVENT_AUTO_COMMIT };
+	static const enum event_id ids[] = { EVENT_ROLE_CALL, EVENT_TOOL_CALL, EVENT_APPROVAL_PROMPT, EVENT_AUTO_COMMIT,
+		EVENT_JAIL_NEWGIT, EVENT_JAIL_GIT_CHANGED };
 
 	for (size_t i = 0; i < COUNT(ids); i++)
 		if (t == event_at(ids[i]))

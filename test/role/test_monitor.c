@@ -303,6 +303,14 @@ static void say_git_found(struct bench *b, const char *moved_to, const char *why
 	say(b, ZYGOTE, WIRE_GIT_FOUND, &body);
 }
 
+static void say_git_changed(struct bench *b, const char *paths)
+{
+	auto_buf struct buf body = BUF_MAX(1024);
+
+	pack_str(&body, str_from(paths));
+	say(b, ZYGOTE, WIRE_GIT_CHANGED, &body);
+}
+
 /* ---- approvals ---- */
 
 TEST(monitor_takes_the_operators_word_and_nothing_else_for_a_yes)
@@ -927,5 +935,48 @@ TEST(monitor_hears_the_jail_out_before_the_record_is_closed)
 			say_exit(&b, 0, SIGKILL);
 		hear_close(&b, false);
 		CHECK_INT(finish(&b).exit_code, 0);
+	}
+}
+
+/* The agent says that nothing came of the run; what the jail finds when it is dead says otherwise. */
+TEST(monitor_keeps_a_run_that_left_something_in_a_repository_whatever_the_agent_says)
+{
+	static const struct {
+		const char *why, *moved_to, *changed, *event, *reason; /* no event: the jail dies before its last word */
+	} cases[] = {
+		{ "set aside", ".git.quarantined-1", NULL, "jail.git_quarantined", "unsafe_repository" },
+		{ "it cannot be", "", NULL, "jail.git_quarantined", "unsafe_repository" },
+		{ "changed", NULL, "hooks/post-checkout\n", "jail.git_changed", "git_changed" },
+		{ "nobody looked", NULL, NULL, NULL, "refused" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		without_git = true;
+		start(&b, APPROVE_YES, false);
+		without_git = false;
+		say_done(&b, 0, 1, "refused");
+		hear_type(&b, ZYGOTE, WIRE_STOP_ALL);
+		hear_type(&b, ZYGOTE, WIRE_FINISH);
+		if (cases[i].moved_to)
+			say_git_found(&b, cases[i].moved_to, "busy");
+		if (cases[i].changed)
+			say_git_changed(&b, cases[i].changed);
+		if (cases[i].event) {
+			hear_note(&b, cases[i].event);
+			struct str said = hear_note(&b, "run.end");
+			CHECK(str_find(said, str_from(cases[i].reason)) < said.n);
+			say_exit(&b, 0, SIGKILL);
+		} else {
+			let_go(&b.ends[ZYGOTE]);
+		}
+		hear_close(&b, false);
+		struct monitor_end end = finish(&b);
+
+		CHECK(!end.discard);
+		CHECK_STR(str_from(end.reason), str_from(cases[i].reason));
+		CHECK_INT(end.exit_code, cases[i].event ? 1 : 0);
+		CHECK_INT(strcmp(end.message, "because") == 0, cases[i].event == NULL);
 	}
 }

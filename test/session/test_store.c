@@ -347,3 +347,24 @@ TEST(store_keeps_what_was_synced_whichever_call_fails)
 			store_close(s);
 		}
 }
+
+TEST(store_takes_what_the_jail_found_for_work)
+{
+	static const struct {
+		const char *type, *json;
+		bool work;
+	} cases[] = {
+		{ "run.notice", "{\"level\":\"warning\",\"text\":\"x\"}", false },
+		{ "jail.git_quarantined", "{\"path\":\"/ws/.git\",\"moved_to\":\".git.q\",\"detail\":\"x\"}", true },
+		{ "jail.git_changed", "{\"paths\":\"hooks/x\",\"detail\":\"x\"}", true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_dir struct test_dir d = test_dir_new();
+		auto_store struct store *s = opened(&d);
+		struct err err = { 0 };
+
+		CHECK_OK(store_event(s, EVENT_MONITOR, str_from(cases[i].type), str_from(cases[i].json), &err));
+		CHECK_INT(store_tells_of_work(s), cases[i].work);
+	}
+}
