@@ -6,9 +6,11 @@
 #include "session/manifest.h"
 #include "session/record.h"
 #include "session/store.h"
+#include "sys/fault.h"
 #include "sys/file.h"
 #include "test/lib/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 /* A run of four turns: in turn 2 and in turn 3 the operator said something. */
@@ -152,4 +154,43 @@ TEST(lineage_keeps_every_fork_and_leaves_out_what_is_none)
 	CHECK_STR(list[0].child, STR("b"));
 	CHECK_INT(list[0].turn, 3);
 	CHECK_STR(list[1].parent, STR("b"));
+}
+
+TEST(fork_is_whole_or_fails_whichever_call_fails)
+{
+	auto_arena struct arena *mem = arena_new();
+
+	for (int nth = 1, fired = 1; fired; nth++) {
+		auto_dir struct test_dir to = test_dir_new();
+		auto_dir struct test_dir from = test_dir_new();
+		struct fork_ask ask = { .turn = 3, .parent_id = STR("parent"), .new_id = STR("child") };
+		struct fork_done done;
+		struct err err = { 0 };
+
+		write_parent(&from);
+		fault_arm(nth, EIO);
+		int r = fork_record(from.fd, to.fd, &ask, mem, &done, &err);
+		fired = fault_disarm();
+		CHECK(r < 0 || messages_of(&to, mem) == 5);
+		CHECK(fired || r == 0);
+	}
+}
+
+TEST(lineage_has_a_whole_line_or_none_whichever_call_fails)
+{
+	auto_arena struct arena *mem = arena_new();
+
+	for (int nth = 1, fired = 1; fired; nth++) {
+		auto_dir struct test_dir d = test_dir_new();
+		struct lineage *list;
+		struct err err = { 0 };
+		size_t n;
+
+		CHECK_OK(lineage_add(d.path, &(struct lineage){ STR("b"), STR("a"), STR("12"), STR(""), 3 }, &err));
+		fault_arm(nth, ENOSPC);
+		int r = lineage_add(d.path, &(struct lineage){ STR("c"), STR("b"), STR(""), STR(""), 1 }, &err);
+		fired = fault_disarm();
+		CHECK_OK(lineage_load(d.path, mem, &list, &n, &err));
+		CHECK(n == 2 || (n == 1 && r < 0));
+	}
 }
