@@ -340,7 +340,7 @@ static int put_result(
 	auto_note struct note n = NOTE;
 
 	caller_note_result(&n, str_from(c->live->role), r, f);
-	note_int(&n, "transcript", c->transcript);
+	note_int(&n, "transcript", (int64_t)c->transcript - 1); /* it was written just before */
 	note_num(&n, "duration_s", (double)(time_mono_ms() - c->live->started_ms) / 1000);
 	TRY(note_send(&n, c->keep, EVENT_ROLE_RESULT, err));
 	return put_budget(c, err);
@@ -492,9 +492,10 @@ static int attempt(struct caller *c, const char *role, struct conversation *conv
 	c->reached = c->reached || v.status > 0 || !v.unreached;
 	if (done < 0)
 		name_provider(c, fault);
-	r = put_result(c, out, done < 0 ? fault : NULL, err);
+	/* The transcript first: a journal that tells of an answer has the answer behind it. */
+	r = put_transcript(c, done < 0 ? provider_fault_name(fault->kind) : "ok", err);
 	if (r == 0)
-		r = put_transcript(c, done < 0 ? provider_fault_name(fault->kind) : "ok", err);
+		r = put_result(c, out, done < 0 ? fault : NULL, err);
 	*again = done < 0 && model_adapt(&c->spec, v.status, buf_str(&v.raw));
 	c->live = NULL;
 	TRY(r);

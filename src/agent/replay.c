@@ -375,8 +375,6 @@ static int on_result(struct replay *r, const struct journal_line *l, struct str 
 	r->next_call = 0;
 	int found = read_transcript(r, int_of(ev, "transcript"), &text, &why);
 
-	if (found == -ERR_NOENT && r->lines.n == 0)
-		return 0; /* the event was written, the end came before its transcript */
 	if (found < 0)
 		return differs(r, l, "its transcript cannot be read", STR(""), str_from(why.msg));
 	t = jval_from(buf_str(&text));

@@ -39,7 +39,7 @@ def events(lab, run_id):
 
 def ended_well(lab, run_id):
     last = events(lab, run_id)[-1:]
-    return bool(last) and last[0]["type"] == "run.end" and last[0]["reason"] == "finish_run"
+    return bool(last) and last[0]["type"] == "run.end" and last[0]["reason"] in ("finish_run", "silent_finish")
 
 
 def kill_at(p, who, instant):
@@ -82,8 +82,10 @@ def check(lab, run_id, before, said):
     lines = lab.read("log").split() if os.path.exists(os.path.join(lab.ws, "log")) else []
     # A call that the death kept from running was answered so: this model does not listen, a real one does.
     refused = [e["name"] for e in after if e["type"] == "tool.result" and not e["ok"]]
-    assert lab.read("a.txt") == "three\n" or "apply_edit" in refused, said
-    assert len({"1", "2", "3"} - set(lines)) <= refused.count("run_command"), (lines, said)
+    with open(os.path.join(record(lab, run_id), "messages.jsonl"), encoding="utf-8") as f:
+        unanswered = f.read().count("interrupted: this call did not finish")
+    assert lab.read("a.txt") == "three\n" or "apply_edit" in refused or unanswered, said
+    assert len({"1", "2", "3"} - set(lines)) <= refused.count("run_command") + unanswered, (lines, said)
     cut = [e for e in after if e["type"] == "run.notice" and "cut off while these were called" in e["text"]]
     assert len(lines) - len(set(lines)) <= len(cut), ("done twice without a word", lines, said)
     for words in (["runs", "verify"], ["replay"]):
