@@ -29,19 +29,27 @@ static void protect_repo(struct start *s, struct sandbox_policy *p)
 	}
 }
 
-/* No repository at the top: what looks like one there is left as it is, and otherwise none may appear. Nothing is made
- * to keep the name, since that would be seen. */
-static void guard_no_git(struct start *s, struct zygote_spec *z)
+/* No repository at the top: none may appear, whatever lies there. Nothing is made to keep the name, since that would be seen.
+ * A .git that is no repository stays as it is. A directory that needs no more than the right words in files that are there
+ * to be a repository cannot be told from one that has become it. */
+static int guard_no_git(struct start *s, struct zygote_spec *z, struct err *err)
 {
 	const char *dot_git = str_printf(s->mem, "%s/.git", strcmp(s->workspace, "/") == 0 ? "" : s->workspace).p;
+	bool mounts = s->profile == PROFILE_STRICT;
 	struct stat st;
 
 	if (s->is_git)
-		return;
-	if (lstat(dot_git, &st) < 0)
-		policy_list_add(&z->no_git, s->mem, s->workspace);
-	else if (s->profile == PROFILE_STRICT)
+		return 0;
+	if (s->mode->writes && (newgit_is_like(s->workspace) || (!mounts && newgit_is_like(dot_git)))) {
+		err_set(err, ERR_UNSUPPORTED, "%s is no repository, but looks like one to git: HEAD lies beside objects and refs, or commondir",
+			newgit_is_like(s->workspace) ? s->workspace : dot_git);
+		err_hint(err, "rename its HEAD, or work in another directory; or agent6 config set sandbox.protect_git false");
+		return -ERR_UNSUPPORTED;
+	}
+	policy_list_add(&z->no_git, s->mem, s->workspace);
+	if (mounts && lstat(dot_git, &st) == 0)
 		policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
+	return 0;
 }
 
 /* Work trees inside that the repository knows of, submodules above all: git enters them when it is used at the top, and runs
@@ -86,7 +94,7 @@ int settings_protect(struct start *s, struct zygote_spec *z, struct err *err)
 {
 	protect_repo(s, &z->policy);
 	protect_granted(s, &z->policy);
-	guard_no_git(s, z);
+	TRY(guard_no_git(s, z, err));
 	TRY(protect_inner(s, z, err));
 	s->looks = z->no_git.n > 0;
 	return 0;

@@ -187,7 +187,7 @@ static int look_at(const char *dir, struct arena *mem, struct discovered *d, str
 	if (!is_git_dir(d->git_dir, d->common_dir, mem))
 		return d->is_file ? err_set(err, ERR_INVALID, "%s leads to %s, which is no repository", d->dot_git,
 					    d->git_dir)
-				  : 0; /* git looks further up then, and so do we */
+				  : refuse_git_dir(dir, mem, err); /* git passes over it, and so do we */
 	if (d->is_link || d->is_file)
 		TRY(check_points_back(d, mem, err));
 	else

@@ -20,22 +20,37 @@ static bool is_there(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Links count: git follows them here. */
-static bool is_dir(int dir, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int open_dir(const char *path)
 {
 	return file_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS);
 }
 
+/* Whether git could believe that this directory is a repository. It asks no more of objects and refs than that they can be
+ * entered or executed, and looks for them where commondir says; a link may lead somewhere that only the person sees. So the
+ * names alone count. */
+static bool is_like(int dir)
+{
+	return is_there(dir, "HEAD") && (is_there(dir, "commondir") || (is_there(dir, "objects") && is_there(dir, "refs")));
+}
+
+static bool is_like_below(int dir, const char *name)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && is_like(fd);
+}
+
+bool newgit_is_like(const char *dir)
+{
+	autoclose int fd = open_dir(dir);
+
+	return fd >= 0 && is_like(fd);
+}
+
 int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *err)
 {
 	struct newgit g = { .n = 0 };
+	struct stat st;
 
 	if (dirs->n > NEWGIT_DIRS_MAX)
 		return err_set(err, ERR_LIMIT, "%zu directories without a repository, at most %d", dirs->n, NEWGIT_DIRS_MAX);
@@ -44,7 +59,11 @@ int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *
 
 		if (fd < 0)
 			return err_sys(err, errno, "open %s", dirs->p[i]);
-		g.dirs[g.n++] = (struct newgit_dir){ dirs->p[i], !is_there(fd, "HEAD") };
+		struct newgit_dir *d = &g.dirs[g.n++];
+
+		*d = (struct newgit_dir){ .path = dirs->p[i], .was_like = is_like(fd), .inner_was_like = is_like_below(fd, ".git") };
+		d->had_git = fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
+		d->git_ino = d->had_git ? st.st_ino : 0;
 	}
 	*out = g;
 	return 0;
@@ -102,6 +121,18 @@ static int set_aside(const struct newgit_dir *d, int fd, const char *name, newgi
 	return found(self, d->path, name, to, NULL, err);
 }
 
+/* What lay there at the start was no repository. It may stay until it is another thing, or has become one. */
+static bool git_appeared(const struct newgit_dir *d, int fd)
+{
+	struct stat st;
+
+	if (fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (!d->had_git || st.st_ino != d->git_ino || S_ISREG(st.st_mode))
+		return true;
+	return !d->inner_was_like && is_like_below(fd, ".git");
+}
+
 int newgit_look(const struct newgit *g, newgit_fn *found, void *self, struct err *err)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -110,9 +141,9 @@ int newgit_look(const struct newgit *g, newgit_fn *found, void *self, struct err
 
 		if (fd < 0)
 			continue;
-		if (is_there(fd, ".git"))
+		if (git_appeared(d, fd))
 			TRY(set_aside(d, fd, ".git", found, self, err));
-		if (d->bare && is_there(fd, "HEAD") && is_dir(fd, "objects") && is_dir(fd, "refs"))
+		if (!d->was_like && is_like(fd))
 			TRY(set_aside(d, fd, "HEAD", found, self, err));
 	}
 	return 0;

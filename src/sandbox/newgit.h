@@ -5,9 +5,11 @@
  * Whoever enters a directory with git runs what its .git says: hooks, an fsmonitor, filters. In a workspace without a
  * .git nothing is mounted over the name, since that would create it; so the directory is looked at instead, whenever
  * something that could write there has ended. Both forms are seen: a .git of any kind (directory, file, link), and the
- * directory itself becoming a bare repository (HEAD, objects and refs).
+ * directory itself becoming a bare repository: HEAD, and either commondir or objects and refs, whatever these are. A .git
+ * that was there at the start and is no repository stays until it is exchanged or becomes one.
  *
- * Limit    A process that is killed looks no more: what appears in the moment of a kill -9 of the whole run stays.
+ * Limit    A process that is killed looks no more: what appears in the moment of a kill -9 of the whole run stays. A
+ *          directory that had all these names at the start is not looked at for them: newgit_is_like, and refuse it.
  *
  * Shape    newgit_open at the start, before a hostile byte is read; newgit_look whenever something ended: found is
  *          called once per thing that was set aside, or that could not be.
@@ -21,12 +23,17 @@
 
 #include "sandbox/policy.h"
 
+#include <sys/types.h>
+
 #define NEWGIT_DIRS_MAX 16
 
 struct newgit {
 	struct newgit_dir {
-		const char *path; /* looked up anew each time: the directory may have been exchanged */
-		bool bare; /* HEAD was not there at the start: a bare repository would be new */
+		const char *path;       /* looked up anew each time: the directory may have been exchanged */
+		bool was_like;          /* at the start, itself */
+		bool had_git;           /* at the start there was a .git, and this is what it was */
+		ino_t git_ino;
+		bool inner_was_like;
 	} dirs[NEWGIT_DIRS_MAX];
 	size_t n;
 };
@@ -36,6 +43,8 @@ struct newgit {
 typedef int newgit_fn(void *self, const char *dir, const char *name, const char *moved_to, const char *why,
 	struct err *err);
 
+/* Whether git could take this directory itself, not what is in it, for a repository. */
+bool newgit_is_like(const char *dir);
 int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *err) CHECKED;
 int newgit_look(const struct newgit *g, newgit_fn *found, void *self, struct err *err) CHECKED;
 

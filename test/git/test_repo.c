@@ -315,6 +315,9 @@ static void discovers(struct fixture *f)
 	CHECK_INT(find(f, "bare.git", &d, &err), -ERR_INVALID);
 	CHECK_INT(find(f, "bare.git/hooks", &d, &err), -ERR_INVALID);
 	CHECK(strstr(err.msg, "without a work tree"));
+	test_write(&f->dir, "bare.git/.git/keep", STR("")); /* git passes over it */
+	CHECK_INT(find(f, "bare.git", &d, &err), -ERR_INVALID);
+	CHECK(strstr(err.msg, "without a work tree"));
 	CHECK_INT(find(f, "r/.git/refs", &d, &err), -ERR_INVALID);
 	GIT(f, "-C", "r", "push", "-q", "../bare.git", "HEAD:main");
 	GIT(f, "-C", "bare.git", "worktree", "add", "-q", "../of-bare", "main");
