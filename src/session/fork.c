@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "session/fork.h"
 
+#include "session/journal.h"
 #include "session/manifest.h"
 #include "session/record.h"
 #include "session/store.h"
@@ -17,9 +18,6 @@
 #define TEXT_SHOWN    16384
 #define TURNS_NAMED   12
 
-/* FORK_STEER as it stands inside a JSON string. */
-static const struct str steer_mark = { "The person who started this run says:\\n", 39 };
-
 struct point {
 	uint32_t turn, said;
 	size_t end; /* of its line */
@@ -33,25 +31,35 @@ struct counts {
 	VEC(uint32_t); /* what the operator said in the messages up to and with this one */
 };
 
-static uint32_t said_in(struct str message)
+/* How often the operator speaks in a message, and what was said last. A text of ours that gives their words stands in a
+ * block of its own; what a model or a tool wrote is never at the beginning of one. */
+static uint32_t said_in(struct str message, struct buf *words)
 {
+	struct jval content, block;
 	uint32_t n = 0;
 
 	if (!str_starts(message, STR("{\"role\":\"user\"")))
 		return 0;
-	for (struct str rest = message;;) {
-		size_t at = str_find(rest, steer_mark);
+	content = jval_get(jval_from(message), "content");
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		auto_buf struct buf text = BUF_MAX(RECORD_MESSAGE_MAX);
 
-		if (at == rest.n)
-			return n;
+		if (!jval_is(jval_get(block, "type"), "text") ||
+			jval_add_text(&text, jval_get(block, "text"), NUL_REPLACE, ERR_DISCARD) < 0 ||
+			!str_starts(buf_str(&text), STR(FORK_STEER)))
+			continue;
 		n++;
-		rest = str_skip(rest, at + steer_mark.n);
+		buf_clear(words);
+		if (buf_add(words, str_skip(buf_str(&text), strlen(FORK_STEER)), ERR_DISCARD) < 0)
+			buf_clear(words);
 	}
+	return n;
 }
 
 /* Every checkpoint of the file with how much the operator had said by then. */
 static void find_points(struct str text, struct points *out, uint32_t *now)
 {
+	auto_buf struct buf words = BUF_MAX(RECORD_MESSAGE_MAX);
 	auto_talk struct talk t = { 0 };
 	struct counts said = { 0 };
 
@@ -66,7 +74,7 @@ static void find_points(struct str text, struct points *out, uint32_t *now)
 		said.n = said.n < t.now.n ? said.n : t.now.n;
 		while (said.n < t.now.n) {
 			/* The first message is the task itself. */
-			uint32_t n = said.n > 0 ? said.p[said.n - 1] + said_in(t.now.p[said.n]) : 1;
+			uint32_t n = said.n > 0 ? said.p[said.n - 1] + said_in(t.now.p[said.n], &words) : 1;
 
 			*vec_new(&said) = n;
 		}
@@ -117,40 +125,46 @@ static const struct point *point_before(const struct points *all, uint32_t said)
 	return NULL;
 }
 
-/* What the operator said last in a message: up to the end of its text, or to the next notice. */
-static bool last_words(struct str message, struct arena *mem, struct str *out)
+/* Whether the monitor heard these words: nobody else can write that event. */
+static bool was_heard(struct str journal, struct str words)
 {
-	auto_buf struct buf quoted = BUF_MAX(RECORD_MESSAGE_MAX), text = BUF_MAX(RECORD_MESSAGE_MAX);
-	struct str rest = message;
-	size_t at, n = 0, last = message.n;
-	struct err err = { 0 };
+	const char *type = event_at(EVENT_RUN_STEER)->type;
 
-	if (said_in(message) == 0)
-		return false;
-	while ((at = str_find(rest, steer_mark)) < rest.n) {
-		last = (size_t)(rest.p - message.p) + at + steer_mark.n;
-		rest = str_skip(rest, at + steer_mark.n);
+	while (journal.n > 0) {
+		auto_buf struct buf text = BUF_MAX(EVENT_JSON_MAX);
+		struct str line = str_line(&journal);
+		struct jval event;
+
+		if (str_find(line, str_from(type)) == line.n)
+			continue;
+		event = jval_from(str_trim(line));
+		if (jval_is(jval_get(event, "type"), type) &&
+			jval_add_text(&text, jval_get(event, "text"), NUL_REPLACE, ERR_DISCARD) == 0 &&
+			str_eq(str_trim(buf_str(&text)), words))
+			return true;
 	}
-	rest = str_skip(message, last);
-	while (n < rest.n && rest.p[n] != '"')
-		n += rest.p[n] == '\\' ? 2 : 1;
-	if (n > rest.n || buf_addf(&quoted, &err, "\"") < 0 || buf_add(&quoted, str_head(rest, n), &err) < 0 ||
-		buf_addc(&quoted, '"', &err) < 0 || jval_add_text(&text, jval_from(buf_str(&quoted)), NUL_REPLACE, &err) < 0)
-		return false;
-	*out = str_dup(mem, str_head(buf_str(&text), utf8_head(buf_str(&text), TEXT_SHOWN)));
-	return true;
+	return false;
 }
 
-static struct str said_last(struct str text, struct arena *mem)
+/* What the operator said last; empty where the record does not say that they did. */
+static int said_last(int from, struct str text, struct arena *mem, struct str *out, struct err *err)
 {
+	auto_buf struct buf journal = BUF_MAX(JOURNAL_MAX), words = BUF_MAX(RECORD_MESSAGE_MAX);
 	auto_talk struct talk t = { 0 };
-	struct str out;
+	uint32_t n = 0;
+	int r;
 
 	talk_all(&t, text);
-	for (size_t i = t.now.n; i > 1; i--)
-		if (last_words(t.now.p[i - 1], mem, &out))
-			return out;
-	return STR("");
+	for (size_t i = t.now.n; i > 1 && n == 0; i--)
+		n = said_in(t.now.p[i - 1], &words);
+	if (n == 0)
+		return 0;
+	r = file_read(from, JOURNAL_NAME, &journal, err);
+	if (r < 0 && r != -ERR_NOENT)
+		return r;
+	if (was_heard(buf_str(&journal), str_trim(buf_str(&words))))
+		*out = str_dup(mem, str_head(buf_str(&words), utf8_head(buf_str(&words), TEXT_SHOWN)));
+	return 0;
 }
 
 /* ---- writing ---- */
@@ -287,7 +301,7 @@ int fork_record(int from, int to, const struct fork_ask *ask, struct arena *mem,
 	TRY(r);
 	talk_all(&t, str_head(buf_str(&text), end));
 	if (ask->undo && ask->below == 0 && d.said > 1)
-		d.text = said_last(buf_str(&text), mem);
+		TRY(said_last(from, buf_str(&text), mem, &d.text, err));
 	TRY(read_facts(from, t.found ? t.state : STR("{}"), mem, &d, err));
 	if (d.found)
 		TRY(write_all(from, to, ask, &t, &d, err));

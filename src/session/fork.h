@@ -32,7 +32,7 @@ struct fork_done {
 	uint32_t said; /* undo: what the operator said so far, the task included */
 	struct str sha; /* the chain's tip there; empty: no step yet */
 	struct str grandparent; /* the run the parent was forked from; or empty */
-	struct str text;        /* undo: what the operator said last */
+	struct str text;        /* undo: what the operator said last, if the monitor wrote down that they did; or empty */
 };
 
 int fork_record(int from_record, int to_record, const struct fork_ask *ask, struct arena *mem, struct fork_done *out,
