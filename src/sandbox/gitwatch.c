@@ -290,7 +290,8 @@ static struct list take_list(const struct gitwatch *w, enum part part, const str
 				walk_name(k, fd, places[p].name, shown, 0);
 		}
 	}
-	qsort(now.entries.p, now.entries.n, sizeof(struct entry), by_name);
+	if (now.entries.n > 0)
+		qsort(now.entries.p, now.entries.n, sizeof(struct entry), by_name);
 	return now;
 }
 
