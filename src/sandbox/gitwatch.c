@@ -14,10 +14,11 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define READ_MAX  (1024 * 1024) /* of a file; a larger one has changed when its times have */
 #define DEPTH_MAX 64
-#define RACY_NS   (100 * 1000000LL) /* coarser than any kernel's time stamps */
+#define RACY_NS   (3 * 1000000000LL) /* coarser than any file system's time stamps: FAT's are of two seconds */
 
 /* What is looked at in a git directory. */
 enum part { PART_FIXED, PART_REFS, PARTS };
@@ -31,6 +32,7 @@ static const struct place {
 	{ "config", PART_FIXED, WHOLE }, { "config.worktree", PART_FIXED, WHOLE }, { "hooks", PART_FIXED, WHOLE },
 	{ "info", PART_FIXED, WHOLE }, { "branches", PART_FIXED, WHOLE }, { "remotes", PART_FIXED, WHOLE },
 	{ "commondir", PART_FIXED, WHOLE }, { "gitdir", PART_FIXED, WHOLE }, { "objects/info/alternates", PART_FIXED, WHOLE },
+	{ "rebase-merge", PART_FIXED, WHOLE }, { "rebase-apply", PART_FIXED, WHOLE }, { "sequencer", PART_FIXED, WHOLE },
 	{ "modules", PART_FIXED, NESTED }, { "worktrees", PART_FIXED, NESTED }, { "HEAD", PART_REFS, WHOLE },
 	{ "packed-refs", PART_REFS, WHOLE }, { "shallow", PART_REFS, WHOLE }, { "refs", PART_REFS, WHOLE },
 };
@@ -182,17 +184,20 @@ struct walk {
 	bool counts; /* NESTED: within something that counts whole */
 };
 
+/* By its whole name: whatever else ends in such a name, refs/replace above all, is not the run's. */
 static bool is_own_ref(const struct gitwatch *w, const char *name)
 {
-	const char *chain = strstr(name, "/refs/agent6/"), *branch = strstr(name, "/refs/heads/agent6/");
-	struct str rest = chain ? str_from(chain + strlen("/refs/agent6/"))
-		: branch	? str_from(branch + strlen("/refs/heads/agent6/"))
-				: STR("");
-	struct str id = str_from(w->spec.run_id);
+	struct str rest = str_from(name), id = str_from(w->spec.run_id), common = str_from(w->spec.common_dir);
 
-	if (rest.n == 0)
+	if (id.n == 0 || !str_starts(rest, common))
 		return false;
-	return id.n == 0 || (str_starts(rest, id) && (rest.n == id.n || rest.p[id.n] == '/'));
+	rest = str_from(name + common.n);
+	if (str_starts(rest, STR("/refs/heads/agent6/")))
+		return str_eq(str_trim_prefix(rest, STR("/refs/heads/agent6/")), id);
+	if (!str_starts(rest, STR("/refs/agent6/")))
+		return false;
+	rest = str_trim_prefix(rest, STR("/refs/agent6/"));
+	return str_starts(rest, id) && rest.n > id.n && rest.p[id.n] == '/';
 }
 
 static bool passed_over(const struct walk *k, const char *leaf, const char *shown)
@@ -205,10 +210,12 @@ static bool passed_over(const struct walk *k, const char *leaf, const char *show
 		strcmp(leaf, "gitdir") != 0;
 }
 
-static bool entered(const struct walk *k, const char *leaf)
+/* A repository's own objects, logs and refs are not; a submodule may be called so, and is. */
+static bool entered(const struct walk *k, int dir, const char *leaf, int depth)
 {
-	return k->shape == WHOLE || k->counts ||
-		(strcmp(leaf, "objects") != 0 && strcmp(leaf, "logs") != 0 && strcmp(leaf, "refs") != 0);
+	if (k->shape == WHOLE || k->counts || (strcmp(leaf, "objects") != 0 && strcmp(leaf, "logs") != 0 && strcmp(leaf, "refs") != 0))
+		return true;
+	return depth < 2 || faccessat(dir, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) < 0; /* modules/NAME is a repository at the earliest */
 }
 
 static void walk_name(struct walk k, int dir, const char *leaf, const char *shown, int depth);
@@ -243,8 +250,10 @@ static void walk_name(struct walk k, int dir, const char *leaf, const char *show
 			add(k.w, k.now, k.before, dir, leaf, shown, &st);
 		return;
 	}
-	autoclose int fd = depth < DEPTH_MAX && entered(&k, leaf) ? openat(dir, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-								  : -1;
+	autoclose int fd = -1;
+
+	if (depth < DEPTH_MAX && entered(&k, dir, leaf, depth))
+		fd = openat(dir, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	k.counts |= strcmp(leaf, "hooks") == 0 || strcmp(leaf, "info") == 0;
 	if (fd >= 0)
 		walk_dir(&k, fd, shown, depth + 1);

@@ -9,7 +9,8 @@
  *          when commands ran; gitwatch_mark when none runs and one is to start: refs count from here on.
  * Memory   Names and hashes; gitwatch_close frees. No descriptor stays open.
  * Errors   gitwatch_open: a repository that cannot be read. Later what cannot be read has changed.
- * Limit    Objects, the index, logs and the run's own refs are not compared. A repository with more than
+ * Limit    Objects, the index, logs and the run's own refs are not compared: the index may name a submodule that was not.
+ *          On a file system whose clock is behind ours by seconds a change that leaves size and times is not seen. A repository with more than
  *          GITWATCH_MAX names is compared without its refs, and `partial` says so.
  * Source   gitrepository-layout(5).
  */
@@ -25,7 +26,7 @@ struct gitwatch;
 struct gitwatch_spec { /* borrowed; C strings that outlive the watch */
 	const char *dot_git;             /* the entry in the workspace */
 	const char *git_dir, *common_dir;
-	const char *run_id;              /* whose refs may move; "": every run's */
+	const char *run_id;              /* whose refs may move; "": nobody's */
 };
 
 int gitwatch_open(const struct gitwatch_spec *spec, struct gitwatch **out, bool *partial, struct err *err) CHECKED;

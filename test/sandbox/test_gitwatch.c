@@ -23,6 +23,7 @@ static const char make[] =
 	"mkdir -p .git/hooks .git/info .git/refs/heads/agent6 .git/refs/agent6/mine .git/objects/info .git/logs "
 	".git/modules/sub/hooks .git/modules/sub/objects .git/worktrees/w && echo a > .git/config && echo b > .git/hooks/h.sample && "
 	"echo ref > .git/HEAD && echo 1 > .git/refs/heads/main && echo i > .git/index && echo m > .git/modules/sub/config && "
+	"echo ref > .git/modules/sub/HEAD && "
 	"echo w > .git/worktrees/w/gitdir";
 
 /* What a command did, and how many names that is to be: 0 for what is git's own daily work. */
@@ -65,6 +66,15 @@ static const struct {
 	{ "echo 2 > .git/refs/heads/x.lock", true, 0 },
 	{ "echo 2 > .git/index; echo 2 > .git/objects/x; echo 2 > .git/logs/HEAD; echo 2 > .git/COMMIT_EDITMSG", true, 0 },
 	{ "echo x > .git/modules/sub/objects/config", true, 0 },
+	{ "mkdir .git/modules/objects && echo x > .git/modules/objects/config", false, 1 },
+	{ "echo x > .git/modules/HEAD; mkdir .git/modules/logs && echo x > .git/modules/logs/config", false, 1 },
+	{ "mkdir -p .git/modules/lib/refs && echo x > .git/modules/lib/refs/config", false, 1 },
+	{ "mkdir -p .git/refs/replace/refs/agent6/mine && echo 2 > .git/refs/replace/refs/agent6/mine/a", true, 1 },
+	{ "mkdir -p .git/refs/tags/refs/heads/agent6 && echo 2 > .git/refs/tags/refs/heads/agent6/mine", true, 1 },
+	{ "mkdir -p .git/refs/heads/agent6/x/refs/heads/agent6 && echo 2 > .git/refs/heads/agent6/x/refs/heads/agent6/mine", true, 1 },
+	{ "mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo", false, 1 },
+	{ "mkdir .git/rebase-apply && echo x > .git/rebase-apply/next", false, 1 },
+	{ "mkdir .git/sequencer && echo x > .git/sequencer/todo", false, 1 },
 };
 
 static int lines(const struct buf *b)
@@ -124,6 +134,9 @@ TEST(gitwatch_takes_refs_as_they_are_when_a_command_starts)
 	gitwatch_mark(w);
 	gitwatch_look(w, true, &changed);
 	CHECK_INT(changed.n, 0);
+	shell(ws.path, "echo 2 > .git/refs/agent6/mine/head"); /* without a run none is its own */
+	gitwatch_look(w, true, &changed);
+	CHECK_INT(lines(&changed), 1);
 	gitwatch_close(w);
 }
 
