@@ -81,8 +81,9 @@ static int check(struct start *s, const struct granted *g, struct trusted *t, st
 	if (!path_is_within(t->path, real))
 		return 0;
 	TRY(holds(s, g, t, err));
-	if (g->writable) /* one that is not there could be made, and be believed by the next run */
-		TRY(dir_make(t->path, 0700, err));
+	/* One that is not there is made later, by us with the run's record in it, or by a command, to be believed by the next
+	 * run; and a mount can only cover what is there. */
+	TRY(dir_make(t->path, 0700, err));
 	hide(s, t, cell);
 	return 0;
 }
