@@ -247,6 +247,8 @@ static int on_line(void *self, struct str line)
 	}
 	if (q->head.done && !q->head_sent) {
 		q->redo = client_may_renew(q);
+		if (q->redo) /* what else it says is not for anybody: on_done goes on */
+			return -1;
 		(void)flush(q); /* when full: before the first piece */
 		return arm_timer(q, ERR_DISCARD);
 	}
@@ -258,10 +260,8 @@ static enum transfer_take on_body(void *self, struct str piece)
 	struct request *q = self;
 
 	q->last_ms = time_mono_ms();
-	if (q->over)
+	if (q->over || q->redo)
 		return TRANSFER_STOP;
-	if (q->redo)
-		return TRANSFER_TAKEN;
 	if (flush(q) < 0) {
 		q->paused = true;
 		return TRANSFER_LATER;
