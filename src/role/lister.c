@@ -22,15 +22,25 @@ static bool id_ok(struct str id)
 	return id.n > 0 && id.n <= LISTED_ID_MAX;
 }
 
+static int64_t window_checked(int64_t n)
+{
+	return n > 0 && n < INT64_C(1) << 40 ? n : 0;
+}
+
+static double price_checked(double usd) /* NaN and infinities are no price */
+{
+	return usd >= 0 && usd <= MOST_USD ? usd : -1;
+}
+
 /* The window has a name of each server's own; a model's largest one is not what a local server gives it. */
 static int64_t window_of(const json_t *m)
 {
 	static const char *const names[] = { "context_length", "max_model_len", "context_window", "max_context_length" };
 
 	for (size_t i = 0; i < COUNT(names); i++) {
-		int64_t n = json_get_int(m, names[i], 0);
+		int64_t n = window_checked(json_get_int(m, names[i], 0));
 
-		if (n > 0 && n < INT64_C(1) << 40)
+		if (n > 0)
 			return n;
 	}
 	return 0;
@@ -41,9 +51,7 @@ static double price_of(const json_t *pricing, const char *key)
 {
 	double v = -1;
 
-	if (str_to_f64(json_get_str(pricing, key), &v, ERR_DISCARD) < 0 || !(v >= 0) || v * 1e6 > MOST_USD)
-		return -1;
-	return v * 1e6;
+	return str_to_f64(json_get_str(pricing, key), &v, ERR_DISCARD) < 0 ? -1 : price_checked(v * 1e6);
 }
 
 struct model_list lister_read(struct str text, struct arena *mem)
@@ -116,24 +124,22 @@ int role_lister_main(void)
 /* ---- who asks ---- */
 
 /* What comes back was made of hostile bytes: each part is of the shape it must have, or it is left out. */
-static int take_answer(const struct chan_msg *m, struct arena *mem, struct model_list *out, struct err *err)
+int lister_take(struct str body, struct arena *mem, struct model_list *out, struct err *err)
 {
-	struct unpack u = unpack_from(m->body);
+	struct unpack u = unpack_from(body);
 	struct model_list list = { 0 };
-	uint32_t n;
+	uint32_t n = unpack_u32(&u);
 
-	TRY(wire_check(LINK_MONITOR_LISTER, WIRE_UP, m->type, m->body.n, m->nfds, err));
-	n = unpack_u32(&u);
 	if (n > LISTED_MAX)
 		return err_set(err, ERR_PROTOCOL, "WIRE_LISTED does not decode");
 	list.p = arena_array(mem, n, sizeof(*list.p));
 	for (uint32_t i = 0; i < n; i++) {
 		struct listed_model one = { .id = str_dup(mem, unpack_str(&u)) };
 
-		one.window = unpack_i64(&u);
-		one.price_in = unpack_f64(&u);
-		one.price_out = unpack_f64(&u);
-		if (id_ok(one.id) && one.window >= 0)
+		one.window = window_checked(unpack_i64(&u));
+		one.price_in = price_checked(unpack_f64(&u));
+		one.price_out = price_checked(unpack_f64(&u));
+		if (id_ok(one.id))
 			list.p[list.n++] = one;
 	}
 	if (!unpack_done(&u))
@@ -157,7 +163,8 @@ int lister_ask(const struct programs *progs, struct str text, struct arena *mem,
 	if (r == -ERR_CLOSED)
 		r = err_set(err, ERR_CLOSED, "the process that reads the list of models died over it");
 	if (r == 0) {
-		r = take_answer(m, mem, out, err);
+		r = wire_check(LINK_MONITOR_LISTER, WIRE_UP, m->type, m->body.n, m->nfds, err);
+		r = r < 0 ? r : lister_take(m->body, mem, out, err);
 		chan_msg_fini(m);
 	}
 	peer_kill(&p);

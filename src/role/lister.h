@@ -32,8 +32,9 @@ struct model_list {
 
 int role_lister_main(void); /* exit status */
 
-/* What the process does, for tests. */
+/* What the process does, and what is taken of its answer, for tests. */
 struct model_list lister_read(struct str text, struct arena *mem);
+int lister_take(struct str body, struct arena *mem, struct model_list *out, struct err *err) CHECKED;
 
 int lister_ask(const struct programs *progs, struct str text, struct arena *mem, struct model_list *out,
 	struct err *err) CHECKED;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "fmt/pack.h"
 #include "role/lister.h"
 #include "test/lib/test.h"
+
+#include <math.h>
 
 static const struct {
 	const char *why, *text, *want; /* id window in out; */
@@ -32,5 +35,41 @@ TEST(lister_reads_every_server_s_list_and_leaves_out_what_is_no_name)
 			CHECK(buf_addf(&got, ERR_DISCARD, STR_FMT " %lld %g %g;", STR_ARG(l.p[k].id), (long long)l.p[k].window,
 				l.p[k].price_in, l.p[k].price_out) == 0);
 		CHECK_STR(buf_str(&got), str_from(lists[i].want));
+	}
+}
+
+TEST(lister_s_answer_is_no_more_believed_than_the_list_was)
+{
+	static const struct {
+		const char *why, *id;
+		int64_t window;
+		double in, out;
+		const char *want; /* window in out; or empty: left out */
+	} cases[] = {
+		{ "what a list can say", "a", 5, 3, 0, "5 3 0" },
+		{ "no price is no number", "a", 5, NAN, -NAN, "5 -1 -1" },
+		{ "or beyond all numbers", "a", 5, INFINITY, -INFINITY, "5 -1 -1" },
+		{ "or dear beyond reason", "a", 5, 1e7, 1e6, "5 -1 1e+06" },
+		{ "or below nothing", "a", 5, -3, 1, "5 -1 1" },
+		{ "a window without end", "a", INT64_MAX, 1, 1, "0 1 1" },
+		{ "a window below nothing", "a", -1, 1, 1, "0 1 1" },
+		{ "a name that nobody could type", "a\n", 5, 1, 1, "" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_buf struct buf body = BUF_MAX(256), got = BUF_MAX(256);
+		struct model_list l;
+		struct err err = { 0 };
+
+		pack_u32(&body, 1);
+		pack_str(&body, str_from(cases[i].id));
+		pack_i64(&body, cases[i].window);
+		pack_f64(&body, cases[i].in);
+		pack_f64(&body, cases[i].out);
+		CHECK_OK(lister_take(buf_str(&body), mem, &l, &err));
+		for (size_t k = 0; k < l.n; k++)
+			CHECK_OK(buf_addf(&got, &err, "%lld %g %g", (long long)l.p[k].window, l.p[k].price_in, l.p[k].price_out));
+		CHECK_STR(buf_str(&got), str_from(cases[i].want));
 	}
 }
