@@ -18,7 +18,7 @@
 
 #define STOP_GRACE_MS  5000 /* after "stop now" the agent gets this long to say how it ended */
 #define DOUBT_MS       100  /* for the rest of what one death tells to arrive */
-#define CLOSE_GRACE_MS 3000 /* after the record is closed, before what is left is killed */
+#define CLOSE_GRACE_MS 3000 /* after the record is closed, before what is left is killed; and then for that to help */
 #define RECORD_GRACE_MS 60000 /* for the recorder to bring the record to the disk, which may be slow */
 
 /* ---- sending ---- */
@@ -62,16 +62,32 @@ static void kill_member(const struct member *p)
 		proc_kill(&p->peer.proc, p->id == PEER_ZYGOTE || p->id == PEER_GIT ? SIGTERM : SIGKILL);
 }
 
+/* Who was asked and stays does not keep the run from ending; without a namespace, what is in it may stay then. */
+static int kill_deaf(void *self, uint32_t events, struct err *err)
+{
+	static const enum peer_id asked[] = { PEER_ZYGOTE, PEER_GIT };
+	struct monitor *m = self;
+
+	(void)events;
+	(void)err;
+	for (size_t i = 0; i < COUNT(asked); i++)
+		if (m->members[asked[i]].peer.proc.pid > 0)
+			proc_kill(&m->members[asked[i]].peer.proc, SIGKILL);
+	return 0;
+}
+
 static int kill_rest(void *self, uint32_t events, struct err *err)
 {
 	struct monitor *m = self;
 
 	(void)events;
-	(void)err;
 	for (int i = 0; i < PEER_COUNT; i++)
 		if ((i != PEER_VIEW || m->end->discard) && (i != PEER_RECORDER || m->state == MON_CLOSING))
 			kill_member(&m->members[i]);
-	return 0;
+	if (m->asked_to_go)
+		return 0;
+	m->asked_to_go = true;
+	return loop_after(m->loop, m->close_grace_ms, kill_deaf, m, err);
 }
 
 static int record_overdue(void *self, uint32_t events, struct err *err)
@@ -120,7 +136,7 @@ static int close_all(struct monitor *m, struct err *err)
 		drop_chan(m, i);
 	if (!anybody_left(m))
 		loop_quit(m->loop);
-	return loop_after(m->loop, CLOSE_GRACE_MS, kill_rest, m, err);
+	return loop_after(m->loop, m->close_grace_ms, kill_rest, m, err);
 }
 
 static int close_record(struct monitor *m, struct err *err)
@@ -667,6 +683,7 @@ int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *
 	*m = (struct monitor){ .spec = spec, .end = &end, .signal_fd = -1, .inotify_fd = -1, .null_fd = -1,
 		.msg = mem_alloc(sizeof(struct chan_msg)) };
 	m->record_grace_ms = spec->record_grace_ms > 0 ? spec->record_grace_ms : RECORD_GRACE_MS;
+	m->close_grace_ms = spec->close_grace_ms > 0 ? spec->close_grace_ms : CLOSE_GRACE_MS;
 	for (int i = 0; i < PEER_COUNT; i++)
 		m->members[i].peer = PEER_NONE;
 	TRY(loop_open(&m->loop, err));

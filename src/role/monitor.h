@@ -27,6 +27,7 @@ struct monitor_spec {
 	int leash_fd;         /* to the process that holds the terminal for us; -1: there is none */
 	bool looks;           /* at the end the jail looks at what became of the repository, or whether there still is none */
 	int64_t record_grace_ms; /* how long closing the record may take; 0: a minute */
+	int64_t close_grace_ms;  /* how long who is left then may take to go; 0: three seconds */
 	bool confine;         /* false only when the sandbox was disabled by hand */
 	struct str go;        /* packed struct run_params, sent once everybody stands */
 	struct str steer;     /* what the operator says at once, or empty */

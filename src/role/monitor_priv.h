@@ -58,7 +58,8 @@ struct monitor {
 	enum wire_tell pausing; /* asked for and not taken back: 0, TELL_PAUSE, TELL_PAUSE_NOW */
 	bool detached;          /* the terminal was left */
 	int null_fd;            /* stands for the terminal then */
-	int64_t record_grace_ms;
+	int64_t record_grace_ms, close_grace_ms;
+	bool asked_to_go;       /* who is left was told to end, and has so long */
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */
 	enum grant commands;    /* the operator's standing answer in this run */

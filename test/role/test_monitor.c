@@ -48,7 +48,27 @@ static struct proc stand_in(const int pipe_ends[2])
 	return p;
 }
 
-static bool without_git; /* of the next bench: its workspace is no repository, */
+/* Its zygote that does not end when it is told to, however long the test lasts. */
+static struct proc deaf(const int pipe_ends[2])
+{
+	struct proc p;
+
+	signal(SIGTERM, SIG_IGN); /* before there is anybody to tell */
+	p = (struct proc){ fork(), -1 };
+	if (p.pid == 0) {
+		close(pipe_ends[0]);
+		close(pipe_ends[1]);
+		alarm(2 * PATIENCE_S);
+		for (;;)
+			pause();
+	}
+	signal(SIGTERM, SIG_DFL);
+	p.pidfd = (int)syscall(SYS_pidfd_open, p.pid, 0);
+	return p;
+}
+
+static bool with_deaf;   /* the zygote of the next bench, */
+static bool without_git; /* its workspace is no repository, */
 static bool with_menu;   /* its view can ask at a pause, */
 static int with_leash[2] = { -1, -1 }; /* somebody holds the terminal for it: its end, and theirs */
 static int64_t record_grace_ms; /* and how long its record may take; 0: as it is */
@@ -67,12 +87,14 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	peers[RECORDER].proc = stand_in(lifeline);
 	if (with_menu)
 		peers[VIEW].proc = stand_in(lifeline);
+	if (with_deaf)
+		peers[ZYGOTE].proc = deaf(lifeline);
 	close(lifeline[0]);
 	close(lifeline[1]);
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
 		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .commands = policy, .attended = attended,
-		.looks = without_git, .record_grace_ms = record_grace_ms, .go = STR("go") };
+		.looks = without_git, .record_grace_ms = record_grace_ms, .close_grace_ms = with_deaf ? 100 : 0, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
 		_exit(1);
@@ -879,6 +901,22 @@ TEST(monitor_says_that_a_record_never_got_to_the_disk)
 	CHECK_STR(str_from(end.reason), STR("record_lost"));
 	CHECK(strstr(end.message, "was not on the disk"));
 	CHECK_INT(end.exit_code, 1);
+}
+
+TEST(monitor_ends_though_a_zygote_does_not_when_it_is_told_to)
+{
+	struct bench b;
+
+	with_deaf = true;
+	start(&b, APPROVE_YES, false);
+	with_deaf = false;
+	say_done(&b, 0, 0, "finish_run");
+	hear_type(&b, ZYGOTE, WIRE_STOP_ALL);
+	hear_close(&b, false);
+	let_go(&b.lifeline);
+	let_go(&b.ends[RECORDER]);
+	CHECK_INT(poll(&(struct pollfd){ .fd = b.result, .events = POLLIN }, 1, PATIENCE_S * 1000), 1);
+	CHECK_INT(finish(&b).exit_code, 0);
 }
 
 /* ---- a repository where none was ---- */
