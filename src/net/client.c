@@ -86,6 +86,7 @@ static void request_fini(struct request *q)
 		munmap((void *)q->body.p, q->body.n);
 	buf_fini(&q->out);
 	secret_fini(&q->token);
+	secret_fini(&q->before);
 	curl_slist_free_all(q->headers);
 	*q = (struct request){ .c = q->c };
 }
@@ -255,6 +256,21 @@ static int on_line(void *self, struct str line)
 	return 0;
 }
 
+/* Through both: first out goes what was used before, then what is used now. */
+static int scrub_piece(struct request *q, struct str piece, bool last, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(2 * (CURL_MAX_WRITE_SIZE + CHAN_BODY_MAX));
+
+	if (q->scrub_before.key) {
+		TRY(scrub_feed(&q->scrub_before, piece, &b, err));
+		if (last)
+			TRY(scrub_end(&q->scrub_before, &b, err));
+		piece = buf_str(&b);
+	}
+	TRY(scrub_feed(&q->scrub, piece, &q->out, err));
+	return last ? scrub_end(&q->scrub, &q->out, err) : 0;
+}
+
 static enum transfer_take on_body(void *self, struct str piece)
 {
 	struct request *q = self;
@@ -277,7 +293,7 @@ static enum transfer_take on_body(void *self, struct str piece)
 			(long long)q->c->table->max_bytes);
 		return TRANSFER_STOP;
 	}
-	if (scrub_feed(&q->scrub, piece, &q->out, ERR_DISCARD) < 0) {
+	if (scrub_piece(q, piece, false, ERR_DISCARD) < 0) {
 		client_end_request(q, NET_LIMIT, "%s: a piece of the answer is too long", q->live->host);
 		return TRANSFER_STOP;
 	}
@@ -299,7 +315,7 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 		(void)!client_watch_agent(c, ERR_DISCARD);
 		return;
 	}
-	if (scrub_end(&q->scrub, &q->out, ERR_DISCARD) < 0 && outcome == NET_OK)
+	if (scrub_piece(q, STR(""), true, ERR_DISCARD) < 0 && outcome == NET_OK)
 		outcome = NET_LIMIT;
 	read_notes(c);
 	/* Through the broker a failed dial looks like a connection that broke; the note says what it was. */
@@ -411,10 +427,13 @@ int client_start_transfer(struct request *q, struct err *err)
 	q->scrub.key = &l->e->key;
 	if (l->e->key_from == KEY_COMMAND) { /* of its own: another request may renew the token meanwhile */
 		secret_fini(&q->token);
+		secret_fini(&q->before);
 		secret_set(&q->token, secret_reveal(&l->token));
+		secret_set(&q->before, secret_reveal(&l->before));
 		curl_slist_free_all(q->headers);
 		spec.headers = q->headers = live_headers(l->e, &q->token, spec.post);
 		q->scrub.key = &q->token;
+		q->scrub_before.key = secret_is_empty(&q->before) ? NULL : &q->before;
 	}
 	TRY(transfer_start(c->transfers, &spec, &q->transfer, err));
 	return arm_timer(q, err);

@@ -28,12 +28,12 @@ struct request {
 	bool waiting;    /* for a token */
 	bool redo;       /* the token was refused: what comes of this exchange is not shown */
 	bool renewed;    /* and that was the one time */
-	struct secret token; /* KEY_COMMAND: what this request is signed with */
+	struct secret token, before; /* KEY_COMMAND: what this request is signed with, and what was used before that */
 	struct curl_slist *headers; /* with it */
 	uint32_t notes_seen; /* the count of the broker's notes when it began */
 	struct head head;
 	bool head_sent;
-	struct scrub scrub;
+	struct scrub scrub, scrub_before;
 	struct buf out; /* scrubbed, not yet sent */
 	bool paused;    /* the transfer waits until out is empty */
 	uint64_t received;

@@ -51,7 +51,7 @@ int client_on_renew(void *self, uint32_t events, struct err *err)
 	if (q->over)
 		return 0;
 	if (str_eq(secret_reveal(&q->token), secret_reveal(&q->live->token)))
-		secret_fini(&q->live->token);
+		live_put_token(q->live, (struct secret){ 0 });
 	q->redo = false;
 	q->renewed = true;
 	q->head = (struct head){ .retry_after_ms = -1 };
@@ -75,8 +75,7 @@ static int set_token(struct live *l, struct str token, struct err *err)
 		secret_fini(&as_key.key);
 		return r;
 	}
-	secret_fini(&l->token);
-	l->token = as_key.key;
+	live_put_token(l, as_key.key);
 	l->token_until_ms = time_mono_ms() + l->e->token_ttl_ms;
 	return 0;
 }

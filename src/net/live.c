@@ -133,6 +133,17 @@ int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct store
 	return e->tls ? store_for(stores, e->ca_file, &l->ca, err) : 0;
 }
 
+void live_put_token(struct live *l, struct secret token)
+{
+	if (secret_is_empty(&l->token) || str_eq(secret_reveal(&l->token), secret_reveal(&token))) {
+		secret_fini(&l->token);
+	} else {
+		secret_fini(&l->before);
+		l->before = l->token;
+	}
+	l->token = token;
+}
+
 void live_fini(struct live *l)
 {
 	free(l->chat_url);
@@ -142,6 +153,7 @@ void live_fini(struct live *l)
 	curl_slist_free_all(l->post_headers);
 	curl_slist_free_all(l->get_headers);
 	secret_fini(&l->token);
+	secret_fini(&l->before);
 	*l = (struct live){ 0 };
 }
 

@@ -23,6 +23,7 @@ struct live {
 	struct curl_slist *post_headers, *get_headers;
 	struct castore *ca; /* borrowed from stores; NULL: plain http */
 	struct secret token;  /* KEY_COMMAND: the newest one, until then */
+	struct secret before; /* and the one it took the place of: a server may know it still */
 	int64_t token_until_ms;
 	bool token_wanted;    /* asked for, not there yet */
 };
@@ -39,6 +40,7 @@ struct stores {
 int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct stores *stores, struct err *err) CHECKED;
 /* The headers of one request with this key; the caller frees them. */
 struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, bool post);
+void live_put_token(struct live *l, struct secret token); /* takes it; empty: there is none now */
 void live_fini(struct live *l);
 void stores_fini(struct stores *all);
 char *live_cstr(struct str s); /* an owned copy */

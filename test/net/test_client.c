@@ -186,6 +186,7 @@ static void hand_token(struct bench *b, struct str token)
 	CHECK_OK(chan_send(b->tokens, WIRE_TOKEN, buf_str(&body), NULL, 0, &err));
 }
 
+/* And neither the token that was refused nor the one after it comes back to the agent. */
 TEST(client_renews_a_token_however_long_the_refusal_is)
 {
 	auto_buf struct buf body = BUF_MAX(64), got = BUF_MAX(4096);
@@ -213,7 +214,7 @@ TEST(client_renews_a_token_however_long_the_refusal_is)
 	}
 	CHECK_INT(b->msg.type, WIRE_END);
 	CHECK_INT(unpack_u8(&u), NET_OK);
-	CHECK_STR(buf_str(&got), STR("token-one, <REDACTED>"));
+	CHECK_STR(buf_str(&got), STR("<REDACTED>, <REDACTED>"));
 	stop(b);
 	free(b);
 }
