@@ -5,6 +5,7 @@
 #include "sandbox/newgit.h"
 #include "sys/file.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -64,8 +65,9 @@ static int protect_inner(struct start *s, struct zygote_spec *z, struct err *err
 	TRY(discover_inner(&s->repo, s->mem, &in, err));
 	for (size_t i = 0; i < in.n; i++) {
 		const char *dot_git = str_printf(s->mem, "%s/.git", in.dirs[i]).p;
+		autofree char *real = realpath(in.dirs[i], NULL); /* git enters no link, but a command may put a directory there */
 
-		if (lstat(dot_git, &st) == 0)
+		if (real && strcmp(real, in.dirs[i]) == 0 && lstat(dot_git, &st) == 0)
 			policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
 		else if (z->no_git.n < NEWGIT_DIRS_MAX)
 			policy_list_add(&z->no_git, s->mem, in.dirs[i]);
@@ -73,7 +75,8 @@ static int protect_inner(struct start *s, struct zygote_spec *z, struct err *err
 			in.more = true;
 	}
 	if (in.more)
-		start_notice(s, STR("more submodules and work trees than can be watched: use no git in them before you looked at their .git"));
+		start_notice(s, STR("more submodules and work trees than can be watched, or an index that agent6 cannot read: use no git in "
+				    "them, nor at the top, before you looked at their .git"));
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "git/discover.h"
 #include "base/buf.h"
+#include "git/gitindex.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -13,6 +14,7 @@
 
 #define POINTER_MAX 8192
 #define CONFIG_MAX  (1 << 20)
+#define INDEX_MAX   (256 << 20)
 
 /* The canonical path, in the arena; NULL when it does not exist. */
 static const char *canonical(const char *path, struct arena *mem)
@@ -247,6 +249,54 @@ static int names_in(const char *dir, struct arena *mem, struct dir_entry **out, 
 	return dir_list(fd, mem, NAMES_MAX, out, n, err);
 }
 
+struct links {
+	const struct discovered *d;
+	const char *top; /* of the index */
+	struct arena *mem;
+	struct discovered_inner *out;
+	size_t first; /* found here: from this one on */
+};
+
+static int add_link(void *self, struct str path, struct err *err)
+{
+	struct links *l = self;
+
+	(void)err;
+	add_inner(l->d, str_printf(l->mem, "%s/" STR_FMT, strcmp(l->top, "/") == 0 ? "" : l->top, STR_ARG(path)).p, l->out);
+	return 0;
+}
+
+static int look_in_modules(const struct discovered *d, const char *dir, const char *name, int depth, struct arena *mem,
+	struct discovered_inner *out, struct err *err);
+
+/* Git enters what its index calls a repository, whether it was ever cloned or not. One that keeps its own files where it
+ * is may have others in it. */
+static int look_in_index(const struct discovered *d, const char *git_dir, const char *top, int depth, struct arena *mem,
+	struct discovered_inner *out, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(INDEX_MAX);
+	struct links l = { d, top, mem, out, out->n };
+	int r = file_read(AT_FDCWD, below(git_dir, "index", mem), &b, ERR_DISCARD);
+
+	if (r == -ERR_NOENT)
+		return 0;
+	if (r < 0 || gitindex_links(buf_str(&b), add_link, &l, ERR_DISCARD) < 0)
+		out->more = true;
+	for (size_t i = l.first, end = out->n; i < end; i++) {
+		const char *own = below(out->dirs[i], ".git", mem), *real = canonical(out->dirs[i], mem);
+
+		if (!real || strcmp(real, out->dirs[i]) != 0 || !exists(below(own, "HEAD", mem), 0))
+			continue;
+		if (depth == DEEP_MAX) {
+			out->more = true;
+			continue;
+		}
+		TRY(look_in_index(d, own, out->dirs[i], depth + 1, mem, out, err));
+		TRY(look_in_modules(d, below(own, "modules", mem), NULL, depth + 1, mem, out, err));
+	}
+	return 0;
+}
+
 /* modules/NAME is a repository, or a directory of such: names may hold slashes. name: of dir so far, "" or ending in '/'; NULL:
  * these are submodules of a submodule. */
 static int look_in_modules(const struct discovered *d, const char *dir, const char *name, int depth, struct arena *mem,
@@ -271,6 +321,8 @@ static int look_in_modules(const struct discovered *d, const char *dir, const ch
 		if (!top && name) /* deinitialised: its name is its path unless somebody chose another */
 			top = canonical(str_printf(mem, "%s/%s%s", d->top, name, list[i].name.p).p, mem);
 		add_inner(d, top, out);
+		if (top && path_is_within(top, d->top))
+			TRY(look_in_index(d, path, top, depth + 1, mem, out, err));
 		TRY(look_in_modules(d, below(path, "modules", mem), NULL, depth + 1, mem, out, err));
 	}
 	return 0;
@@ -283,6 +335,7 @@ int discover_inner(const struct discovered *d, struct arena *mem, struct discove
 	struct dir_entry *list;
 	size_t n;
 
+	TRY(look_in_index(d, d->git_dir, d->top, 0, mem, &all, err));
 	TRY(look_in_modules(d, below(d->common_dir, "modules", mem), "", 0, mem, &all, err));
 	if (strcmp(d->git_dir, d->common_dir) != 0) /* a linked work tree has its submodules beside its HEAD */
 		TRY(look_in_modules(d, below(d->git_dir, "modules", mem), "", 0, mem, &all, err));
@@ -291,8 +344,13 @@ int discover_inner(const struct discovered *d, struct arena *mem, struct discove
 		const char *dir = below(linked, list[i].name.p, mem);
 		struct str where;
 
-		if (list[i].type == DT_DIR && read_pointer(below(dir, "gitdir", mem), "", mem, &where, ERR_DISCARD) > 0)
-			add_inner(d, canonical(from_dir(dir, str_trim_suffix(where, STR("/.git")), mem), mem), &all);
+		if (list[i].type != DT_DIR || read_pointer(below(dir, "gitdir", mem), "", mem, &where, ERR_DISCARD) <= 0)
+			continue;
+		const char *top = canonical(from_dir(dir, str_trim_suffix(where, STR("/.git")), mem), mem);
+
+		add_inner(d, top, &all);
+		if (top && strcmp(top, d->top) != 0 && path_is_within(top, d->top))
+			TRY(look_in_index(d, dir, top, 0, mem, &all, err));
 	}
 	*out = all;
 	return 0;

@@ -23,13 +23,13 @@ struct discovered {
 
 int discover_repo(const char *from, struct arena *mem, struct discovered *out, struct err *err) CHECKED;
 
-/* The other work trees that a repository knows of, beneath its own top: submodules, and work trees that were linked. Read from
- * the repository's own files, which no command writes. */
+/* The other work trees that a repository knows of, beneath its own top: submodules, places of its index that are repositories
+ * of their own, and work trees that were linked. Read from the repository's own files, which no command writes. */
 #define DISCOVER_INNER_MAX 128
 struct discovered_inner {
-	const char *dirs[DISCOVER_INNER_MAX]; /* each is there */
+	const char *dirs[DISCOVER_INNER_MAX]; /* one may be absent, or reached by a link: git enters it once it is there */
 	size_t n;
-	bool more; /* there are others */
+	bool more; /* there are others, or may be: an index could not be read */
 };
 int discover_inner(const struct discovered *d, struct arena *mem, struct discovered_inner *out, struct err *err) CHECKED;
 

@@ -57,11 +57,15 @@ int newgit_open(const struct policy_list *dirs, struct newgit *out, struct err *
 	for (size_t i = 0; i < dirs->n; i++) {
 		autoclose int fd = open_dir(dirs->p[i]);
 
-		if (fd < 0)
-			return err_sys(err, errno, "open %s", dirs->p[i]);
 		struct newgit_dir *d = &g.dirs[g.n++];
 
-		*d = (struct newgit_dir){ .path = dirs->p[i], .was_like = is_like(fd), .inner_was_like = is_like_below(fd, ".git") };
+		*d = (struct newgit_dir){ .path = dirs->p[i] };
+		if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+			continue;
+		if (fd < 0)
+			return err_sys(err, errno, "open %s", dirs->p[i]);
+		d->was_like = is_like(fd);
+		d->inner_was_like = is_like_below(fd, ".git");
 		d->had_git = fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
 		d->git_ino = d->had_git ? st.st_ino : 0;
 	}

@@ -14,7 +14,7 @@
  * Shape    newgit_open at the start, before a hostile byte is read; newgit_look whenever something ended: found is
  *          called once per thing that was set aside, or that could not be.
  * Memory   Paths live as long as the list that was opened.
- * Errors   newgit_open: a directory that cannot be opened. newgit_look: what found returned; a rename that fails is told
+ * Errors   newgit_open: a directory that is there and cannot be opened; one that is not there may come. newgit_look: what found returned; a rename that fails is told
  *          to found. A directory that is not there any more, or is a link, is passed over: git does not enter it either.
  * Source   gitrepository-layout(5); renameat2(2).
  */
@@ -25,7 +25,7 @@
 
 #include <sys/types.h>
 
-#define NEWGIT_DIRS_MAX 16
+#define NEWGIT_DIRS_MAX 64
 
 struct newgit {
 	struct newgit_dir {

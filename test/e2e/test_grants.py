@@ -111,6 +111,28 @@ def test_a_submodule_or_work_tree_inside_cannot_be_exchanged_for_one_that_runs_s
     assert "sub" not in lab.git("status", "--porcelain", "sub") or before
 
 
+def test_a_place_of_the_index_that_was_never_cloned_gets_no_repository(lab):
+    """A clone without its submodules has such: `git status` at the top enters what lies there."""
+    lab.repo(a="1\n")
+    for name in ("sub", "absent", "own"):
+        lab.git("update-index", "--add", "--cacheinfo", f"160000,{lab.git('rev-parse', 'HEAD').strip()},{name}")
+    lab.git("commit", "-q", "-m", "links")
+    for name in ("sub", "own"):
+        os.makedirs(os.path.join(lab.ws, name), exist_ok=True)
+    lab.git("init", "-q", "own")
+    out = os.path.join(lab.folder, "out")
+    os.mkdir(out)
+    os.chmod(out, 0o777)
+    plant = PLANT.format(out=out).replace("sub gone wt", "sub absent own").replace("echo 'gitdir: x' > sub/.git; ", "")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", plant])), finish()))
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    found = {os.path.relpath(e["path"], lab.ws) for e in lab.events("jail.git_quarantined")}
+    assert found == {"sub/.git", "absent/.git"}, r.both
+    subprocess.run(["git", "status", "--porcelain"], cwd=lab.ws, env=lab.env, capture_output=True, check=True)
+    assert os.listdir(out) == []
+
+
 def test_a_granted_repository_keeps_its_git_directory(lab):
     """protect_git is meant for every repository a command may write in."""
     lab.repo(a="1\n")

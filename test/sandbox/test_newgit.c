@@ -115,8 +115,11 @@ TEST(newgit_says_when_it_cannot)
 	CHECK_STR(buf_str(&said), STR(".git>File exists;"));
 
 	dirs = (struct policy_list){ 0 };
-	policy_list_add(&dirs, mem, str_printf(mem, "%s/nothing", dir.path).p);
-	CHECK_INT(newgit_open(&dirs, &g, &err), -ERR_NOENT);
+	policy_list_add(&dirs, mem, str_printf(mem, "%s/later", dir.path).p);
+	CHECK_OK(newgit_open(&dirs, &g, &err)); /* not there, and made by somebody */
+	run_in(&dir, "mkdir -p later/.git");
+	look(&g, &said);
+	CHECK_STR(buf_str(&said), STR(".git>.git.quarantined-1;"));
 }
 
 TEST(newgit_looks_where_the_name_leads_now)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "git/gitindex.h"
+#include "sys/file.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define STAT_BYTES 40 /* of an entry, before the name of its object */
+#define MODE_AT    24
+#define MODE_LINK  0160000
+#define MODE_DIR   0040000 /* a sparse index: a directory whose files are not named */
+#define EXTENDED   0x4000
+#define LENGTH     0x0fff /* of flags; as much: longer than that */
+
+struct reading {
+	struct str rest;
+	size_t hash; /* bytes of an object's name */
+	unsigned version;
+	char path[PATH_MAX]; /* '/', and the name of the entry before, which version 4 continues */
+	size_t name_n;
+};
+
+static unsigned be(const char *p, size_t n)
+{
+	unsigned v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v = v << 8 | (unsigned char)p[i];
+	return v;
+}
+
+static int broken(struct err *err)
+{
+	return err_set(err, ERR_INVALID, "the index is not whole, or sparse, or split, or of a version we do not know");
+}
+
+/* n bytes, or NULL. */
+static const char *take_bytes(struct reading *r, size_t n)
+{
+	const char *p = r->rest.p;
+
+	if (n > r->rest.n)
+		return NULL;
+	r->rest.p += n;
+	r->rest.n -= n;
+	return p;
+}
+
+/* How much of the name before is cut off at its end. */
+static int take_cut(struct reading *r, size_t *out, struct err *err)
+{
+	const char *c = take_bytes(r, 1);
+	size_t v = c ? (size_t)(*c & 127) : 0;
+
+	while (c && (*c & 128) != 0 && v < PATH_MAX) {
+		c = take_bytes(r, 1);
+		v = c ? ((v + 1) << 7) + (size_t)(*c & 127) : 0;
+	}
+	if (!c || v > r->name_n)
+		return broken(err);
+	*out = v;
+	return 0;
+}
+
+static int take_name(struct reading *r, size_t fixed, struct err *err)
+{
+	size_t cut = r->name_n, n;
+	const char *end;
+
+	if (r->version == 4)
+		TRY(take_cut(r, &cut, err));
+	end = r->rest.n > 0 ? memchr(r->rest.p, '\0', r->rest.n) : NULL;
+	n = end ? (size_t)(end - r->rest.p) : 0;
+	if (!end || r->name_n - cut + n >= sizeof(r->path))
+		return broken(err);
+	memcpy(r->path + 1 + r->name_n - cut, r->rest.p, n);
+	r->name_n = r->name_n - cut + n;
+	/* Version 4 ends with one zero; before, one to eight fill up to a multiple of eight. */
+	if (!take_bytes(r, r->version == 4 ? n + 1 : ((fixed + n + 8) & ~(size_t)7) - fixed))
+		return broken(err);
+	return 0;
+}
+
+static int read_entry(struct reading *r, gitindex_found_fn *found, void *self, struct err *err)
+{
+	size_t fixed = STAT_BYTES + r->hash + 2;
+	const char *p = take_bytes(r, fixed);
+	unsigned mode, flags;
+
+	if (!p)
+		return broken(err);
+	mode = be(p + MODE_AT, 4);
+	flags = be(p + fixed - 2, 2);
+	if (flags & EXTENDED) {
+		fixed += 2;
+		if (r->version < 3 || !take_bytes(r, 2))
+			return broken(err);
+	}
+	TRY(take_name(r, fixed, err));
+	if ((flags & LENGTH) != (r->name_n < LENGTH ? r->name_n : LENGTH))
+		return broken(err);
+	if (mode == MODE_DIR || r->name_n == 0)
+		return broken(err);
+	if (mode != MODE_LINK)
+		return 0;
+	if (!path_is_clean((struct str){ r->path, r->name_n + 1 }))
+		return broken(err);
+	return found(self, (struct str){ r->path + 1, r->name_n }, err);
+}
+
+/* They end where the checksum begins. */
+static int read_extensions(struct reading *r, struct err *err)
+{
+	while (r->rest.n > r->hash) {
+		const char *p = take_bytes(r, 8);
+
+		if (!p || !take_bytes(r, be(p + 4, 4)))
+			return broken(err);
+		if (memcmp(p, "link", 4) == 0 || memcmp(p, "sdir", 4) == 0)
+			return broken(err);
+	}
+	return r->rest.n == r->hash ? 0 : broken(err);
+}
+
+static int read_all(struct str bytes, size_t hash, gitindex_found_fn *found, void *self, struct err *err)
+{
+	struct reading r = { .rest = bytes, .hash = hash, .path = "/" };
+	const char *head = take_bytes(&r, 12);
+	unsigned n;
+
+	if (!head || memcmp(head, "DIRC", 4) != 0)
+		return broken(err);
+	r.version = be(head + 4, 4);
+	n = be(head + 8, 4);
+	if (r.version < 2 || r.version > 4)
+		return broken(err);
+	for (unsigned i = 0; i < n; i++)
+		TRY(read_entry(&r, found, self, err));
+	return read_extensions(&r, err);
+}
+
+int gitindex_links(struct str bytes, gitindex_found_fn *found, void *self, struct err *err)
+{
+	int r = read_all(bytes, 20, found, self, err);
+
+	return r == -ERR_INVALID ? read_all(bytes, 32, found, self, err) : r;
+}
