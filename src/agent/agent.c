@@ -70,6 +70,7 @@ static int open_root(struct run *r, struct str path, bool writable, bool optiona
 
 static int open_roots(struct run *r, struct err *err)
 {
+	umask((mode_t)(r->p->umask & 0777)); /* all that this process creates are files of the workspace */
 	TRY(open_root(r, r->p->workspace, !mode_looks(r), false, err));
 	for (size_t i = 0; i < r->p->extra_read_paths.n; i++)
 		TRY(open_root(r, r->p->extra_read_paths.p[i], false, true, err));

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -285,6 +286,8 @@ int settings_params(struct start *s, struct err *err)
 	p->context = s->rq->context;
 	p->workspace = str_from(s->workspace);
 	p->version = STR(AGENT6_VERSION);
+	p->umask = umask(077);
+	umask((mode_t)p->umask);
 	p->tool_network = str_from(config_word("sandbox.tool_network", c->sandbox.tool_network));
 	p->isolation = str_from(policy_profile_name(s->profile));
 	p->host_note = host_note(s->mem);

@@ -87,7 +87,8 @@ def test_what_a_command_plants_for_git_runs_in_no_later_run(lab, repository):
     lab.mock(script(turn(sh(plant)), finish(), turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}])),
                     finish()))
     first = lab.run()
-    assert os.path.isdir(os.path.join(lab.ws, "nested" if repository else "", ".git")), first.both
+    # in a repository a nested one is left; where there was none, one that appears is set aside
+    assert os.path.isdir(os.path.join(lab.ws, "nested/.git" if repository else ".git.quarantined-1")), first.both
     assert subprocess.run(["find", lab.ws, "-name", "owned"], capture_output=True, text=True).stdout == ""
     second = lab.run("go on")
     assert second.returncode == 0 and lab.read("a.txt") == "two\n", second.both
@@ -104,8 +105,11 @@ def test_git_directories_of_another_repository_are_not_lent_to_a_later_run(lab):
     with open(os.path.join(other, ".git", "config"), "rb") as f:
         before = f.read(), sorted(os.listdir(os.path.join(other, ".git")))
     lab.write("a.txt", "one\n")
-    lab.mock(script(turn(sh("mkdir .git && echo ref: refs/heads/main >.git/HEAD && echo ../../other/.git >.git/commondir")), finish()))
+    plant = "mkdir .git && echo ref: refs/heads/main >.git/HEAD && echo ../../other/.git >.git/commondir"
+    lab.mock(script(turn(sh(plant)), finish()))
     lab.run()
+    assert sorted(n for n in os.listdir(lab.ws) if n.startswith(".git")) == [".git.quarantined-1"]
+    subprocess.run(["sh", "-c", plant], cwd=lab.ws, check=True)  # as something else than a run may have left it
     r = lab.run("go on")
     assert r.returncode == 2 and "shares the repository" in r.both, r.both
     with open(os.path.join(other, ".git", "config"), "rb") as f:
