@@ -143,6 +143,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.agent_chan = s->agent_chan, .answers_fd = answers,
 		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
 			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,
+		.verify = s->params.verify_command,
 		.steer = s->rq->steer, .attended = s->attended, .menu = s->attended, .leash_fd = s->rq->leash_fd,
 		.looks = s->looks || s->profile == PROFILE_HARDENED,
 		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),

@@ -22,6 +22,7 @@ struct monitor_spec {
 	int agent_chan;       /* our end of the agent's channel */
 	int answers_fd;       /* the run's answers/ directory; -1: nobody ever answers */
 	enum approval_policy commands;
+	struct str_list verify; /* the verify command that was set, to be called so when it is asked about; empty: none */
 	bool attended;        /* somebody can answer */
 	bool menu;            /* the view can ask what shall be done at a pause */
 	int leash_fd;         /* to the process that holds the terminal for us; -1: there is none */

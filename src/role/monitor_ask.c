@@ -17,13 +17,22 @@
 
 /* ---- texts for the record ---- */
 
+/* The class is the agent's word: only the command that was set is called the verify command. */
+static const char *head_of(const struct monitor_spec *s, uint8_t class, const struct str *argv, size_t argc, struct str cwd)
+{
+	bool set = class == JOB_VERIFY && argc == s->verify.n && cwd.n == 0;
+
+	for (size_t i = 0; set && i < argc; i++)
+		set = str_eq(argv[i], s->verify.p[i]);
+	return set ? "Allow the verify command: "
+		: class == JOB_BACKGROUND ? "Allow run_command in the background, until the run ends: "
+					  : "Allow run_command: ";
+}
+
 /* The words as a shell would take them, and where. 1; 0: too long. What is not seen whole is not allowed: the end
  * of a long line is where something could hide. */
-static int show_command(struct buf *b, uint8_t class, const struct str *argv, size_t argc, struct str cwd)
+static int show_command(struct buf *b, const char *head, const struct str *argv, size_t argc, struct str cwd)
 {
-	const char *head = class == JOB_BACKGROUND ? "Allow run_command in the background, until the run ends: "
-						   : "Allow run_command: ";
-
 	if (buf_addz(b, head, ERR_DISCARD) < 0)
 		return 0;
 	for (size_t i = 0; i < argc; i++)
@@ -112,7 +121,7 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 	if (!m->spec->attended)
 		return verdict(m, from->id, job, false, "sandbox.run_commands is \"ask\" and nobody can answer", err);
 
-	if (!show_command(&text, class, argv, argc, cwd))
+	if (!show_command(&text, head_of(m->spec, class, argv, argc, cwd), argv, argc, cwd))
 		return verdict(m, from->id, job, false, "the command is too long to be shown to the operator: "
 			"put it into a file and run that", err);
 

@@ -70,6 +70,7 @@ static struct proc deaf(const int pipe_ends[2])
 static bool with_deaf;   /* the zygote of the next bench, */
 static bool without_git; /* its workspace is no repository, */
 static bool with_menu;   /* its view can ask at a pause, */
+static struct str_list with_verify; /* the verify command that was set */
 static int with_leash[2] = { -1, -1 }; /* somebody holds the terminal for it: its end, and theirs */
 static int64_t record_grace_ms; /* and how long its record may take; 0: as it is */
 
@@ -93,7 +94,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	close(lifeline[1]);
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
-		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .commands = policy, .attended = attended,
+		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .verify = with_verify, .commands = policy, .attended = attended,
 		.looks = without_git, .record_grace_ms = record_grace_ms, .close_grace_ms = with_deaf ? 100 : 0, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
@@ -382,6 +383,37 @@ TEST(monitor_shows_that_a_command_will_run_in_the_background)
 	answer(&b, "approval-1", STR("no"));
 	hear_note(&b, "approval.answer");
 	hear_verdict(&b, 7, false);
+	say_done(&b, 0, 0, "finished");
+	finish(&b);
+}
+
+TEST(monitor_calls_only_the_command_that_was_set_the_verify_command)
+{
+	static const struct {
+		enum job_class class;
+		const char *word, *shown;
+	} cases[] = {
+		{ JOB_VERIFY, "check", "Allow the verify command: make check" },
+		{ JOB_VERIFY, "evil", "Allow run_command: make evil" },
+		{ JOB_COMMAND, "check", "Allow run_command: make check" },
+	};
+	struct str set[] = { STR("make"), STR("check") };
+	struct bench b;
+
+	with_verify = (struct str_list){ set, COUNT(set) };
+	start(&b, APPROVE_ASK, true);
+	with_verify = (struct str_list){ 0 };
+	for (uint32_t i = 0; i < COUNT(cases); i++) {
+		char id[32];
+
+		ask_for_class(&b, 7 + i, cases[i].class, str_from(cases[i].word));
+		struct str prompt = hear_note(&b, "approval.prompt");
+		CHECK(str_find(prompt, str_from(cases[i].shown)) < prompt.n);
+		snprintf(id, sizeof(id), "approval-%u", i + 1);
+		answer(&b, id, STR("no"));
+		hear_note(&b, "approval.answer");
+		hear_verdict(&b, 7 + i, false);
+	}
 	say_done(&b, 0, 0, "finished");
 	finish(&b);
 }
