@@ -63,6 +63,8 @@ static int name_paths(struct buf *b, const struct str_list *paths, struct err *e
 	return paths->n > PATHS_NAMED ? buf_addf(b, err, " and %zu more", paths->n - PATHS_NAMED) : 0;
 }
 
+#define DIRTY_ASKED_MAX 5 /* times, when what is said is neither of the two */
+
 /* Uncommitted changes of the person: taken along only when they say so. */
 static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct err *err)
 {
@@ -82,9 +84,16 @@ static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct e
 				STR_FMT "; commit or stash them, or set git.require_clean_worktree = false",
 				STR_ARG(buf_str(&b))));
 	question = str_printf(mem, STR_FMT ". What now?", STR_ARG(buf_str(&b)));
-	TRY(asks_put(&r->asks, &question, &options, 1, mem, &answers, &answered, err));
-	if (answered && (str_eq(answers.p[0], choices[0]) || str_eqz(answers.p[0], "include")))
-		return 0;
+	for (int i = 0; i < DIRTY_ASKED_MAX; i++) {
+		TRY(asks_put(&r->asks, &question, &options, 1, mem, &answers, &answered, err));
+		if (answered && (str_eq(answers.p[0], choices[0]) || str_eqz(answers.p[0], "include")))
+			return 0;
+		/* Nothing at all is the end of the input. */
+		if (!answered || answers.p[0].n == 0 || str_eq(answers.p[0], choices[1]))
+			break;
+		if (i == 0)
+			question = str_printf(mem, "not understood: 1 or 2. " STR_FMT, STR_ARG(question));
+	}
 	return refuse(r, STR("cancelled: there are uncommitted changes"));
 }
 

@@ -145,6 +145,34 @@ TEST(uncommitted_changes_are_taken_along_only_when_the_person_says_so)
 	}
 }
 
+TEST(an_answer_about_uncommitted_changes_that_is_none_is_asked_for_again_and_not_for_ever)
+{
+	static const struct {
+		const char *script; /* its answers */
+		int asked;
+		bool starts;
+	} cases[] = {
+		{ "\"answers\":[\"what?\",\"3\"],\"answer\":\"include them in the first step\"", 3, true },
+		{ "\"answers\":[\"what?\"],\"answer\":\"cancel\"", 2, false },
+		{ "\"answers\":[\"what?\"],\"answer\":\"\"", 2, false }, /* the end of the input */
+		{ "\"answer\":\"what?\"", 5, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_world struct world w;
+		auto_buf struct buf s = BUF_MAX(4096);
+
+		repository(&w);
+		test_write(&w.dir, "old", STR("2\n"));
+		w.params.attended = w.params.require_clean_worktree = 1;
+		CHECK(buf_addf(&s, ERR_DISCARD, "{%s,\"turns\":[" TURN(MAKE("a")) "," TURN(FIN) "]}", cases[i].script) == 0);
+		world_play(&w, buf_str(&s).p);
+		CHECK_INT(w.asked, cases[i].asked);
+		CHECK_INT(w.discard, !cases[i].starts);
+		CHECK_INT(w.code, cases[i].starts ? 0 : 2);
+	}
+}
+
 TEST(a_run_without_an_identity_is_refused_and_told_which_keys_to_set)
 {
 	auto_world struct world w;

@@ -559,7 +559,8 @@ static void on_agent(struct world *w, struct chan_msg *m)
 {
 	struct unpack u = unpack_from(m->body);
 	auto_buf struct buf b = BUF_MAX(4096);
-	struct str answer_text = json_get_str(w->script, "answer");
+	const json_t *nth = json_array_get(json_object_get(w->script, "answers"), (size_t)w->asked);
+	struct str answer_text = nth ? json_view(nth) : json_get_str(w->script, "answer");
 
 	if (m->type == WIRE_DONE) {
 		w->done = true;

@@ -6,6 +6,7 @@
  *          unconfined in a child process; jobs are answered from the script, git requests by real git in
  *          the scratch directory.
  * Script   {"turns": [TURN...], "jobs": [JOB...], "answer": "text", "steer": "at the start"}
+ *          "answers": [TEXT...] are the first ones, before "answer".
  *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act"} or {"status", "body", "act"},
  *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost",
  *                "pause", "pause now", "continue", "compact TEXT", "btw TEXT"; "parked": [act...], one each time the
