@@ -117,6 +117,23 @@ def test_a_single_yes_asks_again(lab, screen):
     assert not os.path.exists(os.path.join(lab.ws, "second"))
 
 
+def test_the_gate_is_asked_about_as_the_verify_command(lab, screen):
+    project(lab)
+    lab.mock(script(turn(call("run_command", argv=["touch", "first"])), turn(call("run_verify_command")), finish()),
+             extra='[workflow]\nverify_command = ["sh", "verify.sh"]\n')
+    s = screen("run", "do it", width=120)
+    assert "Allow run_command: touch first" in s.until("N never:")
+    s.keys("perhaps", "Enter")
+    s.until("not understood: y, a, n or N")
+    lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
+    s.keys("y", "Enter")
+    s.until("Allow the verify command: sh verify.sh")
+    lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
+    s.keys("N", "Enter")
+    s.status()
+    assert os.path.exists(os.path.join(lab.ws, "first"))
+
+
 def busy():
     """A first turn that lasts until the file `go` is there, and a second one."""
     return script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done; touch ended"])),
@@ -256,6 +273,47 @@ def test_the_end_of_a_run_asks_what_comes_next(lab, screen):
     assert "and now the second" in json.dumps(lab.mocks[0].model_requests()[2]["body"])
     assert len(lab.run_dirs()) == 1
     assert "resume with: agent6 resume" in s.text()
+
+
+def test_what_begins_with_a_slash_is_never_the_next_instruction(lab, screen):
+    lab.repo()
+    mock = lab.mock(script(turn(call("run_command", argv=["touch", "first"])), finish(), finish()))
+    s = screen("run", "--auto-approve", "do it", width=200)
+    s.until(NEXT)
+    before = len(mock.model_requests())
+    for n, (typed, shown) in enumerate((("/help", "/undo takes the last ones back"), ("/status", "/status is no command here"),
+                                        ("/stop now", "/stop is no command here"), ("/undo it", "/undo takes no words"),
+                                        ("/usr/bin is odd", "/usr/bin is no command here")), 2):
+        s.keys(typed, "Enter")
+        lab.wait_for(lambda n=n, shown=shown: shown in s.text() and s.text().count(NEXT) == n)
+    s.keys("/exit", "Enter")
+    lab.wait_for(s.ended)
+    assert s.ended() == "0"
+    assert len(mock.model_requests()) == before and len(lab.run_dirs()) == 1
+
+
+def test_stop_with_other_words_stops_nothing(lab, screen):
+    s = paused(lab, screen)
+    s.keys("/stop that, and use spaces", "Enter")
+    s.until("/stop takes nothing or")
+    lab.wait_for(lambda: s.text().rstrip().endswith("\u276f"))
+    s.keys("/continue", "Enter")
+    assert s.status() == 0
+    assert os.path.exists(os.path.join(lab.ws, "later"))
+
+
+def test_an_answer_about_uncommitted_changes_that_is_none_is_asked_for_again(lab, screen):
+    lab.repo(old="1\n")
+    lab.write("old", "2\n")
+    lab.mock(script(turn(call("run_command", argv=["touch", "first"])), finish()))
+    s = screen("run", "--auto-approve", "do it")
+    s.until("your answer:")
+    s.keys("yes", "Enter")
+    s.until("not understood: 1 or 2.")
+    lab.wait_for(lambda: s.text().rstrip().endswith("your answer:"))
+    s.keys("1", "Enter")
+    assert s.status() == 0
+    assert os.path.exists(os.path.join(lab.ws, "first"))
 
 
 def test_a_run_outlives_the_terminal_it_left(lab, screen):

@@ -92,9 +92,9 @@ TEST(a_watcher_reads_all_legs)
 
 TEST(an_approval_takes_one_of_four_words_and_asks_again_for_any_other)
 {
-	static const struct { const char *typed, *answer; } cases[] = {
-		{ "y\n", "yes" }, { "a\n", "always" }, { "n\n", "no" }, { "N\n", "never" }, { " yes \n", "yes" },
-		{ "what?\n\nN\n", "never" }, { "Yes please\nn\n", "no" },
+	static const struct { const char *typed, *answer; bool again; } cases[] = {
+		{ "y\n", "yes", false }, { "a\n", "always", false }, { "n\n", "no", false }, { "N\n", "never", false },
+		{ " yes \n", "yes", false }, { "what?\n\nN\n", "never", true }, { "Yes please\nn\n", "no", true },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -102,6 +102,7 @@ TEST(an_approval_takes_one_of_four_words_and_asks_again_for_any_other)
 
 		play(&s, NULL, true);
 		CHECK(file_is(s.answers, "approval-1", str_from(cases[i].answer)));
+		CHECK((str_find(buf_str(&s.shown), STR("not understood: y, a, n or N\n")) < s.shown.n) == cases[i].again);
 	}
 }
 

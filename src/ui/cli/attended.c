@@ -30,6 +30,24 @@ static bool may_go_on(const struct leash_end *end)
 
 enum next { NEXT_NOTHING, NEXT_WORDS, NEXT_UNDO };
 
+static bool is_exit(struct str word)
+{
+	return str_eqz(word, "/exit") || str_eqz(word, "/quit") || str_eqz(word, "/q");
+}
+
+/* What begins with a slash is said to us, and is never the start of a leg. */
+static void answer_here(struct str line)
+{
+	auto_buf struct buf word = BUF_MAX(256);
+	struct str first = str_cut(&line, ' ');
+
+	if (!str_eqz(first, "/help") && !str_eqz(first, "/h") && !str_eqz(first, "/?") &&
+		term_clean(str_head(first, utf8_head(first, 40)), TERM_LINE, &word, ERR_DISCARD) == 0)
+		cli_note(STR_FMT " %s; nothing was sent", STR_ARG(buf_str(&word)),
+			str_eqz(first, "/undo") || is_exit(first) ? "takes no words" : "is no command here");
+	cli_note("words begin the next leg (a / in front is for commands), /undo takes the last ones back, /exit ends");
+}
+
 /* offered: what Enter alone says; NULL: nothing. */
 static enum next ask_next(struct arena *mem, const char *run_id, const char *offered, struct str *out)
 {
@@ -38,10 +56,14 @@ static enum next ask_next(struct arena *mem, const char *run_id, const char *off
 
 		if (prompt_line("next (/exit to finish)", offered, mem, out, &err) < 0)
 			break;
-		if (str_eqz(*out, "/exit") || str_eqz(*out, "/quit") || str_eqz(*out, "/q"))
+		if (is_exit(*out))
 			break;
 		if (str_eqz(*out, "/undo"))
 			return NEXT_UNDO;
+		if (str_starts(*out, STR("/"))) {
+			answer_here(*out);
+			continue;
+		}
 		if (out->n > 0 && out->n <= ANSWER_TEXT_MAX)
 			return NEXT_WORDS;
 	}
@@ -60,7 +82,8 @@ static int undo(struct command_ctx *ctx, const char *run_id, struct fork_made *m
 	TRY(app_undo(&place, &ref, ctx->mem, made, err));
 	TRY(term_clean(str_head(made->text, OFFERED_MAX + 1), TERM_LINE, &clean, err));
 	cli_note("undone: %s goes on from turn %u of %s; the files are as they were left", made->ref.id, made->turn, made->from.id);
-	*offered = made->text.n > 0 && made->text.n <= OFFERED_MAX && str_eq(buf_str(&clean), made->text)
+	*offered = made->text.n > 0 && made->text.n <= OFFERED_MAX && !str_starts(made->text, STR("/")) &&
+			str_eq(buf_str(&clean), made->text)
 		? str_dupz(ctx->mem, made->text) : NULL;
 	return 0;
 }

@@ -63,6 +63,8 @@ static struct typed act(const struct composer_command *c, struct str line, struc
 
 	if (words.n > 0 && !c->words)
 		return wrong("this command takes no words");
+	if (words.n > 0 && c->kind == ANSWER_STOP && c->what == TYPED_TELL && !str_eqz(words, "now"))
+		return wrong("/stop takes nothing or now; nothing is stopped, and words for the model stand without it");
 	if (words.n == 0 && c->needs_words)
 		return wrong("this command needs words behind it");
 	if (c->kind == ANSWER_STEER && c->what == TYPED_TELL) /* a directive: the run reads it whole */

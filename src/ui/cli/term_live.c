@@ -162,6 +162,7 @@ static int answer_approval(struct term_live *l, const struct view_prompt *p, str
 	if (word)
 		return write_answer(l, str_from(word), err);
 	l->term.mid_line = false;
+	TRY(term_view_note(&l->term, "not understood: y, a, n or N", err));
 	return term_view_ask(&l->term, p, 0, err);
 }
 
