@@ -136,9 +136,7 @@ static int take_word(const struct command *c, struct str word, size_t index, str
 			err_hint(err, "agent6 %s --help tells what it takes", c->name);
 		return r;
 	}
-	if (set_value(f, word, mem, into, err) < 0)
-		return err_wrap(err, "%s", f->name);
-	return 0;
+	return set_value(f, word, mem, into, err);
 }
 
 static int check_required(const struct command *c, size_t npositional, struct err *err)
@@ -302,12 +300,60 @@ static bool takes_words(const struct command *c)
 	return positional_at(c, 0) != NULL || c->takes_rest;
 }
 
-/* "runs foo": a group's default verb took it for an argument, and takes none. */
+/* The verb of this group nearest to what was written. */
+static const struct command *nearest_verb(struct str group, struct str verb)
+{
+	const struct command *best = NULL;
+	size_t best_d = 3;
+
+	for (size_t i = 0; command_groups[i]; i++)
+		for (size_t k = 0; k < command_groups[i]->n; k++) {
+			struct str name = str_from(command_groups[i]->p[k].name);
+			size_t d = str_eq(str_cut(&name, ' '), group) && name.n > 0 ? str_distance(name, verb) : best_d;
+
+			if (d < best_d) {
+				best_d = d;
+				best = &command_groups[i]->p[k];
+			}
+		}
+	return best;
+}
+
+/* "plan list" would pay a model for the task "list": one word that looks like a verb is taken for one. */
+static bool looks_like_verb(const struct command *c, struct str group, struct str word)
+{
+	static const char *const verbs[] = { "delete", "get", "help", "list", "ls", "merge", "open", "print", "remove", "rm", "run",
+		"status", "view" };
+
+	for (size_t i = 0; c->starts_commands && i < COUNT(verbs); i++)
+		if (str_eqz(word, verbs[i]))
+			return true;
+	return c->starts_commands && nearest_verb(group, word);
+}
+
+/* "runs foo": a group's default verb took it for an argument, and takes none, or it looks like a verb. */
 static int unknown_verb(const struct args_words *words, struct err *err)
 {
-	int r = err_set(err, ERR_INVALID, "\"%.80s %.80s\" is not a command of agent6", words->p[0], words->p[1]);
+	const struct command *near = nearest_verb(str_from(words->p[0]), str_from(words->p[1]));
+	const struct command *dflt = default_verb(str_from(words->p[0]));
+	auto_buf struct buf verbs = BUF_MAX(400);
+	int r;
 
-	err_hint(err, "agent6 --help lists them");
+	if (!takes_words(dflt)) {
+		r = err_set(err, ERR_INVALID, "\"%.80s %.80s\" is not a command of agent6", words->p[0], words->p[1]);
+		err_hint(err, near ? "did you mean \"agent6 %s\"?" : "agent6 --help lists them", near ? near->name : "");
+		return r;
+	}
+	for (size_t i = 0; command_groups[i]; i++)
+		for (size_t k = 0; k < command_groups[i]->n; k++) {
+			struct str name = str_from(command_groups[i]->p[k].name);
+
+			if (str_eqz(str_cut(&name, ' '), words->p[0]) && name.n > 0)
+				TRY(buf_addf(&verbs, err, "%s" STR_FMT, verbs.n > 0 ? ", " : "", STR_ARG(name)));
+		}
+	r = err_set(err, ERR_INVALID, "\"%.80s %.80s\" is not a command of agent6", words->p[0], words->p[1]);
+	err_hint(err, "%s takes: " STR_FMT "; as a task it is \"agent6 %s %.80s\"", words->p[0], STR_ARG(buf_str(&verbs)),
+		dflt->name, words->p[1]);
 	return r;
 }
 
@@ -326,7 +372,8 @@ int args_command(struct args_words *words, const struct command **out, struct er
 	}
 	if (!c) {
 		c = default_verb(word);
-		if (c && words->n > 1 && words->p[1][0] != '-' && !takes_words(c))
+		if (c && words->n > 1 && words->p[1][0] != '-' &&
+			(!takes_words(c) || looks_like_verb(c, word, str_from(words->p[1]))))
 			return unknown_verb(words, err);
 	}
 	if (!c) {

@@ -3,6 +3,7 @@
 #include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/offer.h"
 #include "ui/cli/prompt.h"
+#include "ui/cli/questions.h"
 
 #include "app/attach.h"
 #include "app/run.h"
@@ -236,7 +237,7 @@ static int open_record(const struct place *place, const struct session_ref *ref,
 static int run_show(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct mode_args *a = decoded;
-	auto_buf struct buf text = BUF_MAX(PLAN_MAX), clean = BUF_MAX(4 * PLAN_MAX);
+	auto_buf struct buf text = BUF_MAX(PLAN_MAX), clean = BUF_MAX(4 * PLAN_MAX), open = BUF_MAX(4 * PLAN_MAX);
 	autoclose int record = -1;
 	struct session_ref ref;
 	struct place place;
@@ -250,6 +251,9 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 	TRY(r);
 	TRY(term_clean(buf_str(&text), TERM_TEXT, &clean, err));
 	cli_out(STR_FMT "%s", STR_ARG(buf_str(&clean)), str_ends(buf_str(&clean), STR("\n")) ? "" : "\n");
+	fflush(stdout);
+	TRY(questions_text(record, ref.id, &open, err));
+	fwrite(open.p, 1, open.n, stderr);
 	cli_note("plan %s; `agent6 run --from-plan %s` carries it out", ref.id, ref.id);
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/view_role.h"
 
+#include "ui/cli/questions.h"
 #include "ui/cli/term_live.h"
 
 #include "fmt/pack.h"
@@ -88,6 +89,15 @@ static int copy(struct opened *o, const char *name, int to, struct err *err)
 	return file_write_fd(to, buf_str(&clean), err);
 }
 
+/* What a plan leaves open, after the plan. */
+static int show_questions(struct opened *o, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(RESULT_MAX);
+
+	TRY(questions_text(o->record_fd, o->run_id, &text, err));
+	return file_write_fd(STDERR_FILENO, buf_str(&text), err);
+}
+
 /* What a session was for goes to standard output, alone; everything else went to standard error. An answer that has
  * just been read on the same terminal is not said twice. */
 static int show_result(struct opened *o, struct err *err)
@@ -96,6 +106,8 @@ static int show_result(struct opened *o, struct err *err)
 
 	if (o->result.n > 0 && !seen)
 		TRY(copy(o, str_eqz(o->result, "json") ? "result.json" : "result.md", STDOUT_FILENO, err));
+	if (o->result.n > 0)
+		TRY(show_questions(o, err));
 	return o->questions_fd >= 0 ? copy(o, "questions.json", o->questions_fd, err) : 0;
 }
 

@@ -6,7 +6,7 @@ config   models.planner.model = "planner-model"
 model    call read_file {"path": "a.txt"}
 model    text "I would change it."
 model    call apply_edit {"path": "a.txt", "edits": [{"old_string": "one", "new_string": "two"}]}
-model    call finish_planning {"summary": "one step", "plan_markdown": "# Plan\n1. Change a.txt to two.", "questions": ["Two or three?"]}
+model    call finish_planning {"summary": "one step", "plan_markdown": "# Plan\n1. Change a.txt to two.", "questions": ["Two or three?", "\u001b[31mRed?"]}
 run      agent6 plan new --run-id p1 --questions-file ../q.json "change a"
 exit     0
 requests 4
@@ -16,10 +16,15 @@ sent     [2].last contains "Text alone is no plan"
 sent     [3].calls[1].result.error contains "not available in plan mode"
 output   contains "1. Change a.txt to two."
 output   contains "run --from-plan p1"
+output   contains "The plan leaves open:\n1. Two or three?\n2. "
+output   contains "agent6 plan revise \"...\" p1"
+output   lacks "\u001b[31m"
 file     a.txt is "one\n"
 shell    grep -q '"question":"Two or three?","answer":""' ../q.json; sed -i 's/"answer":""/"answer":"three"/' ../q.json
 run      agent6 plan show
 exit     0
+output   contains "The plan leaves open:\n1. Two or three?\n2. "
+output   lacks "\u001b[31m"
 output   contains "1. Change a.txt to two."
 model    call finish_planning {"summary": "again", "plan_markdown": "# Plan\n1. Change a.txt to three."}
 run      agent6 plan revise --run-id p2 --answers-file ../q.json "make it three" p1
@@ -47,3 +52,19 @@ run      agent6 run --from-plan p2 "and a task"
 exit     2
 run      agent6 plan show nothing
 exit     2
+run      agent6 plan list
+exit     2
+requests 0
+output   contains "plan takes: new, show, revise, edit"
+run      agent6 plan shwo
+exit     2
+requests 0
+run      agent6 runs lst
+exit     2
+output   contains "did you mean \"agent6 runs list\"?"
+run      agent6 plan new ""
+exit     2
+output   contains "ERROR: task must not be empty"
+run      agent6 check sandbx
+exit     2
+output   lacks "section: section"

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* questions: what a plan leaves open, as text for a person.
+ *
+ * Shape    questions_text adds what questions.json of a record asks, cleaned for a terminal, and how to answer it;
+ *          nothing when it asks nothing.
+ * Errors   Those of reading. A file that is no such JSON asks nothing: the plan is shown all the same.
+ * Source   docs/modes.md, "Context".
+ */
+#ifndef UI_CLI_QUESTIONS_H
+#define UI_CLI_QUESTIONS_H
+
+#include "base/buf.h"
+
+int questions_text(int record, const char *id, struct buf *out, struct err *err) CHECKED;
+
+#endif
