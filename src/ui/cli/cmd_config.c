@@ -6,6 +6,7 @@
 #include "ui/cli/command.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define OUTPUT_MAX ((size_t)16 * 1024 * 1024)
 
@@ -174,13 +175,49 @@ static int edit(struct command_ctx *ctx, const struct edit_args *args, enum conf
 	return 0;
 }
 
+/* "providers.NAME": every key of that provider, in one edit. Anything else is one key. */
+static int run_unset(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct edit_args *args = decoded;
+	struct str prefix = str_printf(ctx->mem, STR_FMT ".", STR_ARG(args->key));
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct config_leaf *leaves;
+	struct config_change *ch;
+	struct config_edited *done;
+	struct place place;
+	size_t nleaves, n = 0, changed = 0;
+
+	if (!str_starts(args->key, STR("providers.")) || memchr(args->key.p + strlen("providers."), '.', args->key.n - strlen("providers.")))
+		return edit(ctx, args, CONFIG_UNSET, err);
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, config, err));
+	nleaves = config_leaves(config, ctx->mem, &leaves);
+	ch = arena_array(ctx->mem, nleaves, sizeof(*ch));
+	done = arena_array(ctx->mem, nleaves, sizeof(*done));
+	for (size_t i = 0; i < nleaves; i++)
+		if (str_starts(leaves[i].key, prefix))
+			ch[n++] = (struct config_change){ .op = CONFIG_UNSET, .layer = args->repo ? CONFIG_REPO : CONFIG_GLOBAL,
+				.key = leaves[i].key };
+	if (n == 0)
+		return edit(ctx, args, CONFIG_UNSET, err);
+	TRY(config_edit(&place.files, ch, n, ctx->mem, done, err));
+	for (size_t i = 0; i < n; i++) {
+		changed += done[i].changed;
+		if (done[i].changed)
+			tell(&ch[i], &done[i], ctx->mem);
+	}
+	if (changed == 0)
+		cli_note("nothing to do: " STR_FMT " is not set in %s", STR_ARG(args->key), done[0].file);
+	warn(&done[0].warning);
+	return 0;
+}
+
 #define EDIT_COMMAND(name, op)                                                                               \
 	static int name(struct command_ctx *ctx, const void *args, struct err *err)                          \
 	{                                                                                                    \
 		return edit(ctx, args, op, err);                                                             \
 	}
 EDIT_COMMAND(run_set, CONFIG_SET)
-EDIT_COMMAND(run_unset, CONFIG_UNSET)
 EDIT_COMMAND(run_add, CONFIG_ADD)
 EDIT_COMMAND(run_remove, CONFIG_REMOVE)
 #undef EDIT_COMMAND
@@ -195,7 +232,7 @@ static const struct command commands[] = {
 	{ .name = "config set", .help = "set one key", .about = "The value is TOML; bare text is a string. The rest of the "
 		"file stays as it is. A value that\nwould make the configuration wrong is refused and nothing is written.",
 		FIELDS(edit_fields, edit_args), .run = run_set },
-	{ .name = "config unset", .help = "remove one key from a file", FIELDS(unset_fields, edit_args), .run = run_unset },
+	{ .name = "config unset", .help = "remove one key, or all of a provider, from a file", FIELDS(unset_fields, edit_args), .run = run_unset },
 	{ .name = "config add", .help = "add an item to a list", FIELDS(edit_fields, edit_args), .run = run_add },
 	{ .name = "config remove", .help = "remove an item from a list", FIELDS(edit_fields, edit_args), .run = run_remove },
 	{ .name = "config path", .help = "show where the files are", .run = run_path, .needs_no_root_check = true },
