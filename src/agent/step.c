@@ -104,18 +104,14 @@ static int check_identity(struct run *r)
 
 	if (!p->commit_per_step || (p->git_name.n > 0 && p->git_email.n > 0))
 		return 0;
-	return refuse(
-		r, str_printf(r->mem,
-			   "git has no %s for the commits of this run: set %s%s%s in agent6's "
-			   "configuration, or %s%s%s with git config --global",
-			   p->git_name.n > 0    ? "email"
-			   : p->git_email.n > 0 ? "name"
-						: "name and no email",
-			   p->git_name.n > 0 ? "" : "git.commit.name",
-			   p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
-			   p->git_email.n > 0 ? "" : "git.commit.email", p->git_name.n > 0 ? "" : "user.name",
-			   p->git_name.n == 0 && p->git_email.n == 0 ? " and " : "",
-			   p->git_email.n > 0 ? "" : "user.email"));
+	return refuse(r, str_printf(r->mem,
+		"git has no %s for the commits of this run, and the repository's own user.name and user.email are not used. Set it for "
+		"git:\n%s%sor for agent6:\n%s%s",
+		p->git_name.n > 0 ? "email" : p->git_email.n > 0 ? "name" : "name and no email",
+		p->git_name.n > 0 ? "" : "  git config --global user.name \"...\"\n",
+		p->git_email.n > 0 ? "" : "  git config --global user.email \"...\"\n",
+		p->git_name.n > 0 ? "" : "  agent6 config set git.commit.name \"...\"\n",
+		p->git_email.n > 0 ? "" : "  agent6 config set git.commit.email \"...\"\n"));
 }
 
 /* A session that only looks takes the tree as it is, and never says what would be left out of a step. */

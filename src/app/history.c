@@ -70,8 +70,10 @@ static int check_identity(const struct spawner_identity *id, struct err *err)
 
 	if (id->name.n > 0 && id->email.n > 0)
 		return 0;
-	r = err_set(err, ERR_DENIED, "git does not know who you are, so nothing can be committed");
-	err_hint(err, "git config --global user.name \"...\" and user.email, or agent6 config set git.commit.name");
+	r = err_set(err, ERR_DENIED, "git does not know who you are, so nothing can be committed; the repository's own user.name and "
+				     "user.email are not used");
+	err_hint(err, "git config --global user.name \"...\" and git config --global user.email \"...\"; or agent6 config set "
+		      "git.commit.name \"...\" and git.commit.email");
 	return r;
 }
 

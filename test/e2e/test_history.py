@@ -119,12 +119,13 @@ def test_prune_keeps_what_is_young_unmerged_or_at_work(lab):
     past(lab, "merged")
     assert lab.agent6("runs", "merge", "merged").returncode == 0
     past(lab, "loose")
-    assert "0 of 2" in lab.agent6("runs", "prune").err
+    assert "0 of 2 sessions removed; kept: 2 newer than 30 days, merged or not; 0 older" in lab.agent6("runs", "prune").err
+    assert "30 unless given" in lab.agent6("runs", "prune", "--help").out
     r = lab.agent6("runs", "prune", "--older-than", "0", "--dry-run")
     assert r.returncode == 0 and r.out.splitlines()[-2:] and "would remove merged (merged into main)" in r.out, r.both
     assert len(lab.run_dirs()) == 2
     r = lab.agent6("runs", "prune", "--older-than", "0")
-    assert "removed merged" in r.out and "kept loose: its commits are in no branch" in r.out, r.both
+    assert "removed merged" in r.out and "kept loose: its commits are in no branch" in r.out and "0 newer than 0 days, merged or not; 1 older" in r.err, r.both
     assert [os.path.basename(d) for d in lab.run_dirs()] == ["loose"]
     r = lab.agent6("runs", "prune", "--older-than", "0", "--unmerged")
     assert r.returncode == 0 and lab.run_dirs() == [], r.both

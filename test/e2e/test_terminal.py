@@ -183,7 +183,7 @@ def test_words_at_the_pause_reach_the_model_and_the_record(lab, screen):
 
 def test_commands_at_the_pause_leave_it_open(lab, screen):
     s = paused(lab, screen)
-    for typed, shown in (("/status", "waiting: paused, 1 call"), ("/restate", "since then: 1 calls"), ("/help", "/detach [wait|deny"),
+    for typed, shown in (("/status", "waiting: paused, 1 call"), ("/restate", "since then: 1 call,"), ("/help", "/detach [wait|deny"),
                          ("/shells", "nothing runs in the background"),
                          ("/nothing", "no such command"), ("/pin keep the API", "pinned: keep the API"), ("/pin", "  keep the API"),
                          ("/compact", "nothing to set aside")):

@@ -27,7 +27,7 @@ static const struct field rm_fields[] = {
 };
 static const struct field prune_fields[] = {
 	{ "older-than", &field_int, offsetof(struct prune_args, older_than), .dflt = "30", .min = 0, .max = 36500,
-		.help = "Only sessions that nothing happened in for so many days." },
+		.help = "Only sessions that nothing happened in for so many days; 30 unless given." },
 	{ "unmerged", &field_bool, offsetof(struct prune_args, unmerged), .help = "Also those whose commits are in no branch." },
 	{ "dry-run", &field_bool, offsetof(struct prune_args, dry_run), .help = "Only say what would go." },
 };
@@ -154,7 +154,7 @@ static int run_rm(struct command_ctx *ctx, const void *decoded, struct err *err)
 static int run_prune(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct prune_args *args = decoded;
-	int64_t now = time_now_ms(), removed = 0, unmerged = 0, failed = 0;
+	int64_t now = time_now_ms(), removed = 0, unmerged = 0, young = 0, live = 0, failed = 0;
 	struct session_entry *list;
 	struct place place;
 	size_t n;
@@ -165,22 +165,27 @@ static int run_prune(struct command_ctx *ctx, const void *decoded, struct err *e
 		struct err why = { 0 };
 		struct removal done;
 
-		if (list[i].live || now - list[i].active_ms < args->older_than * DAY_MS)
+		if (list[i].live || now - list[i].active_ms < args->older_than * DAY_MS) {
+			live += list[i].live;
+			young += !list[i].live;
 			continue;
+		}
 		if (remove_session(&place, &list[i].ref, args->unmerged, args->dry_run, ctx->mem, &done, &why) < 0) {
 			cli_note("%s is kept: %s", list[i].ref.id, why.msg);
 			failed++;
 			continue;
 		}
 		unmerged += done.how == KEPT_UNMERGED;
+		live += done.how == KEPT_LIVE;
 		removed += done.how == REMOVED;
 		if (done.how == KEPT_UNMERGED)
 			cli_out("kept %s: its commits are in no branch\n", list[i].ref.id);
 		else if (done.how == REMOVED)
 			tell_removed(&list[i].ref, &done, args->dry_run, ctx->mem);
 	}
-	cli_note("%lld of %zu session%s %s; %lld kept because they are not merged", (long long)removed, n, n == 1 ? "" : "s",
-		args->dry_run ? "would go" : "removed", (long long)unmerged);
+	cli_note("%lld of %zu session%s %s; kept: %lld newer than %lld day%s, merged or not; %lld older and not merged; %lld running",
+		(long long)removed, n, n == 1 ? "" : "s", args->dry_run ? "would go" : "removed", (long long)young,
+		(long long)args->older_than, args->older_than == 1 ? "" : "s", (long long)unmerged, (long long)live);
 	return failed > 0 ? 1 : 0;
 }
 

@@ -299,7 +299,7 @@ static int show_json(const struct listing_one *one, struct err *err)
 static void row(const char *name, struct arena *mem, struct str value)
 {
 	if (value.n > 0)
-		cli_out("%-12s" STR_FMT "\n", name, STR_ARG(clean(mem, value, 4096)));
+		cli_out("%-13s" STR_FMT "\n", name, STR_ARG(clean(mem, value, 4096)));
 }
 
 static struct str state_text(const struct listing_one *one, struct arena *mem)

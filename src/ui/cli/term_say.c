@@ -66,8 +66,9 @@ int term_view_restate(struct term_view *t, const struct view_state *s, struct er
 
 	TRY(term_fresh_line(t, err));
 	TRY(line(t, LOOK_BOLD, str_head(said, utf8_head(said, SHOWN_MAX)), err));
-	TRY(buf_addf(&b, err, "since then: %lld calls, %lld commits%s", (long long)(s->ncalls - s->said_calls),
-		(long long)(s->ncommits - s->said_commits),
+	TRY(buf_addf(&b, err, "since then: %lld call%s, %lld commit%s%s", (long long)(s->ncalls - s->said_calls),
+		s->ncalls - s->said_calls == 1 ? "" : "s", (long long)(s->ncommits - s->said_commits),
+		s->ncommits - s->said_commits == 1 ? "" : "s",
 		!s->verify_seen ? "" : s->verify_code == 0 ? ", the gate was green last" : ", the gate was red last"));
 	TRY(line(t, LOOK_PLAIN, buf_str(&b), err));
 	return reply.n > 0 ? term_block(t, LOOK_DIM, str_head(reply, utf8_head(reply, SHOWN_MAX)), "  ", 0, err) : 0;
