@@ -3,7 +3,7 @@
 /* transcript: a recorded conversation, piece by piece, in the order it was had.
  *
  * Shape    transcript_read calls on_item for each piece: what was said, what was called and what came of it, and
- *          marks where the conversation was made shorter or a leg began anew.
+ *          marks where the conversation was written anew or a leg began anew.
  * Memory   An item dies when on_item returns. Its texts are bytes of the record: hostile, cleaned by who prints.
  * Errors   on_item's; a line that is none of the record's is left out.
  * Source   session/store.h, "Files"; provider/conversation.h, "Source".
