@@ -59,7 +59,7 @@ AFTER = {
     "R05": "(" + RUN + ") & while ! ls \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl >/dev/null 2>&1; do :; done; "
            + RESUME + "; echo second=$?; wait",
     # Killed while a command runs: the record tells of its call, then the monitor is gone.
-    "V09": RUN + " & run=$!; while ! grep -qs tool.call \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl; do :; done; "
+    "V09": RUN + " & run=$!; while ! grep -qs 'tool.call.*run_command' \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl; do :; done; "
            + "kill -9 $run; wait $run; " + RESUME,
     "V14": RUN + "; sed -i s/gpt-case/another-model/ \"$HOME/.config/agent6/config.toml\"; " + RESUME,
 }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#define PATIENCE_MS 1500
+#define PATIENCE_MS 5000 /* who is not there refuses at once */
 #define SHOWN_MOST  20 /* of one server's models */
 
 struct choice {
