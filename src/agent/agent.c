@@ -388,7 +388,7 @@ static int open_skills(struct run *r, struct err *err)
 	TRY(skills_unpack(r->p->skills, r->mem, &r->skills, err));
 	for (size_t i = 0; i < r->p->use_skills.n; i++)
 		if (!skills_find(&r->skills, r->p->use_skills.p[i]))
-			return err_set(err, ERR_NOENT, "there is no skill \"" STR_FMT "\" that can be used", STR_ARG(r->p->use_skills.p[i]));
+			return err_set(err, ERR_NOENT, "there is no skill \"" STR_FMT "\" that can be used here: agent6 skills list says why", STR_ARG(r->p->use_skills.p[i]));
 	return 0;
 }
 

@@ -82,7 +82,8 @@ def test_always_and_skill_and_disabled(lab):
     skill(lab, "quiet", "---\ndescription: Quiet one.\ndisable-model-invocation: true\n---\nQuiet text.\n")
     skill(lab, "broken", "no front matter\n")
     for name in ("ring", "quiet", "broken"):
-        assert run(lab, "skills", "install", os.path.join(lab.folder, "src", name)).returncode == 0
+        r = run(lab, "skills", "install", os.path.join(lab.folder, "src", name))
+        assert r.returncode == 0 and ("broken cannot be used as it is" in r.stderr) == (name == "broken"), r.stderr
     assert run(lab, "skills", "enable", "ring", "--always", "--repo").returncode == 0
     rows = {r["name"]: r["state"] for r in json.loads(run(lab, "skills", "list", "--json").stdout)}
     assert rows == {"ring": "always", "quiet": "by --skill only", "broken": "unusable"}

@@ -95,6 +95,21 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 	return 0;
 }
 
+/* Last of all, since it is the first look into the files. */
+static int tell_unusable(const struct paths *paths, const struct skills_fetched *from, struct arena *mem, struct err *err)
+{
+	struct skills_found found;
+	struct skills s;
+
+	TRY(skills_collect(paths, NULL, true, mem, &found, err));
+	TRY(confine_and_parse(&found, mem, &s, err));
+	for (size_t i = 0; i < s.n; i++)
+		for (size_t k = 0; k < from->n && s.p[i].fault; k++)
+			if (str_eq(s.p[i].name, from->p[k].name))
+				cli_note(STR_FMT " cannot be used as it is: %s", STR_ARG(s.p[i].name), s.p[i].fault);
+	return 0;
+}
+
 static int run_install(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	auto_skills_fetched struct skills_fetched from = { 0 };
@@ -111,7 +126,10 @@ static int run_install(struct command_ctx *ctx, const void *decoded, struct err 
 	for (size_t i = 0; i < from.n; i++)
 		cli_out("installed " STR_FMT " in %s\n", STR_ARG(from.p[i].name), skills_dir(&place.paths, ctx->mem));
 	cli_note("a skill is told to the model as your own words: read it before you rely on it; agent6 skills list");
-	return 0;
+	const struct skills_fetched names = from;
+	skills_fetched_fini(&from); /* what was fetched can be removed no more afterwards */
+	from = (struct skills_fetched){ 0 };
+	return tell_unusable(&place.paths, &names, ctx->mem, err);
 }
 
 static int run_remove(struct command_ctx *ctx, const void *decoded, struct err *err)
