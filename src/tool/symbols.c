@@ -386,6 +386,6 @@ void symbols_scan(const struct symbol_lang *lang, struct str text, struct str on
 		look(&s);
 		follow_scopes(&s);
 		if (only.n > 0 && s.told != s.at + 1 && s.p[s.at].type == TOKEN_NAME && str_eq(s.p[s.at].text, only))
-			fn(self, &(struct symbol){ only, NULL, s.p[s.at].line, s.p[s.at].col });
+			fn(self, &(struct symbol){ s.p[s.at].text, NULL, s.p[s.at].line, s.p[s.at].col });
 	}
 }
