@@ -145,8 +145,11 @@ def test_a_run_gives_its_isolation_and_never_a_weaker_one(box):
 
 def test_on_a_terminal_nothing_of_the_command_steers_it(box):
     screen = Screen(box, f"{AGENT6} exec sh -c 'printf \"A\\033]0;title\\007\\033[2JB\\tC\\n\"; test -t 1 || echo no terminal; tty'")
-    text = screen.until("not a tty")
-    assert "A\\x1b]0;title\\x07\\x1b[2JB" in text.replace("\n", "") and "no terminal" in text
+    try:
+        text = screen.until("not a tty")
+        assert "A\\x1b]0;title\\x07\\x1b[2JB" in text.replace("\n", "") and "no terminal" in text
+    finally:
+        screen.close()
 
 
 def test_check_boundaries_says_what_the_cells_are_built_from(box):
