@@ -61,6 +61,27 @@ int body_num(struct body *b, const char *key, double value, struct err *err)
 	return ours ? buf_addf(b->out, err, "%.6g", value) : 0;
 }
 
+int tools_as_functions(const struct conversation *c, const char *head, const char *tail, struct buf *out, struct err *err)
+{
+	struct jval tool, description;
+
+	TRY(buf_addc(out, '[', err));
+	for (size_t pos = 0; jval_next(jval_from(buf_str(&c->tools)), &pos, NULL, &tool);) {
+		description = jval_get(tool, "description");
+		TRY(buf_addz(out, out->n > 1 ? "," : "", err));
+		TRY(buf_addz(out, head, err));
+		TRY(buf_add(out, jval_get(tool, "name").text, err));
+		if (description.type == JSCAN_STRING) {
+			TRY(buf_add(out, STR(",\"description\":"), err));
+			TRY(buf_add(out, description.text, err));
+		}
+		TRY(buf_add(out, STR(",\"parameters\":"), err));
+		TRY(buf_add(out, jval_get(tool, "input_schema").text, err));
+		TRY(buf_addz(out, tail, err));
+	}
+	return buf_addc(out, ']', err);
+}
+
 int body_extra(struct body *b, struct err *err)
 {
 	struct jval key, value;

@@ -55,23 +55,7 @@ static int settings(struct body *b, struct err *err)
 
 static int make_tools(const struct conversation *c, struct buf *out, struct err *err)
 {
-	struct jval tool, description;
-
-	TRY(buf_addc(out, '[', err));
-	for (size_t pos = 0; jval_next(jval_from(buf_str(&c->tools)), &pos, NULL, &tool);) {
-		description = jval_get(tool, "description");
-		TRY(buf_addz(out, out->n > 1 ? "," : "", err));
-		TRY(buf_add(out, STR("{\"type\":\"function\",\"function\":{\"name\":"), err));
-		TRY(buf_add(out, jval_get(tool, "name").text, err));
-		if (description.type == JSCAN_STRING) {
-			TRY(buf_add(out, STR(",\"description\":"), err));
-			TRY(buf_add(out, description.text, err));
-		}
-		TRY(buf_add(out, STR(",\"parameters\":"), err));
-		TRY(buf_add(out, jval_get(tool, "input_schema").text, err));
-		TRY(buf_add(out, STR("}}"), err));
-	}
-	return buf_addc(out, ']', err);
+	return tools_as_functions(c, "{\"type\":\"function\",\"function\":{\"name\":", "}}", out, err);
 }
 
 /* Ids are the server's own and go back as they came, unless it takes only nine letters and digits: those of

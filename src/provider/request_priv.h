@@ -28,6 +28,9 @@ int body_num(struct body *b, const char *key, double value, struct err *err) CHE
 int body_raw(struct body *b, const char *key, const char *json, struct err *err) CHECKED;
 int body_extra(struct body *b, struct err *err) CHECKED; /* the operator's members */
 
+/* The tools as OpenAI's wires have them: each between head, which ends before its name, and tail. */
+int tools_as_functions(const struct conversation *c, const char *head, const char *tail, struct buf *out, struct err *err) CHECKED;
+
 struct request_wire {
 	const char *const *reserved; /* NULL ended */
 	int (*settings)(struct body *b, struct err *err);                       /* everything in front of the prompt */

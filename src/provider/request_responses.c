@@ -60,23 +60,7 @@ static int settings(struct body *b, struct err *err)
 /* Flat, and strict is said to be off: it is on by default and refuses schemas with optional members. */
 static int make_tools(const struct conversation *c, struct buf *out, struct err *err)
 {
-	struct jval tool, description;
-
-	TRY(buf_addc(out, '[', err));
-	for (size_t pos = 0; jval_next(jval_from(buf_str(&c->tools)), &pos, NULL, &tool);) {
-		description = jval_get(tool, "description");
-		TRY(buf_addz(out, out->n > 1 ? "," : "", err));
-		TRY(buf_add(out, STR("{\"type\":\"function\",\"name\":"), err));
-		TRY(buf_add(out, jval_get(tool, "name").text, err));
-		if (description.type == JSCAN_STRING) {
-			TRY(buf_add(out, STR(",\"description\":"), err));
-			TRY(buf_add(out, description.text, err));
-		}
-		TRY(buf_add(out, STR(",\"parameters\":"), err));
-		TRY(buf_add(out, jval_get(tool, "input_schema").text, err));
-		TRY(buf_add(out, STR(",\"strict\":false}"), err));
-	}
-	return buf_addc(out, ']', err);
+	return tools_as_functions(c, "{\"type\":\"function\",\"name\":", ",\"strict\":false}", out, err);
 }
 
 static int add_comma(struct buf *out, struct err *err)

@@ -2,15 +2,13 @@
 /* Copyright The agent6 authors. */
 #include "fmt/cquote.h"
 #include "fmt/json.h"
+#include "tool/index_ask.h"
 #include "tool/path.h"
 #include "tool/result.h"
-#include "tool/search.h"
 #include "tool/symbols.h"
 #include "tool/table.h"
 
-#define ANSWER_MAX (2 * 1024 * 1024)
 #define SHOWN_MAX  48000 /* encoded bytes of rows */
-#define TIMEOUT_MS 60000
 
 struct symbol_args {
 	struct str symbol, path;
@@ -18,25 +16,24 @@ struct symbol_args {
 
 /* How the three answer: the member that holds the rows, and what stands in one. */
 static const struct {
-	const char *member, *noun;
+	const char *tool, *member;
 	bool kinds, paths;
 } forms[] = {
-	[SEARCH_OUTLINE] = { "symbols", "symbols", true, false },
-	[SEARCH_DEFINITIONS] = { "definitions", "definitions", true, true },
-	[SEARCH_REFERENCES] = { "references", "references", false, true },
+	[SEARCH_OUTLINE] = { "outline", "symbols", true, false },
+	[SEARCH_DEFINITIONS] = { "find_definition", "definitions", true, true },
+	[SEARCH_REFERENCES] = { "find_references", "references", false, true },
 };
 
 struct rows {
 	struct buf *out;
-	struct arena *mem;
 	enum search_what what;
 	size_t shown, size;
-	bool truncated, done;
-	struct str failure, note;
+	bool truncated;
 };
 
-static int add_row(struct rows *r, const json_t *j, struct err *err)
+static int add_row(void *self, const json_t *j, struct err *err)
 {
+	struct rows *r = self;
 	struct str path = json_get_str(j, "path"), name = json_get_str(j, "text"), kind = str_cut(&name, ' ');
 	int64_t line = json_get_int(j, "line", 0), col = json_get_int(j, "col", 0);
 
@@ -58,54 +55,19 @@ static int add_row(struct rows *r, const json_t *j, struct err *err)
 	return buf_addf(r->out, err, ",\"line\":%lld,\"col\":%lld}", (long long)line, (long long)col);
 }
 
-/* The worker reads hostile files: its lines are taken as hostile too. */
-static int take_line(struct rows *r, struct str line, struct err *err)
-{
-	auto_json json_t *j = NULL;
-
-	if (json_decode(line, JSON_EXACT, &j, ERR_DISCARD) < 0 || !json_is_object(j) || r->done)
-		return err_set(err, ERR_PROTOCOL, "the index worker's answer cannot be read");
-	if (!json_object_get(j, "done") && !json_object_get(j, "error"))
-		return add_row(r, j, err);
-	r->done = true;
-	r->note = str_dup(r->mem, json_get_str(j, "note"));
-	r->failure = str_dup(r->mem, json_get_str(j, "error"));
-	r->truncated = r->truncated || json_is_true(json_object_get(j, "truncated"));
-	return 0;
-}
-
-static int put(struct tool_ctx *ctx, enum search_what what, const struct job_result *job, struct buf *out, struct tool_outcome *oc,
-	struct err *err)
-{
-	struct rows r = { .out = out, .mem = ctx->mem, .what = what };
-
-	TRY(buf_addf(out, err, "{\"%s\":[", forms[what].member));
-	for (struct str rest = job->out; rest.n > 0;)
-		TRY(take_line(&r, str_trim(str_line(&rest)), err));
-	if (r.failure.n > 0)
-		return err_set(err, ERR_INVALID, STR_FMT, STR_ARG(r.failure));
-	if (!r.done)
-		return err_set(err, ERR_SYS, "the index worker ended early (exit %d)", job->code);
-	TRY(buf_addf(out, err, "],\"truncated\":%s", r.truncated ? "true" : "false"));
-	if (r.note.n > 0)
-		TRY(json_add_member(out, "note", r.note, err));
-	oc->summary = str_printf(ctx->mem, "%zu %s%s", r.shown, forms[what].noun, r.truncated ? " (truncated)" : "");
-	return buf_addc(out, '}', err);
-}
-
 static int ask(struct tool_ctx *ctx, const struct search_request *s, struct buf *out, struct tool_outcome *oc, struct err *err)
 {
-	auto_buf struct buf request = BUF_MAX(SEARCH_REQUEST_MAX);
-	struct job_request req = { .class = JOB_INDEX, .timeout_ms = TIMEOUT_MS, .keep_head = ANSWER_MAX };
-	struct job_result job = { 0 };
+	struct rows r = { .out = out, .what = (enum search_what)s->what };
+	struct index_answer answer;
 
-	TRY(search_encode(s, &request, err));
-	req.in = buf_str(&request);
-	TRY(ctx->host->job(ctx->host->self, &req, ctx->mem, &job, err));
-	if (job.why != JOB_EXITED)
-		return err_set(err, job.why == JOB_TIMEOUT ? ERR_TIMEOUT : ERR_SYS, "the index failed: %s",
-			job.note.n > 0 ? str_dupz(ctx->mem, job.note) : job.why == JOB_TIMEOUT ? "it took too long" : "its worker died");
-	return put(ctx, (enum search_what)s->what, &job, out, oc, err);
+	TRY(buf_addf(out, err, "{\"%s\":[", forms[s->what].member));
+	TRY(index_ask(ctx, forms[s->what].tool, s, add_row, &r, &answer, err));
+	bool truncated = r.truncated || answer.truncated;
+	TRY(buf_addf(out, err, "],\"truncated\":%s", truncated ? "true" : "false"));
+	if (answer.note.n > 0)
+		TRY(json_add_member(out, "note", answer.note, err));
+	oc->summary = str_printf(ctx->mem, "%zu %s%s", r.shown, forms[s->what].member, truncated ? " (truncated)" : "");
+	return buf_addc(out, '}', err);
 }
 
 static int find(struct tool_ctx *ctx, const struct symbol_args *a, enum search_what what, struct buf *out, struct tool_outcome *oc,
