@@ -4,6 +4,7 @@
  * The first byte chooses the tool; the rest are its arguments. The workspace is an empty directory that is
  * made anew for each input and holds one file. */
 #include "fmt/json.h"
+#include "graph/graph.h"
 #include "sys/file.h"
 #include "tool/tool.h"
 
@@ -34,15 +35,48 @@ static int ask(void *self, const struct str *questions, const struct str_list *o
 	return 0;
 }
 
+static int background(void *self, const struct background_request *req, struct arena *mem, struct background_report *out,
+	struct err *err)
+{
+	(void)mem;
+	if (req->op != BACKGROUND_LIST && !str_eq(req->id, STR("bg1")))
+		return err_set(err, ERR_NOENT, "no such background command: bg1");
+	*out = (struct background_report){ .shells = { self, 1 }, .text = *(struct str *)self, .total = 1 << 20,
+		.gap_at = ((struct str *)self)->n / 2 };
+	return 0;
+}
+
+static int graph(void *self, const struct graph_op *op, int64_t version, struct err *err)
+{
+	(void)self;
+	(void)op;
+	(void)version;
+	(void)err;
+	return 0;
+}
+
+static int note(void *self, enum note_how how, struct str id, struct str json, struct err *err)
+{
+	(void)self;
+	(void)how;
+	(void)err;
+	BUG_IF(id.n == 0 || (how == NOTE_KEEP && json.n == 0));
+	return 0;
+}
+
 static void call(const struct tool *t, struct str args, int dirfd, struct str path)
 {
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf out = BUF_MAX(1 << 20);
 	auto_json json_t *j = NULL;
+	auto_graph struct graph *tasks = graph_new();
+	size_t written = 0;
 	struct tool_root root = { dirfd, path, true };
-	struct tool_host host = { &args, job, ask };
+	struct tool_host host = { &args, job, ask, background, graph, note };
 	struct tool_ctx ctx = { .mem = mem, .host = &host, .roots = &root, .nroots = 1, .mode = MODE_RUN,
-		.commands_allowed = true, .verify_command = { &STR("true"), 1 } };
+		.commands_allowed = true, .verify_command = { &STR("true"), 1 }, .command_checkin_ms = 1000,
+		.metric_command = { &STR("true"), 1 }, .metric_pattern = STR("([0-9]+)"), .task = STR("a task"),
+		.graph = tasks, .notes_written = &written };
 	struct tool_outcome oc;
 
 	if (tool_call(&ctx, t ? str_from(t->name) : args, args, &out, &oc, ERR_DISCARD) < 0)
