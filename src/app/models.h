@@ -4,6 +4,7 @@
  *
  * Shape    models_cached answers from what an earlier question left; models_list asks the provider when that
  *          is older than ten minutes. models_discover knocks at the usual ports of local servers.
+ *          models_judge says whether a provider offers what somebody typed.
  * Memory   In the arena.
  * Errors   -ERR_NOENT from models_cached when nothing is kept. models_list as connect_probe; a server that
  *          does not answer gives what is kept, however old.
@@ -22,6 +23,27 @@ int models_list(const struct place *place, const struct config_provider *p, stru
 	struct err *err) CHECKED;
 /* What is known of one model; NULL: nothing. */
 const struct listed_model *models_find(const struct model_list *list, struct str id);
+
+#define MODELS_NEAR 3
+enum model_known {
+	MODEL_LISTED,   /* id is how the server calls it */
+	MODEL_UNLISTED, /* near: names like it, nearest first */
+	MODEL_UNASKED,  /* why: the server could not be asked, or gave no list */
+};
+
+struct model_verdict {
+	enum model_known known;
+	struct str id; /* what was typed, or the one model whose name begins so */
+	struct str near[MODELS_NEAR];
+	size_t nnear, listed;
+	struct err why;
+};
+/* Asks the server when what is kept does not tell; a list that is older than ten minutes is believed only for a
+ * name that is in it as it was typed. */
+void models_judge(const struct place *place, const struct config_provider *p, struct str model, struct arena *mem,
+	struct model_verdict *out);
+/* The names of a list that are most like what was typed, nearest first; at most MODELS_NEAR. */
+size_t models_near(const struct model_list *list, struct str typed, struct arena *mem, struct str *out, size_t most);
 
 struct local_server {
 	const struct connect_preset *preset;

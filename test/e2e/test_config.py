@@ -385,8 +385,8 @@ def test_ctrl_c_at_the_key_leaves_the_terminal_and_the_files_as_they_were(lab):
 
 
 def test_models_are_listed_and_chosen(lab):
-    lab.mock(script(finish()))
-    assert lab.agent6("model", "worker", "mock").out.split()
+    lab.mock(script(finish(), models=["mock-model", "big", "m2"]))
+    assert lab.agent6("model", "worker", "mock").out.split() == ["mock-model", "big", "m2"]
     r = lab.agent6("model", "planner", "mock", "big", "--effort", "high")
     assert r.returncode == 0, r.both
     rows = lab.agent6("model").out.splitlines()
@@ -395,7 +395,7 @@ def test_models_are_listed_and_chosen(lab):
     assert "(unset, as worker)" in rows[2]
     before = read(config_path(lab))
     for args, says in ((("worker", "nope", "m"), "not a configured provider"), (("wroker", "mock", "m"), "is not one of"),
-                       (("worker", "mock", "m", "--effort", "huge"), "is not one of")):
+                       (("worker", "mock", "big", "--effort", "huge"), "is not one of")):
         r = lab.agent6("model", *args)
         assert r.returncode == 2 and says in r.err, r.both
     assert read(config_path(lab)) == before

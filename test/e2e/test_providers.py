@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """Where models run and how one signs in there: token commands, presets, servers on this machine."""
+import contextlib
 import http.server
 import json
 import os
@@ -169,6 +170,158 @@ def test_on_a_terminal_the_models_of_this_machine_are_offered(lab):
     finally:
         server.shutdown()
         server.server_close()
+
+
+# ---- a wrong server, a wrong name ----
+
+NAMES = ["claude-sonnet-4-5-20250929", "gpt-5.1", "gpt-5.1-codex", "qwen3:8b", "meta/llama-4", "zephyr"]
+
+
+@pytest.mark.parametrize("typed, becomes", [
+    ("zephyr", "zephyr"), ("zep", "zephyr"), ("claude-sonnet-4-5", "claude-sonnet-4-5"), ("meta/llama-4:free", "meta/llama-4:free"),
+    ("gpt-5.1", "gpt-5.1")])
+def test_a_model_is_taken_as_the_server_calls_it(lab, typed, becomes):
+    """Alone, by a beginning that only one has, without the day it was made, with a router's variant."""
+    lab.repo()
+    lab.mock({"turns": [finish()], "models": NAMES})
+    r = lab.agent6("model", "worker", "mock", typed)
+    assert r.returncode == 0 and "warning" not in r.err, r.both
+    assert lab.agent6("config", "get", "models.worker.model").out.startswith(f'models.worker.model = "{becomes}"')
+
+
+@pytest.mark.parametrize("typed, near", [("zehpyr", "nearest: zephyr"), ("gpt-51", "nearest: gpt-5.1"), ("llama-3", "nearest: meta/llama-4"),
+                                         ("xxxxxxxxxxxx", "agent6 model ROLE PROVIDER lists them"), ("gpt", "nearest: gpt-5.1, gpt-5.1-codex")])
+def test_a_model_that_the_server_does_not_list_is_refused_with_the_nearest_names(lab, typed, near):
+    lab.repo()
+    m = lab.mock({"turns": [finish()], "models": NAMES})
+    before = open(os.path.join(lab.home, ".config", "agent6", "config.toml"), encoding="utf-8").read()
+    r = lab.agent6("model", "worker", "mock", typed)
+    assert r.returncode == 2 and f'lists 6 models and none is called "{typed}"' in r.err and near in r.err and "--force" in r.err, r.both
+    assert open(os.path.join(lab.home, ".config", "agent6", "config.toml"), encoding="utf-8").read() == before
+    asked = len(m.requests())
+    assert lab.agent6("model", "worker", "mock", typed, "--force").returncode == 0 and len(m.requests()) == asked
+    assert f'"{typed}"' in lab.agent6("config", "get", "models.worker.model").out
+
+
+def test_a_model_that_was_just_put_there_is_found_although_the_kept_list_is_young(lab):
+    lab.repo()
+    hits, ids = [], ["old"]
+    server = local_server(lab, 0, ids, hits)
+    lab.mock({"turns": [finish()]})
+    provider(lab, f'api_format = "openai"\nbase_url = "http://127.0.0.1:{server.server_address[1]}/v1"')
+    try:
+        assert lab.agent6("model", "worker", "mock").out == "old\n"
+        ids.append("new")
+        assert lab.agent6("model", "worker", "mock", "new").returncode == 0 and len(hits) == 2
+        assert lab.agent6("model", "worker", "mock", "old").returncode == 0 and len(hits) == 2
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("scenario, why", [({"models_status": 500}, "HTTP 500"), ({"models": []}, "no list of models"), (None, "Connection refused")])
+def test_where_no_server_tells_a_model_is_taken_with_a_warning(lab, scenario, why):
+    lab.repo()
+    m = lab.mock({"turns": [finish()], **(scenario or {})})
+    if scenario is None:
+        m.stop()
+    r = lab.agent6("model", "worker", "mock", "any-name")
+    assert r.returncode == 0 and "warning: whether mock has such a model is not known" in r.err and why in r.err, r.both
+    assert '"any-name"' in lab.agent6("config", "get", "models.worker.model").out
+
+
+def test_at_azure_a_name_is_a_deployment_s_and_nobody_is_asked(lab):
+    lab.repo()
+    assert lab.agent6("connect", "azure", "--no-verify", "--base-url", "https://nobody.openai.azure.com/openai/v1").returncode == 0
+    r = lab.agent6("model", "worker", "azure", "my-deployment")
+    assert r.returncode == 0 and "which no list tells" in r.err, r.both
+
+
+def page(status, kind, body):
+    """A server that is no model server: every GET gets this."""
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@pytest.mark.parametrize("status, body, says", [
+    (200, b"<html>It works!</html>", "has no list of models (HTTP 200): is the address right?"), (404, b"{}", "has no list of models (HTTP 404)"),
+    (200, b'{"data":[]}', "has no list of models (HTTP 200)"), (401, b"{}", "wants a key (HTTP 401)"),
+    (503, b"", "the address was not verified: the server answered HTTP 503"), (200, b'{"data":[{"id":"one"}]}', "offers 1 model\n")])
+def test_connect_without_a_key_asks_the_server_too_and_says_what_answered(lab, status, body, says):
+    lab.repo()
+    server = page(status, "application/json", body)
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        r = lab.agent6("connect", "mine", "--format", "openai", "--base-url", url)
+        assert r.returncode == 0 and says in r.both, r.both
+        assert url in lab.agent6("config", "get", "providers.mine.base_url").out
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_connect_to_an_address_where_nobody_listens_says_so(lab):
+    lab.repo()
+    r = lab.agent6("connect", "mine", "--format", "openai", "--base-url", "http://127.0.0.1:1/v1")
+    assert r.returncode == 0 and "the address was not verified" in r.err and "Connection refused" in r.err, r.both
+
+
+def test_on_a_terminal_the_list_is_offered_and_narrowed(lab):
+    lab.repo()
+    lab.mock({"turns": [finish()], "models": [f"model-{n:02}" for n in range(30)] + ["other/zephyr"]})
+    for lines, becomes in ((("model-2", "3"), "model-22"), (("l-29",), "model-29"), (("7",), "model-06"), (("mine", "mine"), "mine")):
+        with contextlib.closing(Screen(lab, AGENT6 + " model planner mock")) as t:
+            t.until("and 11 more: type a part of the name")
+            for line, shown in zip(lines, ("10  model-29" if becomes == "model-22" else "typed once more it is taken all the same", "")):
+                t.keys(line, "Enter")
+                if len(lines) > 1:
+                    t.until(shown)
+            t.until(f"Set planner to mock/{becomes} ")
+    with contextlib.closing(Screen(lab, AGENT6 + " model planner mock")) as t:
+        t.until("more: type")
+        t.keys("zepyhr", "Enter")
+        t.until("none of the 31 is called so; nearest: other/zephyr")
+
+
+def test_who_connects_at_a_terminal_chooses_the_first_model_at_once(lab):
+    lab.repo()
+    server = local_server(lab, 0, ["small", "large"], [])
+    try:
+        with contextlib.closing(Screen(lab, f"{AGENT6} connect mine --format openai --base-url "
+                                            f"http://127.0.0.1:{server.server_address[1]}/v1")) as t:
+            t.until("API key")
+            t.keys("Enter")
+            t.until("2  large")
+            t.keys("2", "Enter")
+            t.until("Set worker to mine/large")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_shell_is_told_roles_providers_and_the_models_that_are_kept(lab):
+    lab.repo()
+    m = lab.mock({"turns": [finish()], "models": NAMES})
+    def complete(*words):
+        return [line.split("\t")[0] for line in lab.agent6("complete", "--", *words).out.splitlines()]
+    assert complete("model", "work") == ["worker"] and complete("model", "worker", "m") == ["mock"]
+    assert complete("model", "worker", "mock", "g") == []  # nobody is asked at a key
+    assert not m.requests()
+    lab.agent6("model", "worker", "mock")
+    assert complete("model", "worker", "mock", "g") == ["gpt-5.1", "gpt-5.1-codex"]
+    assert complete("model", "worker", "--repo", "mock", "z") == ["zephyr"]
+    assert complete("model", "worker", "../../x", "g") == []
 
 
 @pytest.mark.parametrize("name, format, url", [

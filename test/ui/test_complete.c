@@ -8,9 +8,12 @@
 
 static int some_values(void *self, enum complete_what what, const struct complete *c, struct err *err)
 {
-	static const char *const of[] = { [COMPLETE_OTHER] = "?", [COMPLETE_ID] = "calm-fox", [COMPLETE_KEY] = "budget.max_usd" };
+	static const char *const of[] = { [COMPLETE_OTHER] = "?", [COMPLETE_ID] = "calm-fox", [COMPLETE_KEY] = "budget.max_usd",
+		[COMPLETE_ROLE] = "worker", [COMPLETE_PROVIDER] = "mine", [COMPLETE_MODEL] = "mine-1", [COMPLETE_SKILL] = "ring" };
 
 	(void)self;
+	if (what == COMPLETE_MODEL && !str_eqz(c->before, "mine")) /* each provider has its own */
+		return 0;
 	return complete_add(c, str_from(of[what]), STR("from here"), err);
 }
 
@@ -43,6 +46,12 @@ static const struct {
 	{ { "exec", "--", "ls", "" }, NULL, "calm-fox" },
 	{ { "help", "runs", "" }, "merge\t", "calm-fox" },
 	{ { "nonsense", "" }, NULL, "run" },
+	{ { "model", "" }, "worker\t", "mine" },
+	{ { "model", "worker", "" }, "mine\t", "worker" },
+	{ { "model", "worker", "mine", "" }, "mine-1\t", "worker" },
+	{ { "model", "worker", "--repo", "mine", "mi" }, "mine-1\t", "worker" },
+	{ { "model", "worker", "other", "" }, NULL, "mine-1" },
+	{ { "run", "--skill", "" }, "ring\t", "calm-fox" },
 };
 
 TEST(what_may_stand_next_comes_from_the_tables)

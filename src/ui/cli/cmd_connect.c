@@ -2,11 +2,39 @@
 /* Copyright The agent6 authors. */
 #include "app/connect.h"
 #include "app/models.h"
+#include "ui/cli/choose.h"
 #include "ui/cli/command.h"
 #include "ui/cli/prompt.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ------------------------------------------------------------------ what is chosen for a role */
+
+struct model_args {
+	struct str role, provider, model, effort;
+	bool repo, force;
+};
+
+static int set_role(struct command_ctx *ctx, const struct place *place, const struct model_args *args, const char *role,
+	struct err *err)
+{
+	const struct {
+		const char *key;
+		struct str value;
+	} values[] = { { "provider", args->provider }, { "model", args->model }, { "effort", args->effort } };
+	struct config_change changes[COUNT(values)];
+	struct config_edited done[COUNT(values)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < COUNT(values); i++)
+		if (values[i].value.n > 0)
+			changes[n++] = (struct config_change){ CONFIG_SET, args->repo ? CONFIG_REPO : CONFIG_GLOBAL,
+				str_printf(ctx->mem, "models.%s.%s", role, values[i].key), values[i].value };
+	TRY(config_edit(&place->files, changes, n, ctx->mem, done, err));
+	cli_out("Set %s to " STR_FMT "/" STR_FMT " in %s\n", role, STR_ARG(args->provider), STR_ARG(args->model), done[0].file);
+	return 0;
+}
 
 /* ------------------------------------------------------------------ connect */
 
@@ -91,19 +119,26 @@ static int ask_key(const struct connect_request *rq, struct secret *key, struct 
 	return prompt_hidden(preset && preset->keyless ? "API key, empty for none" : "API key", key, err);
 }
 
-static void verify(const struct place *place, const struct config_provider *p, struct arena *mem)
+/* Whether it is the server that was meant, as far as its list of models tells. What is configured stays. */
+static void verify(const struct place *place, const struct config_provider *p, bool has_key, struct arena *mem,
+	struct connect_answer *out)
 {
-	struct connect_answer answer = { 0 };
+	const char *url = str_dupz(mem, config_base_url(p));
 	struct err err = { 0 };
 
-	if (connect_probe(place, p, mem, &answer, &err) < 0)
-		cli_note("the key was not verified: %s", err.msg);
-	else if (answer.status == 401 || answer.status == 403)
-		cli_note("warning: the server rejects the key (HTTP %d); it is kept, connect again to change it", answer.status);
-	else if (answer.status >= 200 && answer.status < 300)
-		cli_out("The server accepts it and offers %zu models\n", answer.models.n);
+	if (connect_probe(place, p, mem, out, &err) < 0)
+		cli_note("%s was not verified: %s", has_key ? "the key" : "the address", err.msg);
+	else if (out->status == 401 || out->status == 403)
+		cli_note(has_key ? "warning: the server rejects the key (HTTP %d); it is kept, connect again to change it" :
+				   "warning: the server wants a key (HTTP %d): connect again with one", out->status);
+	else if (out->status == 404 || (out->status >= 200 && out->status < 300 && out->models.n == 0))
+		cli_note("warning: what answers at %s has no list of models (HTTP %d): is the address right? most end with /v1", url,
+			out->status);
+	else if (out->status >= 200 && out->status < 300)
+		cli_out("The server answers and offers %zu model%s\n", out->models.n, out->models.n == 1 ? "" : "s");
 	else
-		cli_note("the key was not verified: the server answered HTTP %d to the list of models", answer.status);
+		cli_note("%s was not verified: the server answered HTTP %d to the list of models", has_key ? "the key" : "the address",
+			out->status);
 }
 
 static void tell_key(const struct config_provider *p, enum connect_key key, const struct connect_done *done,
@@ -123,11 +158,24 @@ static void tell_key(const struct config_provider *p, enum connect_key key, cons
 		cli_note("%s has no key: a server that wants none is assumed", name);
 }
 
+/* Somebody at a terminal may choose at once; who does not is told how. */
+static int first_model(struct command_ctx *ctx, const struct place *place, const struct connect_request *rq,
+	const struct connect_answer *answer, struct err *err)
+{
+	struct model_args args = { .provider = rq->name, .repo = rq->layer == CONFIG_REPO };
+
+	if (answer->models.n > 0 && prompt_can_ask() && choose_model(&answer->models, ctx->mem, &args.model, ERR_DISCARD) == 0)
+		return set_role(ctx, place, &args, config_role_name(CONFIG_WORKER), err);
+	cli_note("no model is chosen yet: agent6 model worker %s%s", str_dupz(ctx->mem, rq->name), prompt_can_ask() ? "" : " MODEL");
+	return 0;
+}
+
 /* What is so now, whatever was asked. */
 static int finish(struct command_ctx *ctx, const struct place *place, const struct connect_request *rq,
 	const struct connect_done *done, bool wants_verify, struct err *err)
 {
 	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct connect_answer answer = { 0 };
 	const struct config_provider *p;
 	enum connect_key key;
 
@@ -139,11 +187,9 @@ static int finish(struct command_ctx *ctx, const struct place *place, const stru
 		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(rq->name));
 	TRY(connect_key_of(place, p, ctx->mem, &key, err));
 	tell_key(p, key, done, ctx->mem);
-	if (wants_verify && (key == CONNECT_KEY_ENV || key == CONNECT_KEY_STORED || key == CONNECT_KEY_COMMAND))
-		verify(place, p, ctx->mem);
-	if (c->models[CONFIG_WORKER].model.n == 0)
-		cli_note("no model is chosen yet: agent6 model worker %s MODEL", str_dupz(ctx->mem, rq->name));
-	return 0;
+	if (wants_verify && (key != CONNECT_KEY_NONE || p->api_format != CONFIG_API_ANTHROPIC))
+		verify(place, p, key != CONNECT_KEY_NONE && key != CONNECT_KEY_NOT_NEEDED, ctx->mem, &answer);
+	return c->models[CONFIG_WORKER].model.n > 0 ? 0 : first_model(ctx, place, rq, &answer, err);
 }
 
 static int run_connect(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -169,11 +215,6 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 
 /* ------------------------------------------------------------------ model */
 
-struct model_args {
-	struct str role, provider, model, effort;
-	bool repo;
-};
-
 static const struct field model_fields[] = {
 	{ "role", &field_str, offsetof(struct model_args, role), .flags = FIELD_POSITIONAL,
 		.help = "worker, planner, critic, reviewer, summarizer, or all." },
@@ -183,6 +224,7 @@ static const struct field model_fields[] = {
 		.help = "The model's id; without it the provider's models are listed." },
 	{ "effort", &field_str, offsetof(struct model_args, effort), .help = "off, low, medium, high, xhigh or max." },
 	{ "repo", &field_bool, offsetof(struct model_args, repo), .help = "For this repository only." },
+	{ "force", &field_bool, offsetof(struct model_args, force), .help = "Take a model that the server does not list." },
 };
 
 static void show_models(const struct config *c)
@@ -202,8 +244,8 @@ static void show_models(const struct config *c)
 	}
 }
 
-static int list_models(struct command_ctx *ctx, const struct place *place, const struct config *c, struct str provider,
-	struct err *err)
+static int ask_list(struct command_ctx *ctx, const struct place *place, const struct config *c, struct str provider,
+	struct model_list *out, struct err *err)
 {
 	const struct config_provider *p = config_provider(c, provider);
 	struct connect_answer answer = { 0 };
@@ -213,51 +255,67 @@ static int list_models(struct command_ctx *ctx, const struct place *place, const
 	TRY(models_list(place, p, ctx->mem, &answer, err));
 	if (answer.status < 200 || answer.status >= 300)
 		return err_set(err, ERR_REMOTE, "the server answered HTTP %d to the list of models", answer.status);
-	for (size_t i = 0; i < answer.models.n; i++)
-		cli_out(STR_FMT "\n", STR_ARG(answer.models.p[i].id));
+	*out = answer.models;
 	return 0;
 }
 
-/* A beginning that only one of the provider's models has, by the list that an earlier question left, is that
- * model. Without such a list, or when several begin so, the name stays as it was typed. */
-static void complete_model(const struct place *place, struct model_args *args, struct arena *mem)
-{
-	struct model_list list;
-	const struct listed_model *only = NULL;
-	size_t hits = 0;
-	bool fresh;
-
-	if (models_cached(place, args->provider, mem, &list, &fresh, ERR_DISCARD) < 0 || models_find(&list, args->model))
-		return;
-	for (size_t i = 0; i < list.n; i++)
-		if (str_starts(list.p[i].id, args->model)) {
-			only = &list.p[i];
-			hits++;
-		}
-	if (hits == 1)
-		args->model = only->id;
-	else
-		cli_note("%s lists %s \"" STR_FMT "\"", str_dupz(mem, args->provider), hits == 0 ? "no model" : "several models that begin with",
-			STR_ARG(args->model));
-}
-
-static int set_role(struct command_ctx *ctx, const struct place *place, const struct model_args *args, const char *role,
+static int list_models(struct command_ctx *ctx, const struct place *place, const struct config *c, struct str provider,
 	struct err *err)
 {
-	const struct {
-		const char *key;
-		struct str value;
-	} values[] = { { "provider", args->provider }, { "model", args->model }, { "effort", args->effort } };
-	struct config_change changes[COUNT(values)];
-	struct config_edited done[COUNT(values)];
-	size_t n = 0;
+	struct model_list list;
 
-	for (size_t i = 0; i < COUNT(values); i++)
-		if (values[i].value.n > 0)
-			changes[n++] = (struct config_change){ CONFIG_SET, args->repo ? CONFIG_REPO : CONFIG_GLOBAL,
-				str_printf(ctx->mem, "models.%s.%s", role, values[i].key), values[i].value };
-	TRY(config_edit(&place->files, changes, n, ctx->mem, done, err));
-	cli_out("Set %s to " STR_FMT "/" STR_FMT " in %s\n", role, STR_ARG(args->provider), STR_ARG(args->model), done[0].file);
+	TRY(ask_list(ctx, place, c, provider, &list, err));
+	for (size_t i = 0; i < list.n; i++)
+		cli_out(STR_FMT "\n", STR_ARG(list.p[i].id));
+	return 0;
+}
+
+/* A person at a terminal chooses from what the server has; without a list the name is asked for. */
+static int offer_models(struct command_ctx *ctx, const struct place *place, const struct config *c, struct model_args *args,
+	struct err *err)
+{
+	struct model_list list = { 0 };
+	int r;
+
+	r = ask_list(ctx, place, c, args->provider, &list, err);
+	if (r == -ERR_INVALID)
+		return r;
+	if (r == 0 && list.n > 0)
+		return choose_model(&list, ctx->mem, &args->model, err);
+	cli_note("%s", r < 0 ? err->msg : "the server lists no model");
+	return prompt_line("model", NULL, ctx->mem, &args->model, err);
+}
+
+static int unlisted(const struct model_args *args, const struct model_verdict *v, struct err *err)
+{
+	auto_buf struct buf near = BUF_MAX(sizeof(err->hint));
+	int r = err_set(err, ERR_INVALID, STR_FMT " lists %zu models and none is called \"" STR_FMT "\"", STR_ARG(args->provider), v->listed,
+		STR_ARG(str_head(args->model, utf8_head(args->model, LISTED_ID_MAX))));
+
+	for (size_t i = 0; i < v->nnear; i++)
+		if (buf_addf(&near, ERR_DISCARD, "%s" STR_FMT, i == 0 ? "nearest: " : ", ", STR_ARG(v->near[i])) < 0)
+			break;
+	err_hint(err, STR_FMT "%s--force takes it all the same", STR_ARG(buf_str(&near)), near.n > 0 ? "; " : "agent6 model ROLE PROVIDER lists them; ");
+	return r;
+}
+
+/* A name that the server does not know is a slip, unless nobody can tell. */
+static int check_model(const struct place *place, const struct config *c, struct model_args *args, struct arena *mem, struct err *err)
+{
+	const struct config_provider *p = config_provider(c, args->provider);
+	enum connect_key key = CONNECT_KEY_NONE;
+	struct model_verdict v;
+
+	if (args->force || !p || connect_key_of(place, p, mem, &key, ERR_DISCARD) < 0)
+		return 0; /* what is wrong with the provider is said where it is used */
+	if (key == CONNECT_KEY_NONE && p->api_format == CONFIG_API_ANTHROPIC)
+		return 0; /* it answers nobody without a key, which is said later */
+	models_judge(place, p, args->model, mem, &v);
+	if (v.known == MODEL_UNLISTED)
+		return unlisted(args, &v, err);
+	if (v.known == MODEL_UNASKED)
+		cli_note("warning: whether " STR_FMT " has such a model is not known: %s", STR_ARG(args->provider), v.why.msg);
+	args->model = v.id;
 	return 0;
 }
 
@@ -314,10 +372,10 @@ static int run_model(struct command_ctx *ctx, const void *decoded, struct err *e
 			err_hint(err, "none is configured yet: agent6 connect");
 		return r;
 	}
-	if (args.model.n == 0 && prompt_can_ask())
-		TRY(prompt_line("model", NULL, ctx->mem, &args.model, err));
-	if (args.model.n > 0)
-		complete_model(&place, &args, ctx->mem);
+	if (args.model.n == 0 && prompt_can_ask() && isatty(STDOUT_FILENO))
+		TRY(offer_models(ctx, &place, c, &args, err));
+	else if (args.model.n > 0)
+		TRY(check_model(&place, c, &args, ctx->mem, err));
 	if (args.model.n > 0)
 		return set_models(ctx, &place, &args, err);
 	if (args.effort.n > 0)

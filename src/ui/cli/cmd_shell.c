@@ -3,7 +3,9 @@
 #include "ui/cli/complete.h"
 #include "ui/cli/manual.h"
 
+#include "app/models.h"
 #include "app/place.h"
+#include "app/skills.h"
 #include "session/layout.h"
 #include "sys/file.h"
 
@@ -104,6 +106,54 @@ static int add_keys(struct command_ctx *ctx, const struct complete *c, struct er
 	return 0;
 }
 
+static int add_roles(const struct complete *c, struct err *err)
+{
+	for (int i = 0; i < CONFIG_ROLES; i++)
+		TRY(complete_add(c, str_from(config_role_name((enum config_role)i)), STR(""), err));
+	return complete_add(c, STR("all"), STR("each of them"), err);
+}
+
+static int add_providers(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct place place;
+
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, config, err));
+	for (size_t i = 0; i < config->nproviders; i++)
+		TRY(complete_add(c, config->providers[i]->name, config_base_url(config->providers[i]), err));
+	return 0;
+}
+
+/* Nobody is asked: a shell waits for this at a key. */
+static int add_models(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	struct model_list list;
+	struct place place;
+	bool fresh;
+
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	if (models_cached(&place, c->before, ctx->mem, &list, &fresh, ERR_DISCARD) < 0)
+		return 0;
+	for (size_t i = 0; i < list.n; i++)
+		TRY(complete_add(c, list.p[i].id, STR(""), err));
+	return 0;
+}
+
+static int add_skills(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct skills_found found;
+	struct place place;
+
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, config, err));
+	TRY(skills_collect(&place.paths, config, false, ctx->mem, &found, err));
+	for (size_t i = 0; i < found.skills.n; i++)
+		TRY(complete_add(c, found.skills.p[i].name, STR(""), err));
+	return 0;
+}
+
 static int add_values(void *self, enum complete_what what, const struct complete *c, struct err *err)
 {
 	switch (what) {
@@ -111,6 +161,14 @@ static int add_values(void *self, enum complete_what what, const struct complete
 		return add_ids(self, c, err);
 	case COMPLETE_KEY:
 		return add_keys(self, c, err);
+	case COMPLETE_ROLE:
+		return add_roles(c, err);
+	case COMPLETE_PROVIDER:
+		return add_providers(self, c, err);
+	case COMPLETE_MODEL:
+		return add_models(self, c, err);
+	case COMPLETE_SKILL:
+		return add_skills(self, c, err);
 	case COMPLETE_OTHER:
 		break;
 	}

@@ -11,6 +11,7 @@ static const struct {
 	enum complete_what what;
 } kinds[] = {
 	{ "id", COMPLETE_ID }, { "other", COMPLETE_ID }, { "from", COMPLETE_ID }, { "key", COMPLETE_KEY }, { "keys", COMPLETE_KEY },
+	{ "role", COMPLETE_ROLE }, { "provider", COMPLETE_PROVIDER }, { "model", COMPLETE_MODEL }, { "skill", COMPLETE_SKILL },
 };
 
 /* Flags that stand before any command or behind it. */
@@ -133,7 +134,7 @@ static const struct field *positional(const struct command *cmd, size_t index)
 }
 
 /* words: behind the command's name, the last one being typed. */
-static int complete_args(const struct command *cmd, struct args_words words, const struct complete *c, complete_values *values,
+static int complete_args(const struct command *cmd, struct args_words words, struct complete *c, complete_values *values,
 	void *self, struct err *err)
 {
 	const struct field *wants = NULL;
@@ -148,6 +149,7 @@ static int complete_args(const struct command *cmd, struct args_words words, con
 			if (i + 1 >= words.n)
 				return 0; /* the file of --config */
 		} else if (words.p[i][0] != '-') {
+			c->before = str_from(words.p[i]);
 			index++;
 		} else {
 			wants = waiting(cmd, words.p[i]);
@@ -174,7 +176,7 @@ static bool is_group(struct str word)
 
 int complete_words(struct args_words words, complete_values *values, void *self, struct buf *out, struct err *err)
 {
-	struct complete c = { words.n > 0 ? str_from(words.p[words.n - 1]) : STR(""), out };
+	struct complete c = { .typed = words.n > 0 ? str_from(words.p[words.n - 1]) : STR(""), .before = STR(""), .out = out };
 	struct command_ctx ignored = { 0 };
 	const struct command *cmd;
 

@@ -17,10 +17,15 @@ enum complete_what {
 	COMPLETE_OTHER, /* a file, or words of the person's own */
 	COMPLETE_ID,    /* a session of this repository */
 	COMPLETE_KEY,   /* a key of the configuration */
+	COMPLETE_ROLE,
+	COMPLETE_PROVIDER, /* that is configured */
+	COMPLETE_MODEL,    /* of the provider `before`, as its server listed them last */
+	COMPLETE_SKILL,
 };
 
 struct complete {
-	struct str typed; /* candidates begin with it */
+	struct str typed;  /* candidates begin with it */
+	struct str before; /* the word before it that is no flag, or empty */
 	struct buf *out;
 };
 int complete_add(const struct complete *c, struct str word, struct str help, struct err *err) CHECKED;
