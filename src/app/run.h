@@ -24,6 +24,7 @@ struct run_request {
 	int questions_fd;       /* plan: the open questions are written there as JSON; -1: nowhere */
 	struct str workspace;   /* a directory; empty: the current one */
 	struct str config;      /* --config FILE, or empty */
+	struct str preset;      /* --preset NAME, or empty */
 	struct str run_id;      /* wanted id, or empty: one is minted. To resume: an id or a prefix, empty: the newest */
 	bool force;             /* to resume: whatever the run's chain says */
 	bool resume;            /* go on with a run that ended; task is the run's own */

@@ -10,10 +10,12 @@
 #include "config/secrets.h"
 #include "sandbox/ground.h"
 #include "sandbox/toolpath.h"
+#include "session/manifest.h"
 #include "sys/file.h"
 #include "tool/metric.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,6 +94,21 @@ int settings_token_apart(const struct start *s, const struct endpoint *e, struct
 	return 0;
 }
 
+/* A preset that a flag chose goes with the run. Whatever cannot be read here is told when the run is opened. */
+static void find_kept_preset(struct start *s, const char *repo_dir)
+{
+	unsigned kinds = s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN;
+	autoclose int record = -1;
+	struct session_ref ref;
+	struct manifest m;
+
+	if (s->rq->resume && s->rq->preset.n == 0 &&
+		session_resolve(repo_dir, s->rq->run_id, kinds, &ref, ERR_DISCARD) == 0 &&
+		dir_open(AT_FDCWD, session_path(repo_dir, &ref, "record", s->mem), &record, ERR_DISCARD) == 0 &&
+		manifest_load(record, s->mem, &m, ERR_DISCARD) == 0)
+		s->kept_preset = m.preset;
+}
+
 int settings_load(struct start *s, struct err *err)
 {
 	struct config_files files = { 0 };
@@ -102,11 +119,13 @@ int settings_load(struct start *s, struct err *err)
 	s->config_dir = s->paths.config;
 	s->state_dir = s->paths.state;
 	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &repo_dir, err));
+	find_kept_preset(s, repo_dir);
 	files.global = s->paths.global_file;
 	files.repo = str_printf(s->mem, "%s/config.toml", repo_dir).p;
 	files.file = s->rq->config.n > 0 ? str_dupz(s->mem, s->rq->config) : NULL;
 	files.workspace = s->workspace;
 	files.home = s->paths.home;
+	files.preset = s->rq->preset.n > 0 ? s->rq->preset : s->kept_preset;
 	TRY(config_load(&files, s->mem, c, err));
 	s->config = c;
 	s->attended = !s->rq->unattended && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);

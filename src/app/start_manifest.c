@@ -42,7 +42,7 @@ static void set(json_t *to, const char *key, struct str value)
 static void add_leg(const struct start *s, json_t *to)
 {
 	const struct run_params *p = &s->params;
-	json_t *models = json_object(), *worker = json_object(), *policy = json_object();
+	json_t *models = json_object(), *worker = json_object(), *policy = json_object(), *workflow = json_object();
 
 	set(to, "agent6_version", p->version);
 	set(worker, "provider", p->provider);
@@ -50,7 +50,8 @@ static void add_leg(const struct start *s, json_t *to)
 	set(policy, "run_commands", p->run_commands);
 	set(policy, "isolation", p->isolation);
 	set(policy, "network", p->tool_network);
-	BUG_IF(json_object_set_new(models, "worker", worker) < 0 || json_object_set_new(to, "models", models) < 0 ||
+	set(workflow, "preset", s->rq->preset.n > 0 ? s->rq->preset : s->kept_preset);
+	BUG_IF(json_object_set_new(to, "workflow", workflow) < 0 || json_object_set_new(models, "worker", worker) < 0 || json_object_set_new(to, "models", models) < 0 ||
 		json_object_set_new(to, "policy", policy) < 0);
 }
 

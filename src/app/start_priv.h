@@ -22,6 +22,7 @@ struct start {
 	const struct run_request *rq;
 	const struct app_mode *mode;
 	const struct config *config;
+	struct str kept_preset;  /* to resume: what --preset was when the run was started, or empty */
 	enum policy_profile profile;
 	bool attended;
 

@@ -3,8 +3,9 @@
 /* config: what the operator decided, from one table of keys.
  *
  * Shape    config_load reads the layers, lowest first: built-in defaults, the global file, the file of
- *          the repository (in the state directory, never in the workspace), --config FILE. Single flags
- *          come last, with config_override. The result is a plain struct.
+ *          the repository (in the state directory, never in the workspace), --config FILE. A preset, when one is
+ *          chosen, stands just above the layer that chose it. Single flags come last, with config_override. The
+ *          result is a plain struct.
  * Memory   Everything lives in the arena that is passed in.
  * Errors   With file, line and column. All faults of the files are found (config_faults lists them);
  *          config_load tells the first one and how many more there are. Nothing is half used.
@@ -32,13 +33,15 @@ enum config_effort { CONFIG_EFFORT_UNSET, CONFIG_EFFORT_OFF, CONFIG_EFFORT_LOW, 
 	CONFIG_EFFORT_XHIGH, CONFIG_EFFORT_MAX };
 enum config_role { CONFIG_WORKER, CONFIG_PLANNER, CONFIG_CRITIC, CONFIG_REVIEWER, CONFIG_SUMMARIZER, CONFIG_ROLES };
 
-enum config_layer { CONFIG_DEFAULT, CONFIG_GLOBAL, CONFIG_REPO, CONFIG_FILE, CONFIG_FLAG, CONFIG_LAYERS };
+/* The layers, lowest first; a preset's keys stand just above the layer that chose it. */
+enum config_layer { CONFIG_DEFAULT, CONFIG_GLOBAL, CONFIG_REPO, CONFIG_FILE, CONFIG_FLAG, CONFIG_PRESET, CONFIG_LAYERS };
 
 /* Where a value came from. */
 struct config_origin {
 	enum config_layer layer;
 	const char *file; /* path, or the flag's name; NULL for a default */
 	int line, col;
+	const char *preset; /* of layer CONFIG_PRESET: its name; then file is NULL for one that is built in */
 };
 
 #define CONFIG_KEYS_MAX 96 /* of one table; a static assertion holds it */
@@ -120,7 +123,12 @@ struct config_model {
 	struct config_origin origin[CONFIG_KEYS_MAX];
 };
 
+struct config_preset; /* load_priv.h */
+
 struct config {
+	struct str preset; /* the chosen one, or empty */
+	const struct config_preset *presets; /* that a file defines */
+	size_t npresets;
 	struct config_sandbox sandbox;
 	struct config_git git;
 	struct config_workflow_keys workflow;
@@ -143,6 +151,7 @@ struct config_files {
 	const char *global, *repo, *file;
 	const char *workspace; /* when a model may write there: global and repo must not lie in it, links followed */
 	const char *home;      /* what "~/" stands for */
+	struct str preset;     /* chosen by a flag: above global and repo, below file; empty: as the files say */
 };
 
 int config_load(const struct config_files *files, struct arena *mem, struct config *out, struct err *err) CHECKED;
@@ -161,7 +170,7 @@ struct config_model config_model_of(const struct config *c, enum config_role rol
 struct str config_base_url(const struct config_provider *p); /* without a '/' at the end */
 enum config_auth config_auth_of(const struct config_provider *p); /* never AUTO */
 const char *config_role_name(enum config_role role);
-const char *config_layer_name(enum config_layer layer); /* "default", "global", "repo", "--config", "flag" */
+const char *config_layer_name(enum config_layer layer); /* "default", "global", "repo", "--config", "flag", "preset" */
 /* The word of a choice: config_word("sandbox.profile", c.sandbox.profile). */
 const char *config_word(const char *key, int index);
 bool config_name_ok(struct str name); /* of a provider: letters, digits, '-' and '_' */

@@ -28,6 +28,7 @@ static void load_below(const struct edit *e, struct config *c)
 	struct load_spec spec = e->spec;
 	struct config_faults ignored;
 
+	spec.plain = true;
 	spec.layers[e->layer].replaced = true;
 	spec.layers[e->layer].text = buf_str(&e->text);
 	for (int id = e->layer + 1; id < CONFIG_FLAG; id++)
@@ -216,6 +217,7 @@ static int describe(struct edit *e, struct config *now, const struct config_chan
 	out->help = leaf.field->help;
 	out->loosens = (leaf.field->flags & FIELD_LOOSENS) && ch->op != CONFIG_UNSET &&
 		       differs_from_default(&leaf, e->mem);
+	out->hidden_by_preset = seen.origin->layer == CONFIG_PRESET ? seen.origin->preset : NULL;
 	out->hidden_by_file = e->layer < CONFIG_FILE && seen.origin->layer == CONFIG_FILE;
 	return 0;
 }

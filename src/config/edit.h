@@ -27,6 +27,7 @@ struct config_edited {
 	bool loosens;       /* the new value differs from a default that is the strict one */
 	const char *help;   /* of the key */
 	bool hidden_by_file; /* --config sets the same key and wins */
+	const char *hidden_by_preset; /* so does this one; NULL: none */
 	struct err warning; /* code ERR_NONE: none */
 };
 

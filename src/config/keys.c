@@ -41,6 +41,10 @@ _Static_assert(COUNT(role_names) == CONFIG_ROLES, "a name for each role");
 #define AT(member) offsetof(struct config, member)
 
 static const struct field fixed[] = {
+	{ "preset", &field_str, AT(preset), .max = 64,
+		.help = "Name of a strategy preset: several keys at once, just above the file that names it. `agent6 config presets` "
+			"lists them; `[presets.NAME]` defines one." },
+
 	{ "sandbox.profile", &field_enum, AT(sandbox.profile), FIELD_LOOSENS, "auto", .choices = profiles,
 		.help = "How commands and agent6's own processes are confined. auto takes the strongest this host can "
 			"do and never becomes none; strict needs user namespaces, hardened Landlock and seccomp. A "
@@ -224,6 +228,7 @@ const struct keys keys_provider = { provider, COUNT(provider) };
 const struct keys keys_model = { model, COUNT(model) };
 
 const struct key_section key_sections[] = {
+	{ "preset", "How much care a run takes, in one word." },
 	{ "sandbox", "What the model's commands and agent6's own processes may touch." },
 	{ "git", "What a run does to the repository's history." },
 	{ "workflow", "How a run is driven and what counts as success." },
@@ -247,7 +252,7 @@ const char *config_role_name(enum config_role role)
 
 const char *config_layer_name(enum config_layer layer)
 {
-	static const char *const names[] = { "default", "global", "repo", "--config", "flag" };
+	static const char *const names[] = { "default", "global", "repo", "--config", "flag", "preset" };
 
 	_Static_assert(COUNT(names) == CONFIG_LAYERS, "a name for each layer");
 	BUG_IF(layer >= CONFIG_LAYERS);

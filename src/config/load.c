@@ -20,7 +20,11 @@ struct loader {
 		VEC(struct err);
 	} faults;
 	const struct load_layer *layer; /* the one being read */
+	const struct config_preset *preset; /* being applied, or NULL */
 	struct str text;
+	struct buf texts[CONFIG_FLAG];    /* of the files, by layer */
+	struct toml *roots[CONFIG_FLAG];  /* NULL: not there, or not to be read ... */
+	struct err broken[CONFIG_FLAG];   /* ... for this reason */
 	struct str path[DEPTH_MAX + 1]; /* to the value being looked at */
 };
 
@@ -43,6 +47,10 @@ static struct config_origin origin_at(const struct loader *l, size_t at)
 	struct config_origin o = { .layer = l->layer->id, .file = l->layer->path };
 
 	toml_place(l->text, at, &o.line, &o.col);
+	if (l->preset) {
+		o.layer = CONFIG_PRESET;
+		o.preset = str_dupz(l->c->mem, l->preset->name);
+	}
 	return o;
 }
 
@@ -102,10 +110,26 @@ int load_value(struct config *c, const struct config_leaf *leaf, const struct to
 	return keys_accept(c, leaf, err);
 }
 
+/* A strategy is chosen by a word, and a word does not show what else it opens. */
+static int fits_preset(const struct config_leaf *leaf, struct err *err)
+{
+	int r;
+
+	if (!(leaf->field->flags & (FIELD_LOOSENS | FIELD_GLOBAL)) && !str_eqz(leaf->key, "preset"))
+		return 0;
+	r = err_set(err, ERR_INVALID, STR_FMT ": not in a preset", STR_ARG(leaf->key));
+	err_hint(err, "a preset holds nothing that can loosen security, or that belongs into the global file");
+	return r;
+}
+
 static void read_leaf(struct loader *l, const struct config_leaf *leaf, const struct toml *v)
 {
 	struct err err = { 0 };
 
+	if (l->preset && fits_preset(leaf, &err) < 0) {
+		fault_at(l, v->key_at, &err);
+		return;
+	}
 	if (load_value(l->c, leaf, v, l->layer->id, &err) < 0)
 		fault_at(l, v->at, &err);
 	*leaf->origin = origin_at(l, v->key_at);
@@ -157,6 +181,20 @@ static void read_elements(struct loader *l, const struct toml *list, size_t n)
 	}
 }
 
+/* Tables that are not keys: definitions of presets, which are read before; and providers in one of them. */
+static bool is_apart(struct loader *l, const struct toml *t)
+{
+	struct err err = { 0 };
+
+	if (!l->preset)
+		return str_eqz(t->name, "presets") && t->kind == TOML_TABLE;
+	if (!str_eqz(t->name, "providers"))
+		return false;
+	err_set(&err, ERR_INVALID, "providers: not in a preset");
+	fault_at(l, t->key_at, &err);
+	return true;
+}
+
 static void read_table(struct loader *l, const struct toml *table, size_t n)
 {
 	struct config_leaf leaf;
@@ -166,6 +204,8 @@ static void read_table(struct loader *l, const struct toml *table, size_t n)
 		read_unknown(l, table, n);
 	for (const struct toml *t = table->first; t; t = t->next) {
 		l->path[n] = t->name;
+		if (n == 0 && is_apart(l, t))
+			continue;
 		if (keys_find(l->c, l->path, n + 1, true, &leaf))
 			read_leaf(l, &leaf, t);
 		else if (t->kind == TOML_TABLE)
@@ -209,27 +249,134 @@ int load_text(const struct load_spec *spec, const struct load_layer *layer, stru
 	return 0;
 }
 
-static void read_layer(struct loader *l, const struct load_spec *spec, const struct load_layer *layer)
+static void parse_layer(struct loader *l, const struct load_spec *spec, const struct load_layer *layer)
 {
-	auto_buf struct buf text = BUF_MAX(TOML_MAX);
-	struct toml *root = NULL;
+	struct buf *text = &l->texts[layer->id];
 	struct err err = { 0 };
-	int r = 0;
+	int r;
+
+	*text = BUF_MAX(TOML_MAX);
+	r = layer->replaced ? buf_add(text, layer->text, &err) : load_text(spec, layer, text, &err);
+	if (r == -ERR_NOENT && layer->id != CONFIG_FILE)
+		return;
+	if (r >= 0)
+		r = toml_parse(buf_str(text), layer->path, l->c->mem, &l->roots[layer->id], &err);
+	if (r < 0)
+		l->broken[layer->id] = err;
+}
+
+static void read_layer(struct loader *l, const struct load_layer *layer)
+{
+	const struct toml *root = l->roots[layer->id];
 
 	l->layer = layer;
-	l->text = layer->text;
-	if (!layer->replaced) {
-		r = load_text(spec, layer, &text, &err);
-		if (r == -ERR_NOENT && layer->id != CONFIG_FILE)
-			return;
-		l->text = buf_str(&text);
-	}
-	if (r >= 0)
-		r = toml_parse(l->text, layer->path, l->c->mem, &root, &err);
-	if (r < 0)
-		add_fault(l, &err);
-	else if (root->first)
+	l->text = buf_str(&l->texts[layer->id]);
+	if (l->broken[layer->id].code != ERR_NONE)
+		add_fault(l, &l->broken[layer->id]);
+	if (root && root->first)
 		read_table(l, root, 0);
+}
+
+/* ------------------------------------------------------------------ presets */
+
+static void read_preset(struct loader *l, const struct config_preset *p)
+{
+	struct config_preset own = *p; /* the layer it points to outlives this call only here */
+
+	l->preset = &own;
+	l->layer = &own.layer;
+	l->text = own.text;
+	if (own.table->first)
+		read_table(l, own.table, 0);
+	l->preset = NULL;
+}
+
+/* What [presets.NAME] of this layer define. */
+static void take_presets(struct loader *l, const struct load_layer *layer)
+{
+	const struct toml *root = l->roots[layer->id], *all = root ? toml_get(root, STR("presets")) : NULL;
+	struct config *c = l->c;
+	struct err err = { 0 };
+
+	if (!all || all->kind != TOML_TABLE)
+		return;
+	struct config_preset *list = arena_array(c->mem, c->npresets + all->n, sizeof(*list));
+	struct str text = str_dup(c->mem, buf_str(&l->texts[layer->id]));
+	size_t n = c->npresets;
+
+	l->layer = layer;
+	l->text = text;
+	if (n > 0)
+		memcpy(list, c->presets, n * sizeof(*list));
+	for (const struct toml *t = all->first; t; t = t->next) {
+		int col;
+
+		if (t->kind != TOML_TABLE || !config_name_ok(t->name)) {
+			err_set(&err, ERR_INVALID, t->kind == TOML_TABLE ? "the name of a preset is of letters, digits, '-' and '_'"
+									   : "presets." STR_FMT ": expected a table", STR_ARG(str_head(t->name, 64)));
+			fault_at(l, t->key_at, &err);
+			continue;
+		}
+		list[n] = (struct config_preset){ .name = t->name, .table = t, .layer = *layer, .text = text };
+		toml_place(text, t->key_at, &list[n++].line, &col);
+	}
+	c->presets = list;
+	c->npresets = n;
+}
+
+/* Those that are not chosen are looked at too: a fault is found when it is made, not when it is needed. */
+static void check_presets(struct loader *l, const struct config_preset *chosen)
+{
+	struct config *real = l->c;
+
+	for (size_t i = 0; i < real->npresets; i++) {
+		struct config *scratch = arena_alloc(real->mem, sizeof(*scratch));
+
+		if (&real->presets[i] == chosen)
+			continue;
+		*scratch = (struct config){ .mem = real->mem, .home = real->home };
+		l->c = scratch;
+		read_preset(l, &real->presets[i]);
+	}
+	l->c = real;
+}
+
+struct choice {
+	struct str name;
+	enum config_layer layer;
+	size_t at; /* in that layer's text */
+};
+
+static struct choice find_choice(const struct loader *l, const struct load_spec *spec)
+{
+	struct choice found = { .name = spec->preset, .layer = CONFIG_FLAG };
+
+	for (int id = CONFIG_GLOBAL; id < CONFIG_FLAG && spec->preset.n == 0; id++) {
+		const struct toml *v = l->roots[id] ? toml_get(l->roots[id], STR("preset")) : NULL;
+
+		if (v && v->kind == TOML_STRING)
+			found = (struct choice){ v->text, (enum config_layer)id, v->at };
+	}
+	return found;
+}
+
+static const struct config_preset *choose(struct loader *l, const struct load_spec *spec, const struct choice *choice)
+{
+	const struct config_preset *p = choice->name.n > 0 ? preset_find(l->c, choice->name) : NULL;
+	struct err err = { 0 };
+
+	if (p || choice->name.n == 0)
+		return p;
+	preset_unknown(l->c, choice->name, &err);
+	if (choice->layer == CONFIG_FLAG) {
+		err_wrap(&err, "--preset");
+		add_fault(l, &err);
+		return NULL;
+	}
+	l->layer = &spec->layers[choice->layer];
+	l->text = buf_str(&l->texts[choice->layer]);
+	fault_at(l, choice->at, &err);
+	return NULL;
 }
 
 /* ------------------------------------------------------------------ all of them */
@@ -238,6 +385,7 @@ struct load_spec load_spec_of(const struct config_files *files)
 {
 	return (struct load_spec){ .workspace = files->workspace,
 		.home = files->home,
+		.preset = files->preset,
 		.layers = { [CONFIG_GLOBAL] = { .id = CONFIG_GLOBAL, .path = files->global },
 			[CONFIG_REPO] = { .id = CONFIG_REPO, .path = files->repo },
 			[CONFIG_FILE] = { .id = CONFIG_FILE, .path = files->file } } };
@@ -253,6 +401,31 @@ static void load_defaults(struct config *c)
 			       &err) < 0);
 }
 
+static void take_faults(struct loader *l, struct arena *mem, struct config_faults *out)
+{
+	out->n = l->faults.n;
+	out->p = arena_array(mem, out->n, sizeof(*out->p));
+	if (out->n > 0)
+		memcpy(out->p, l->faults.p, out->n * sizeof(*out->p));
+}
+
+static void fini(struct loader *l)
+{
+	for (size_t i = 0; i < COUNT(l->texts); i++)
+		buf_fini(&l->texts[i]);
+	vec_fini(&l->faults);
+	free(l);
+}
+
+static void note_flag(struct config *c, struct str name)
+{
+	struct config_leaf leaf = { 0 };
+
+	BUG_IF(config_leaf(c, STR("preset"), &leaf, ERR_DISCARD) < 0);
+	c->preset = str_dup(c->mem, name);
+	*leaf.origin = (struct config_origin){ .layer = CONFIG_FLAG, .file = "--preset" };
+}
+
 void load_all(
 	const struct load_spec *spec, struct arena *mem, struct config *out, struct config_faults *faults)
 {
@@ -264,16 +437,38 @@ void load_all(
 	out->mem = mem;
 	out->home = spec->home;
 	for (int id = CONFIG_GLOBAL; id < CONFIG_FLAG; id++)
+		if (spec->layers[id].path) {
+			parse_layer(l, spec, &spec->layers[id]);
+			take_presets(l, &spec->layers[id]);
+		}
+	struct choice choice = find_choice(l, spec);
+	const struct config_preset *chosen = choose(l, spec, &choice);
+	/* A flag's stands below --config FILE. */
+	enum config_layer above = choice.layer == CONFIG_FLAG ? CONFIG_REPO : choice.layer;
+
+	check_presets(l, chosen);
+	for (int id = CONFIG_GLOBAL; id < CONFIG_FLAG; id++) {
 		if (spec->layers[id].path)
-			read_layer(l, spec, &spec->layers[id]);
+			read_layer(l, &spec->layers[id]);
+		if (chosen && id == (int)above && !spec->plain)
+			read_preset(l, chosen);
+	}
+	if (spec->preset.n > 0)
+		note_flag(out, spec->preset);
 	keys_check(out, cross_fault, l);
 
-	faults->n = l->faults.n;
-	faults->p = arena_array(mem, faults->n, sizeof(*faults->p));
-	if (faults->n > 0)
-		memcpy(faults->p, l->faults.p, faults->n * sizeof(*faults->p));
-	vec_fini(&l->faults);
-	free(l);
+	take_faults(l, mem, faults);
+	fini(l);
+}
+
+void load_preset(struct config *c, const struct config_preset *p, struct config_faults *faults)
+{
+	struct loader *l = mem_alloc(sizeof(*l));
+
+	l->c = c;
+	read_preset(l, p);
+	take_faults(l, c->mem, faults);
+	fini(l);
 }
 
 int config_load(const struct config_files *files, struct arena *mem, struct config *out, struct err *err)

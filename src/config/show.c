@@ -59,6 +59,8 @@ static bool is_set(const struct config_leaf *leaf)
 static int add_source(const struct config_origin *o, struct buf *out, struct err *err)
 {
 	TRY(buf_addz(out, config_layer_name(o->layer), err));
+	if (o->preset)
+		TRY(buf_addf(out, err, " %s%s", o->preset, o->file ? "" : ", built in"));
 	if (o->layer == CONFIG_FLAG)
 		return buf_addf(out, err, " %s", o->file);
 	return o->file ? buf_addf(out, err, ", %s:%d", o->file, o->line) : 0;
@@ -89,6 +91,8 @@ static int add_row(const struct config_leaf *leaf, bool descriptions, struct buf
 	TRY(add_column(out, leaf->key, KEY_WIDTH, err));
 	TRY(add_column(out, buf_str(&value), VALUE_WIDTH, err));
 	TRY(buf_addz(out, config_layer_name(leaf->origin->layer), err));
+	if (leaf->origin->preset)
+		TRY(buf_addf(out, err, " %s", leaf->origin->preset));
 	TRY(buf_addc(out, '\n', err));
 	return descriptions ? buf_addf(out, err, "      %s\n", leaf->field->help) : 0;
 }
@@ -239,6 +243,8 @@ static int add_json_leaf(const struct config_leaf *leaf, struct buf *out, struct
 	else
 		TRY(add_json(buf_str(&dflt), mem, out, err));
 	TRY(json_add_member(out, "source", str_from(config_layer_name(leaf->origin->layer)), err));
+	if (leaf->origin->preset)
+		TRY(json_add_member(out, "preset", str_from(leaf->origin->preset), err));
 	if (leaf->origin->file)
 		TRY(json_add_member(out, "file", str_from(leaf->origin->file), err));
 	if (leaf->origin->line > 0)
@@ -309,6 +315,19 @@ static const char intro[] =
 	"   outside the workspace: nothing inside a repository is ever configuration;\n"
 	"4. `--config FILE`;\n"
 	"5. single flags such as `--max-usd`.\n"
+	"\n"
+	"A *preset* is several keys under one name. It stands just above the place that names it with `preset`, and with\n"
+	"`--preset NAME` above both files of 2 and 3. `agent6 config presets` lists what there is; `[presets.NAME]` in a file\n"
+	"defines one, or replaces one that is built in:\n"
+	"\n"
+	"```toml\n"
+	"preset = \"careful\"\n"
+	"[presets.careful]\n"
+	"review.trigger = \"before_finish\"\n"
+	"workflow.require_verify_to_finish = true\n"
+	"```\n"
+	"\n"
+	"A preset holds no key marked **!**, no key of the global file alone, and no provider.\n"
 	"\n"
 	"An unknown key, a wrong type or a value out of range is an error with file, line and column; nothing is half\n"
 	"used. `agent6 config show` prints the result with the source of each value, `agent6 config set KEY VALUE`\n"

@@ -54,7 +54,7 @@ TEST(config_every_key_stands_in_a_section_and_every_section_holds_keys)
 		for (size_t s = 0; s < nkey_sections; s++)
 			found += str_eqz(first, key_sections[s].name);
 		CHECK_INT(found, 1);
-		CHECK(rest.n > 0);
+		CHECK(rest.n > 0 || str_eqz(first, "preset")); /* alone in its section */
 	}
 }
 
@@ -381,4 +381,95 @@ TEST(config_cases_that_others_stumbled_over)
 		CHECK_INT(err.at.line, cases[i].line);
 		CHECK(err.at.col > 0 && err.msg[0] != '\0');
 	}
+}
+
+/* ------------------------------------------------------------------ presets */
+
+static const struct config_origin *origin_of(struct config *c, const char *key)
+{
+	struct config_leaf leaf = { 0 };
+	struct err err = { 0 };
+
+	CHECK_OK(config_leaf(c, str_from(key), &leaf, &err));
+	return leaf.origin;
+}
+
+TEST(config_a_preset_stands_just_above_the_layer_that_chose_it)
+{
+	static const struct {
+		const char *why, *global, *repo, *file, *flag;
+		int trigger, decision; /* as they end up */
+	} cases[] = {
+		{ "above the file that names it", "preset='ultra'\n[review]\ndecision='all'\n", NULL, NULL, "", REVIEW_BEFORE_FINISH, REVIEW_VETO },
+		{ "below the next file", "preset='ultra'\n", "[review]\ndecision='all'\n", NULL, "", REVIEW_BEFORE_FINISH, REVIEW_ALL },
+		{ "the highest choice is the only one", "preset='ultra'\n", "preset='quick'\n", NULL, "", REVIEW_OFF, REVIEW_ADVISORY },
+		{ "an empty choice takes it back", "preset='ultra'\n", "preset=''\n", NULL, "", REVIEW_OFF, REVIEW_ADVISORY },
+		{ "a flag is above both files", "[review]\ndecision='all'\n", "[review]\ntrigger='off'\n", NULL, "ultra", REVIEW_BEFORE_FINISH, REVIEW_VETO },
+		{ "and below --config", NULL, NULL, "[review]\ndecision='quorum'\n", "ultra", REVIEW_BEFORE_FINISH, REVIEW_QUORUM },
+		{ "a flag is the only choice", "preset='ultra'\n", NULL, NULL, "standard", REVIEW_OFF, REVIEW_ADVISORY },
+		{ "one of ours is replaced whole", "[presets.ultra]\nreview.decision='quorum'\n", NULL, NULL, "ultra", REVIEW_OFF, REVIEW_QUORUM },
+		{ "the higher definition is the one", "[presets.x]\nreview.trigger='before_finish'\n", "[presets.x]\nreview.decision='all'\n", NULL, "x", REVIEW_OFF, REVIEW_ALL },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_home struct home h = home_new(cases[i].global, cases[i].repo, cases[i].file);
+		struct config c;
+		struct err err = { 0 };
+
+		h.files.preset = str_from(cases[i].flag);
+		CHECK_OK(config_load(&h.files, h.mem, &c, &err));
+		CHECK_INT(c.review.trigger, cases[i].trigger);
+		CHECK_INT(c.review.decision, cases[i].decision);
+	}
+}
+
+TEST(config_a_value_of_a_preset_says_that_it_is_one)
+{
+	auto_home struct home h = home_new("preset = 'mine'\n[presets.mine]\nreview.quorum = 3\nreview.trigger = 'off'\n", NULL, NULL);
+	struct config c;
+	struct err err = { 0 };
+
+	CHECK_OK(config_load(&h.files, h.mem, &c, &err));
+	CHECK_INT(c.review.quorum, 3);
+	CHECK_INT(origin_of(&c, "review.quorum")->layer, CONFIG_PRESET);
+	CHECK_STR(str_from(origin_of(&c, "review.quorum")->preset), STR("mine"));
+	CHECK_STR(str_from(origin_of(&c, "review.quorum")->file), str_from(h.files.global));
+	CHECK_INT(origin_of(&c, "review.quorum")->line, 3);
+	CHECK_INT(origin_of(&c, "preset")->layer, CONFIG_GLOBAL);
+	CHECK(!origin_of(&c, "preset")->preset);
+}
+
+TEST(config_a_preset_that_is_wrong_is_told_where_it_stands)
+{
+	static const struct {
+		const char *why, *text, *want;
+		int line;
+	} bad[] = {
+		{ "a name nobody defined", "preset = 'ultr'\n", "preset: \"ultr\" is not one of standard, quick, ultra, paranoid", 1 },
+		{ "not chosen, yet wrong", "[presets.a]\nreview.triger = 'off'\n", "review.triger: unknown key; did you mean review.trigger?", 2 },
+		{ "a value that is none", "[presets.a]\nreview.trigger = 'x'\n", "review.trigger: \"x\" is not one of off, before_finish", 2 },
+		{ "what opens the jail", "[presets.a]\nsandbox.profile = 'none'\n", "sandbox.profile: not in a preset", 2 },
+		{ "what is asked before a command", "[presets.a.sandbox]\nrun_commands = 'yes'\n", "sandbox.run_commands: not in a preset", 2 },
+		{ "a program of the host", "[presets.a.providers.x]\ntoken_command = ['x']\n", "providers: not in a preset", 1 },
+		{ "a preset of a preset", "[presets.a]\npreset = 'ultra'\n", "preset: not in a preset", 2 },
+		{ "a preset that is no table", "[presets]\na = 1\n", "presets.a: expected a table", 2 },
+		{ "a name that is none", "[presets.\"a b\"]\nreview.quorum = 2\n", "the name of a preset is of letters, digits, '-' and '_'", 1 },
+		{ "presets that are no table", "presets = 1\n", "presets: unknown key", 1 },
+	};
+
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		auto_home struct home h = home_new(bad[i].text, NULL, NULL);
+		struct config_faults all = config_check(&h.files, h.mem);
+
+		CHECK_INT(all.n, 1);
+		CHECK(str_starts(str_from(all.p[0].msg), str_from(bad[i].want)));
+		CHECK_INT(all.p[0].at.line, bad[i].line);
+	}
+	auto_home struct home h = home_new(NULL, NULL, NULL);
+	struct config c;
+	struct err err = { 0 };
+
+	h.files.preset = STR("nope");
+	CHECK(config_load(&h.files, h.mem, &c, &err) < 0);
+	CHECK(str_starts(str_from(err.msg), STR("--preset: preset: \"nope\" is not one of standard")));
 }

@@ -458,3 +458,41 @@ def test_without_a_sandbox_but_with_questions_nobody_is_asked_beforehand(lab):
     t.proc.kill()
     t.end()
     assert "Continue?" not in t.seen
+
+
+# ---------------------------------------------------------------- presets
+
+def test_a_preset_is_chosen_listed_shown_and_hides_what_it_sets(lab):
+    lab.repo(a="1")
+    lab.config('[review]\nquorum = 2\n\n[presets.mine]\nreview.quorum = 3\nmodels.reviewer.effort = "high"\n')
+    assert lab.agent6("config", "set", "preset", "nope").returncode == 2
+    assert lab.agent6("config", "set", "preset", "mine").returncode == 0
+    got = lab.agent6("config", "get", "review.quorum").out
+    assert got.startswith("review.quorum = 3  [preset mine, ") and "config.toml:" in got
+    assert "preset mine" in lab.agent6("config", "show").out
+    hidden = lab.agent6("config", "set", "review.quorum", "5")
+    assert hidden.returncode == 0 and "the preset mine sets review.quorum too, and wins" in hidden.err
+    listed = lab.agent6("config", "presets")
+    assert "mine is chosen  [global, " in listed.out and "* mine" in listed.out
+    listed = json.loads(lab.agent6("config", "presets", "--json").out)
+    assert listed["chosen"] == "mine" and listed["source"] == "global"
+    by_name = {p["name"]: p for p in listed["presets"]}
+    assert by_name["mine"]["keys"] == {"review.quorum": 3, "models.reviewer.effort": "high"} and not by_name["mine"]["built_in"]
+    assert set(by_name) == {"standard", "quick", "ultra", "paranoid", "mine"}
+    shown = json.loads(lab.agent6("config", "show", "--json", "review", "--preset", "ultra").out)
+    assert shown["review.trigger"]["source"] == "preset" and shown["review.trigger"]["preset"] == "ultra"
+    assert shown["review.trigger"]["value"] == "before_finish"
+    assert shown["review.quorum"]["value"] == 5 and shown["review.quorum"]["source"] == "global"
+
+
+def test_a_preset_of_a_flag_goes_with_the_run_and_one_that_is_wrong_refuses_it(lab):
+    lab.repo(a="1")
+    m = lab.mock(script({"text": "Nothing yet."}, {"text": "Nor now."}, finish()), extra="[presets.once]\nworkflow.max_iterations = 1\n")
+    r = lab.run("do it", "--preset", "nope")
+    assert r.returncode == 2 and '--preset: preset: "nope" is not one of' in r.err and not lab.run_dirs()
+    lab.run("do it", "--preset", "once")
+    manifest = json.loads(read(os.path.join(lab.run_dirs()[-1], "record", "manifest.json")))
+    assert manifest["workflow"]["preset"] == "once"
+    assert lab.events("run.end")[-1]["reason"] == "max_iterations" and len(m.model_requests()) == 1
+    lab.agent6("resume", "--auto-approve")
+    assert lab.events("run.end")[-1]["reason"] == "max_iterations" and len(m.model_requests()) == 2

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/place.h"
 #include "config/edit.h"
+#include "config/preset.h"
 #include "config/show.h"
 #include "ui/cli/command.h"
 
@@ -11,9 +12,10 @@
 #define OUTPUT_MAX ((size_t)16 * 1024 * 1024)
 
 /* The place, and the configuration as it is there. */
-static int load(struct command_ctx *ctx, struct place *place, struct config *c, struct err *err)
+static int load(struct command_ctx *ctx, struct str preset, struct place *place, struct config *c, struct err *err)
 {
 	TRY(place_find(STR(""), ctx->config, ctx->mem, place, err));
+	place->files.preset = preset;
 	return config_load(&place->files, ctx->mem, c, err);
 }
 
@@ -26,6 +28,7 @@ static void print(const struct buf *out)
 
 struct show_args {
 	struct str_list keys;
+	struct str preset;
 	bool json, descriptions;
 };
 
@@ -33,6 +36,8 @@ static const struct field show_fields[] = {
 	{ "keys", &field_strs, offsetof(struct show_args, keys), .flags = FIELD_POSITIONAL,
 		.help = "Keys or sections to show at length." },
 	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print an object by key, for programs." },
+	{ "preset", &field_str, offsetof(struct show_args, preset), .flags = FIELD_NONEMPTY, .max = 64,
+		.help = "Show it as a run with this preset would have it." },
 	{ "descriptions", &field_bool, offsetof(struct show_args, descriptions), .help = "Say what each key means." },
 };
 
@@ -43,7 +48,7 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
 	struct place place;
 
-	TRY(load(ctx, &place, c, err));
+	TRY(load(ctx, args->preset, &place, c, err));
 	if (args->json)
 		TRY(config_show_json(c, args->keys, &out, err));
 	else if (args->keys.n == 0)
@@ -72,7 +77,7 @@ static int run_get(struct command_ctx *ctx, const void *decoded, struct err *err
 	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
 	struct place place;
 
-	TRY(load(ctx, &place, c, err));
+	TRY(load(ctx, STR(""), &place, c, err));
 	TRY(config_show_line(c, args->key, &out, err));
 	print(&out);
 	return 0;
@@ -108,6 +113,27 @@ static int run_reference(struct command_ctx *ctx, const void *decoded, struct er
 	(void)ctx;
 	(void)decoded;
 	TRY(config_print_reference(&out, err));
+	print(&out);
+	return 0;
+}
+
+struct presets_args {
+	bool json;
+};
+
+static const struct field presets_fields[] = {
+	{ "json", &field_bool, offsetof(struct presets_args, json), .help = "Print an object, for programs." },
+};
+
+static int run_presets(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	auto_buf struct buf out = BUF_MAX(OUTPUT_MAX);
+	const struct presets_args *args = decoded;
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct place place;
+
+	TRY(load(ctx, STR(""), &place, c, err));
+	TRY(args->json ? config_presets_json(c, &out, err) : config_presets_text(c, &out, err));
 	print(&out);
 	return 0;
 }
@@ -148,6 +174,8 @@ static void tell(const struct config_change *ch, const struct config_edited *don
 		cli_note("security: %s is not the default now. %s", key, done->help);
 	if (done->hidden_by_file)
 		cli_note("the file named with --config sets %s too, and wins", key);
+	if (done->hidden_by_preset)
+		cli_note("the preset %s sets %s too, and wins", done->hidden_by_preset, key);
 }
 
 static void warn(const struct err *warning)
@@ -235,6 +263,8 @@ static const struct command commands[] = {
 	{ .name = "config unset", .help = "remove one key, or all of a provider, from a file", FIELDS(unset_fields, edit_args), .run = run_unset },
 	{ .name = "config add", .help = "add an item to a list", FIELDS(edit_fields, edit_args), .run = run_add },
 	{ .name = "config remove", .help = "remove an item from a list", FIELDS(edit_fields, edit_args), .run = run_remove },
+	{ .name = "config presets", .help = "list the strategy presets and what each sets", FIELDS(presets_fields, presets_args),
+		.run = run_presets, .needs_no_root_check = true },
 	{ .name = "config path", .help = "show where the files are", .run = run_path, .needs_no_root_check = true },
 	{ .name = "config reference", .help = "print the reference page docs/config.md", .run = run_reference,
 		.needs_no_root_check = true, .hidden = true },

@@ -21,7 +21,7 @@
 #define PLAN_MAX (512 * 1024)
 
 struct mode_args {
-	struct str text, id, from, base, range, decision, questions_file, answers_file, run_id;
+	struct str text, id, from, base, range, decision, questions_file, answers_file, run_id, preset;
 	struct str_list file, seat;
 	bool json, auto_approve, no_commands, disable_sandbox, unattended;
 	struct given_num max_usd;
@@ -33,6 +33,8 @@ struct mode_args {
 /* What every session that only looks takes. */
 #define LIMIT_FIELDS                                                                                         \
 	{ "json", &field_bool, AT(json), .help = "Print one JSON object instead of text." },                 \
+	{ "preset", &field_str, AT(preset), .flags = FIELD_NONEMPTY, .max = 64,                               \
+		.help = "A strategy preset for this session; \"agent6 config presets\" lists them." },        \
 	{ "max-usd", &given_num, AT(max_usd), .min = -1, .max = 1000000,                                     \
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
 	{ "unattended", &field_bool, AT(unattended), .help = "Ask nothing, even on a terminal." },           \
@@ -104,6 +106,7 @@ static struct run_request request_of(const struct command_ctx *ctx, const struct
 	rq.mode = mode;
 	rq.task = a->text;
 	rq.config = ctx->config;
+	rq.preset = a->preset;
 	rq.run_id = a->run_id;
 	rq.json = a->json;
 	rq.auto_approve = a->auto_approve || cli_env_flag("AGENT6_AUTO_APPROVE");

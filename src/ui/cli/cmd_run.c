@@ -12,7 +12,7 @@
 #define SHA_SHOWN 12
 
 struct run_args {
-	struct str task, run_id, steer, from, from_plan;
+	struct str task, run_id, steer, from, from_plan, preset;
 	bool decompose;
 	struct str_list pin;
 	struct str standing;
@@ -34,6 +34,8 @@ struct run_args {
 		.help = "Run commands without asking where sandbox.run_commands is \"ask\". Never overrides \"no\"." }, \
 	{ "no-commands", &field_bool, offsetof(struct run_args, no_commands),                                \
 		.help = "Run no command at all, not even the gate." },                                       \
+	{ "preset", &field_str, offsetof(struct run_args, preset), .flags = FIELD_NONEMPTY, .max = 64,        \
+		.help = "A strategy preset for this run; \"agent6 config presets\" lists them." },            \
 	{ "max-usd", &given_num, offsetof(struct run_args, max_usd), .min = -1, .max = 1000000,              \
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
 	{ "max-iterations", &given_int, offsetof(struct run_args, max_iterations), .min = -1,                \
@@ -102,6 +104,7 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.config = ctx->config;
 	rq.run_id = args->run_id;
 	rq.steer = args->steer;
+	rq.preset = args->preset;
 	rq.decompose = args->decompose;
 	rq.pins = args->pin;
 	rq.standing = str_trim(args->standing);
