@@ -25,6 +25,7 @@
 	X(STR, run_commands)      /* effective: yes, no, ask */                                              \
 	X(STR, tool_network)      /* of commands: block, only_explicit_states, allow */                      \
 	X(STR, host_note)         /* one line about the platform for the prompt */                           \
+	X(INT, rehearse)          /* 1: it ends before its first request, and takes the tree as it is */     \
 	X(INT, resume)            /* 1: continue from the record */                                          \
 	X(INT, parked)            /* 1: it waited for the checkout and begins now */                         \
 	X(INT, force)             /* resume: 1: whatever the chain says */                                   \

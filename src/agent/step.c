@@ -134,7 +134,7 @@ int step_begin(struct run *r, struct err *err)
 
 	if (!r->p->is_git)
 		return 0;
-	if (mode_looks(r))
+	if (mode_looks(r) || r->p->rehearse)
 		return look(r, err);
 	TRY(check_identity(r));
 	if (r->reason != REASON_NONE)

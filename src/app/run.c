@@ -82,7 +82,7 @@ static int find_session(struct start *s, struct err *err)
 	leash_tell_id(s->rq->leash_fd, s->ref.id);
 	if (s->rq->out_run_id)
 		snprintf(s->rq->out_run_id, SESSION_ID_MAX + 1, "%s", s->ref.id);
-	r = s->mode->writes ? repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err) : 0;
+	r = s->mode->writes && !s->rq->rehearse ? repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err) : 0;
 	if (r == -ERR_BUSY)
 		return park(s, err);
 	TRY(r);

@@ -212,7 +212,7 @@ static int clamp(const struct start *s, int want)
 		return want;
 	if (want == RUN_COMMANDS_YES)
 		want = RUN_COMMANDS_ASK;
-	if (!s->mode->commands || (want == RUN_COMMANDS_ASK && !s->rq->auto_approve && !s->attended))
+	if (!s->mode->commands || (want == RUN_COMMANDS_ASK && !s->rq->auto_approve && !s->attended && !s->rq->rehearse))
 		want = RUN_COMMANDS_NO;
 	return want;
 }
@@ -225,7 +225,7 @@ int settings_policy(struct start *s, struct err *err)
 	if (s->rq->auto_approve && want == RUN_COMMANDS_ASK)
 		want = RUN_COMMANDS_YES;
 	s->params.run_commands = str_from(config_word("sandbox.run_commands", want));
-	if (want != RUN_COMMANDS_ASK || s->attended)
+	if (want != RUN_COMMANDS_ASK || s->attended || s->rq->rehearse)
 		return 0;
 	r = err_set(err, ERR_DENIED, "sandbox.run_commands is \"ask\" and nobody can answer here");
 	err_hint(err, "use a terminal, or --auto-approve, or --no-commands, or agent6 config set sandbox.run_commands yes");
@@ -359,6 +359,12 @@ int settings_params(struct start *s, struct err *err)
 	p->max_input_tokens = c->budget.max_input_tokens;
 	p->max_output_tokens = c->budget.max_output_tokens;
 	p->max_usd = s->rq->max_usd ? *s->rq->max_usd : c->budget.max_usd;
+	if (s->rq->rehearse) {
+		p->rehearse = 1;
+		p->max_iterations = 0;
+		p->revise_prompt = STR("off"); /* these two ask a model first, */
+		p->workflow = STR("loop");     /* about what is shown here */
+	}
 	TRY(set_skills(s, err));
 	return settings_tools(s, err);
 }

@@ -213,7 +213,8 @@ int start_processes(struct start *s, struct err *err)
 	TRY(wait_recorder(s, err));
 	TRY(start_manifest(s, err));
 	TRY(note_all(notes, s, err));
-	TRY(start_view(s, time_iso(began_us, since), err));
+	if (!s->rq->rehearse)
+		TRY(start_view(s, time_iso(began_us, since), err));
 	if (s->is_git)
 		TRY(zygote_await(&s->git, s->mem, &notes, err));
 	TRY(egress_await(&s->egress, err));

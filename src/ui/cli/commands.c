@@ -17,6 +17,7 @@ const struct command_group *const command_groups[] = {
 	&commands_compare,
 	&commands_graph,
 	&commands_memory,
+	&commands_prompt,
 	&commands_config,
 	&commands_connect,
 	&commands_demo,
