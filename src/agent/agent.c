@@ -415,6 +415,7 @@ static void run_fini(struct run *r)
 	caller_fini(&r->caller);
 	context_fini(&r->context);
 	buf_fini(&r->tools_json);
+	buf_fini(&r->gate_tail);
 	for (size_t i = 0; i < r->tools.nroots; i++)
 		base_close_fd(&r->roots[i].dirfd);
 }

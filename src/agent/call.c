@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-#include "agent/call.h"
+#include "agent/call_priv.h"
 #include "base/time.h"
 #include "fmt/pack.h"
 
@@ -15,30 +15,16 @@
 #define UNREACHED_ATTEMPTS 2 /* of an endpoint that has never answered */
 #define SHORT_MAX 200     /* of an error, in an event */
 
-struct call_live {
-	uint32_t id;
-	const char *role;
-	struct reply_stream *stream;
-	struct buf raw, text, thinking; /* text and thinking: what waits to be shown */
-	int status;
-	int64_t retry_after_ms;
-	bool over;
-	enum reply_over how;
-	bool unreached; /* no connection came about */
-	struct buf detail;
-	uint64_t total;
-	int64_t started_ms;
-};
-
-static void live_fini(struct call_live *v)
+void call_fini(struct call_live *v)
 {
 	reply_free(v->stream);
+	buf_fini(&v->request);
 	buf_fini(&v->raw);
 	buf_fini(&v->text);
 	buf_fini(&v->thinking);
 	buf_fini(&v->detail);
 }
-#define auto_live CLEANUP(live_fini)
+#define auto_live CLEANUP(call_fini)
 
 static void on_text(void *self, struct str piece)
 {
@@ -51,23 +37,23 @@ static void on_thinking(void *self, struct str piece)
 	(void)!buf_add(&((struct call_live *)self)->thinking, piece, ERR_DISCARD);
 }
 
-static int show_piece(struct caller *c, enum event_id id, struct str piece, struct err *err)
+static int show_piece(struct caller *c, const struct call_live *v, enum event_id id, struct str piece, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	note_z(&n, "role", c->live->role);
+	note_z(&n, "role", v->role);
 	note_str(&n, "text", piece);
 	return note_send(&n, c->keep, id, err);
 }
 
-static int show(struct caller *c, enum event_id id, struct buf *text, struct err *err)
+static int show(struct caller *c, const struct call_live *v, enum event_id id, struct buf *text, struct err *err)
 {
 	bool unsynced = c->keep->unsynced;
 
 	for (struct str rest = buf_str(text); rest.n > 0;) {
 		struct str piece = str_head(rest, utf8_head(rest, DELTA_MAX));
 
-		TRY(show_piece(c, id, piece, err));
+		TRY(show_piece(c, v, id, piece, err));
 		rest = str_skip(rest, piece.n);
 	}
 	buf_clear(text);
@@ -89,9 +75,8 @@ static int take_head(struct call_live *v, struct unpack *u)
 	return 0;
 }
 
-static int take_data(struct caller *c, struct unpack *u, struct err *err)
+static int take_data(struct caller *c, struct call_live *v, struct unpack *u, struct err *err)
 {
-	struct call_live *v = c->live;
 	struct str bytes = unpack_str(u);
 
 	if (!unpack_done(u))
@@ -99,8 +84,8 @@ static int take_data(struct caller *c, struct unpack *u, struct err *err)
 	v->total += bytes.n;
 	TRY(buf_add(&v->raw, str_head(bytes, v->raw.max - v->raw.n), err));
 	reply_feed(v->stream, bytes);
-	TRY(show(c, EVENT_ROLE_THINKING, &v->thinking, err));
-	return show(c, EVENT_ROLE_TEXT, &v->text, err);
+	TRY(show(c, v, EVENT_ROLE_THINKING, &v->thinking, err));
+	return show(c, v, EVENT_ROLE_TEXT, &v->text, err);
 }
 
 static int take_end(struct call_live *v, struct unpack *u, struct err *err)
@@ -121,20 +106,28 @@ static int take_end(struct call_live *v, struct unpack *u, struct err *err)
 	return buf_add_utf8(&v->detail, unpack_str(u), err);
 }
 
+static struct call_live *find_live(struct caller *c, uint32_t id)
+{
+	for (size_t i = 0; i < c->nlive; i++)
+		if (c->live[i].id == id && id != 0)
+			return &c->live[i];
+	return NULL;
+}
+
 static int on_client(void *self, struct chan_msg *m, struct err *err)
 {
 	struct caller *c = self;
 	struct unpack u = unpack_from(m->body);
-	uint32_t id = unpack_u32(&u);
+	struct call_live *v = find_live(c, unpack_u32(&u));
 
-	if (!c->live || id != c->live->id || c->live->over) /* the rest of a call that was given up */
+	if (!v || v->over) /* the rest of a call that was given up */
 		return 0;
 	if (m->type == WIRE_HEAD)
-		TRY(take_head(c->live, &u));
+		TRY(take_head(v, &u));
 	else if (m->type == WIRE_DATA)
-		TRY(take_data(c, &u, err));
+		TRY(take_data(c, v, &u, err));
 	else
-		TRY(take_end(c->live, &u, err));
+		TRY(take_end(v, &u, err));
 	return unpack_done(&u) ? 0 : err_set(err, ERR_PROTOCOL, "%s with a wrong body", wire_name(m->type));
 }
 
@@ -155,55 +148,65 @@ void caller_fini(struct caller *c)
 	buf_fini(&c->previous);
 }
 
-static int send_request(struct caller *c, struct err *err)
+static int send_request(struct caller *c, const struct call_live *v, struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(64);
 	autoclose int fd = -1;
 
-	TRY(memfd_seal("request", buf_str(&c->request), &fd, err));
-	pack_u32(&body, c->live->id);
+	TRY(memfd_seal("request", buf_str(&v->request), &fd, err));
+	pack_u32(&body, v->id);
 	pack_u8(&body, c->endpoint);
 	pack_u8(&body, ROUTE_CHAT);
 	TRY(pack_ok(&body, err));
 	return links_send(c->links, PEER_CLIENT, WIRE_REQ, buf_str(&body), &fd, 1, err);
 }
 
-static int cancel(struct caller *c, enum reply_over how, struct err *err)
+static int cancel(struct caller *c, struct call_live *v, enum reply_over how, struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(16);
 
-	c->live->over = true;
-	c->live->how = how;
-	pack_u32(&body, c->live->id);
+	v->over = true;
+	v->how = how;
+	pack_u32(&body, v->id);
 	TRY(pack_ok(&body, err));
 	return links_send(c->links, PEER_CLIENT, WIRE_CANCEL, buf_str(&body), NULL, 0, err);
 }
 
-/* Until the answer is whole, the client gives up, the operator wants out, or nothing of substance came
- * for too long: a server may keep a connection alive with heartbeats for ever, which the client, that
- * cannot read them, takes for life. */
-static int wait_for_answer(struct caller *c, struct err *err)
+/* Nothing of substance came for too long: a server may keep a connection alive with heartbeats for ever, which the
+ * client, that cannot read them, takes for life. */
+static int64_t left_ms(struct call_live *v)
 {
-	struct call_live *v = c->live;
-	uint64_t beats = reply_beats(v->stream);
-	int64_t since = time_mono_ms();
-
-	while (!v->over) {
-		int64_t left = since + reply_idle_ms(v->stream) - time_mono_ms();
-
-		if (links_interrupted(c->links))
-			return cancel(c, OVER_STOPPED, err);
-		if (reply_is_done(v->stream))
-			return cancel(c, OVER_EOF, err);
-		if (left <= 0)
-			return cancel(c, OVER_TIMEOUT, err);
-		TRY(links_wait(c->links, PEER_CLIENT, left, err));
-		if (reply_beats(v->stream) != beats) {
-			beats = reply_beats(v->stream);
-			since = time_mono_ms();
-		}
+	if (reply_beats(v->stream) != v->beats) {
+		v->beats = reply_beats(v->stream);
+		v->beat_ms = time_mono_ms();
 	}
-	return 0;
+	return v->beat_ms + reply_idle_ms(v->stream) - time_mono_ms();
+}
+
+int call_await(struct caller *c, struct err *err)
+{
+	for (;;) {
+		int64_t wait = INT64_MAX;
+
+		for (size_t i = 0; i < c->nlive; i++) {
+			struct call_live *v = &c->live[i];
+			int64_t left = v->over ? 0 : left_ms(v);
+
+			if (v->over)
+				continue;
+			if (links_interrupted(c->links))
+				TRY(cancel(c, v, OVER_STOPPED, err));
+			else if (reply_is_done(v->stream))
+				TRY(cancel(c, v, OVER_EOF, err));
+			else if (left <= 0)
+				TRY(cancel(c, v, OVER_TIMEOUT, err));
+			else
+				wait = left < wait ? left : wait;
+		}
+		if (wait == INT64_MAX)
+			return 0;
+		TRY(links_wait(c->links, PEER_CLIENT, wait, err));
+	}
 }
 
 static size_t common_prefix(struct str a, struct str b)
@@ -241,10 +244,10 @@ static void note_spec(struct note *n, const struct caller *c)
 	n->bad = n->bad || o.bad;
 }
 
-static int write_transcript(struct caller *c, const char *outcome, size_t same, bool whole, struct err *err)
+static int write_transcript(struct caller *c, const struct call_live *v, const char *outcome, size_t same, bool whole,
+	struct err *err)
 {
 	auto_note struct note n = NOTE, req = NOTE, res = NOTE;
-	struct call_live *v = c->live;
 
 	note_int(&req, "prefix", whole ? (int64_t)same : 0);
 	note_str(&req, "text", whole ? str_skip(buf_str(&c->request), same) : STR(""));
@@ -265,16 +268,16 @@ static int write_transcript(struct caller *c, const char *outcome, size_t same, 
 	return note_put(&n, c->keep, RECORD_TRANSCRIPT, c->transcript, v->role, err);
 }
 
-static int put_transcript(struct caller *c, const char *outcome, struct err *err)
+static int put_transcript(struct caller *c, const struct call_live *v, const char *outcome, struct err *err)
 {
 	size_t same = common_prefix(buf_str(&c->previous), buf_str(&c->request));
 	struct buf swap = c->previous;
 	bool whole = true;
-	int r = write_transcript(c, outcome, same, whole, err);
+	int r = write_transcript(c, v, outcome, same, whole, err);
 
 	if (r == -ERR_LIMIT) { /* larger than a record may be: that it was so is kept */
 		whole = false;
-		r = write_transcript(c, outcome, same, whole, err);
+		r = write_transcript(c, v, outcome, same, whole, err);
 	}
 	c->transcript++;
 	c->previous = c->request;
@@ -334,14 +337,14 @@ void caller_note_result(struct note *n, struct str role, const struct reply *r, 
 	note_int(n, "cache_creation", r->usage.cache_write);
 }
 
-static int put_result(
-	struct caller *c, const struct reply *r, const struct provider_fault *f, struct err *err)
+static int put_result(struct caller *c, const struct call_live *v, const struct reply *r, const struct provider_fault *f,
+	struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	caller_note_result(&n, str_from(c->live->role), r, f);
+	caller_note_result(&n, str_from(v->role), r, f);
 	note_int(&n, "transcript", (int64_t)c->transcript - 1); /* it was written just before */
-	note_num(&n, "duration_s", (double)(time_mono_ms() - c->live->started_ms) / 1000);
+	note_num(&n, "duration_s", (double)(time_mono_ms() - v->started_ms) / 1000);
 	TRY(note_send(&n, c->keep, EVENT_ROLE_RESULT, err));
 	return put_budget(c, err);
 }
@@ -414,6 +417,15 @@ static int count(struct caller *c, struct reply *out, bool whole, struct err *er
 static int check_budget(struct caller *c, struct err *err)
 {
 	struct usage next = usage_next(&c->forecast, c->request.n);
+
+	/* What is in flight already will be booked before this one is. */
+	for (size_t i = 0; i < c->nlive; i++)
+		if (c->live[i].id != 0) {
+			struct usage more = usage_next(&c->forecast, c->live[i].request.n);
+
+			next.input += more.input;
+			next.cache_read += more.cache_read;
+		}
 	int r = budget_check(&c->budget, &c->totals, &next, &c->facts, err);
 
 	c->over_budget = r < 0;
@@ -447,59 +459,75 @@ static int judge(const struct reply *r, struct provider_fault *f)
 	return -ERR_REMOTE;
 }
 
-/* One attempt. 0: a turn; -ERR_REMOTE: a fault; *again: the server refused something that we now leave out.
- */
-static int attempt(struct caller *c, const char *role, struct conversation *conv, struct str tools,
-	struct arena *mem, struct reply *out, struct provider_fault *fault, bool *again, struct err *err)
+int call_begin(struct caller *c, struct call_live *v, const char *role, struct conversation *conv, struct str tools,
+	struct arena *mem, struct err *err)
 {
-	auto_live struct call_live v = { .id = ++c->last_id,
-		.role = role,
+	const struct reply_watch watch = { on_text, on_thinking, v };
+	const struct request_options opts = { .no_tools = c->no_calls };
+
+	*v = (struct call_live){ .role = role,
 		.raw = BUF_MAX(RAW_MAX),
 		.text = BUF_MAX(SHOWN_MAX),
 		.thinking = BUF_MAX(SHOWN_MAX),
 		.detail = BUF_MAX(16384),
 		.retry_after_ms = -1,
 		.started_ms = time_mono_ms() };
-	const struct reply_watch watch = { on_text, on_thinking, &v };
-	const struct request_options opts = { .no_tools = c->no_calls };
-	int r, done;
-
-	v.stream = reply_new(&c->spec, tools, &watch, mem);
-	reply_number_calls(v.stream, conversation_count(conv));
+	v->stream = reply_new(&c->spec, tools, &watch, mem);
+	v->beat_ms = v->started_ms;
+	v->beats = reply_beats(v->stream);
+	reply_number_calls(v->stream, conversation_count(conv));
 	buf_clear(&c->request);
 	TRY(request_encode(&c->spec, conv, &opts, &c->request, err));
 	TRY(check_budget(c, err));
 	TRY(put_call(c, role, err));
 	TRY(keep_barrier_begin(c->keep, err));
-	c->live = &v;
-	r = send_request(c, err);
-	if (r == 0)
-		r = wait_for_answer(c, err);
-	if (r == 0)
-		r = keep_barrier_await(c->keep, err); /* long over, unless the disk is slower than the model */
-	if (r < 0) {
-		c->live = NULL;
-		return r;
-	}
-	done = reply_end(v.stream, v.how, buf_str(&v.detail), out, fault);
-	r = count(c, out, done == 0, err);
-	if (r < 0) {
-		c->live = NULL;
-		return r;
-	}
+	v->request = c->request;
+	c->request = BUF_MAX(REQUEST_MAX);
+	v->id = ++c->last_id;
+	return send_request(c, v, err);
+}
+
+int call_end(struct caller *c, struct call_live *v, struct reply *out, struct provider_fault *fault, bool *again,
+	struct err *err)
+{
+	int done = reply_end(v->stream, v->how, buf_str(&v->detail), out, fault);
+
+	buf_fini(&c->request);
+	c->request = v->request;
+	v->request = BUF_MAX(0);
+	TRY(count(c, out, done == 0, err));
 	if (done == 0)
 		done = judge(out, fault);
-	c->reached = c->reached || v.status > 0 || !v.unreached;
+	c->reached = c->reached || v->status > 0 || !v->unreached;
 	if (done < 0)
 		name_provider(c, fault);
 	/* The transcript first: a journal that tells of an answer has the answer behind it. */
-	r = put_transcript(c, done < 0 ? provider_fault_name(fault->kind) : "ok", err);
-	if (r == 0)
-		r = put_result(c, out, done < 0 ? fault : NULL, err);
-	*again = done < 0 && model_adapt(&c->spec, v.status, buf_str(&v.raw));
-	c->live = NULL;
-	TRY(r);
+	TRY(put_transcript(c, v, done < 0 ? provider_fault_name(fault->kind) : "ok", err));
+	TRY(put_result(c, v, out, done < 0 ? fault : NULL, err));
+	*again = done < 0 && model_adapt(&c->spec, v->status, buf_str(&v->raw));
 	return done < 0 ? err_set(err, ERR_REMOTE, "%s", fault->message) : 0;
+}
+
+static int attempt(struct caller *c, const char *role, struct conversation *conv, struct str tools,
+	struct arena *mem, struct reply *out, struct provider_fault *fault, bool *again, struct err *err)
+{
+	auto_live struct call_live v = { 0 };
+	int r;
+
+	*again = c->over_budget = false;
+	*out = (struct reply){ 0 };
+	c->live = &v;
+	r = call_begin(c, &v, role, conv, tools, mem, err);
+	c->nlive = 1;
+	if (r == 0)
+		r = call_await(c, err);
+	if (r == 0)
+		r = keep_barrier_await(c->keep, err); /* long over, unless the disk is slower than the model */
+	if (r == 0)
+		r = call_end(c, &v, out, fault, again, err);
+	c->live = NULL;
+	c->nlive = 0;
+	return r;
 }
 
 static double jitter(void)
@@ -545,35 +573,47 @@ static int wait_until(struct caller *c, int64_t until_ms, struct err *err)
 	return 0;
 }
 
-int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools,
-	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err)
+/* After attempt n failed: 0 to try again, the time for it having come; 1 when the quiet turn is the loop's to handle. */
+static int after_fault(struct caller *c, const struct provider_fault *fault, int n, struct err *err)
 {
-	for (int n = 1;; n++) {
-		bool again = false;
-		int64_t wait_ms;
+	int64_t wait_ms = n >= UNREACHED_ATTEMPTS && !c->reached ? -1 : retry_delay_ms(fault, n, jitter());
+
+	if (fault->kind == FAULT_STOPPED)
+		return err_set(err, ERR_STOPPED, "the operator stopped the run");
+	if (wait_ms < 0 && fault->kind == FAULT_EMPTY)
+		return 1;
+	if (wait_ms < 0) {
+		if (fault->kind != FAULT_OVERFLOW && fault->kind != FAULT_TOO_LARGE)
+			TRY(caller_put_fatal(c, fault, err));
+		return err_set(err, ERR_REMOTE, "%s", fault->message);
+	}
+	TRY(put_retry(c, fault, n, wait_ms, err));
+	return wait_until(c, time_mono_ms() + wait_ms, err);
+}
+
+/* Being taught a server's dialect is no failure; each lesson comes once. */
+int call_again(struct caller *c, const char *role, struct conversation *conv, struct str tools, struct arena *mem,
+	struct reply *out, struct provider_fault *fault, bool again, struct err *err)
+{
+	for (int n = 1;;) {
 		int r;
 
-		c->over_budget = false;
-		*out = (struct reply){ 0 };
+		if (!again || fault->kind == FAULT_STOPPED) {
+			TRY(r = after_fault(c, fault, n++, err));
+			if (r == 1)
+				return 0;
+		}
 		r = attempt(c, role, conv, tools, mem, out, fault, &again, err);
 		if (r != -ERR_REMOTE)
 			return r;
-		if (fault->kind == FAULT_STOPPED)
-			return err_set(err, ERR_STOPPED, "the operator stopped the run");
-		if (again) {
-			n--; /* not a failure of the server: it taught us its dialect; each lesson comes once
-			      */
-			continue;
-		}
-		wait_ms = n >= UNREACHED_ATTEMPTS && !c->reached ? -1 : retry_delay_ms(fault, n, jitter());
-		if (wait_ms < 0 && fault->kind == FAULT_EMPTY)
-			return 0; /* the quiet turn is the loop's to handle */
-		if (wait_ms < 0) {
-			if (fault->kind != FAULT_OVERFLOW && fault->kind != FAULT_TOO_LARGE)
-				TRY(caller_put_fatal(c, fault, err));
-			return err_set(err, ERR_REMOTE, "%s", fault->message);
-		}
-		TRY(put_retry(c, fault, n, wait_ms, err));
-		TRY(wait_until(c, time_mono_ms() + wait_ms, err));
 	}
+}
+
+int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools,
+	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err)
+{
+	bool again;
+	int r = attempt(c, role, conv, tools, mem, out, fault, &again, err);
+
+	return r == -ERR_REMOTE ? call_again(c, role, conv, tools, mem, out, fault, again, err) : r;
 }

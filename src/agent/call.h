@@ -36,7 +36,8 @@ struct caller {
 	uint32_t transcript; /* number of the next one */
 	struct buf request;  /* the last request, so that the record keeps only what is new */
 	struct buf previous;
-	struct call_live *live; /* NULL between calls */
+	struct call_live *live; /* nlive of them; NULL between calls */
+	size_t nlive;
 };
 
 void caller_fini(struct caller *c);
@@ -55,5 +56,25 @@ void caller_note_result(struct note *n, struct str role, const struct reply *r, 
 
 int caller_ask(struct caller *c, const char *role, struct conversation *conv, struct str tools,
 	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err) CHECKED;
+
+/* Several questions at once, none of them part of the conversation. swap(self, i) is called in pairs and puts the model
+ * of question i in and out again. Each is sent at once; what fails is tried again one after the other. one[i].rc is 0,
+ * or -ERR_REMOTE with why; what ends the run is what the call returns. */
+#define CALLS_AT_ONCE 4 /* as many as the client serves (net/client.h) */
+struct call_one {
+	const char *role;
+	struct conversation *conv;
+	struct reply reply;
+	struct provider_fault fault;
+	struct err why;
+	int rc;
+};
+struct call_round {
+	struct call_one one[CALLS_AT_ONCE];
+	size_t n;
+	void (*swap)(void *self, size_t i);
+	void *self;
+};
+int caller_ask_round(struct caller *c, struct call_round *q, struct arena *mem, struct err *err) CHECKED;
 
 #endif

@@ -118,6 +118,15 @@ static int no_answer(struct run *r, struct turn *t, int rc, const struct provide
 	return rc;
 }
 
+int loop_gave_up(struct run *r, int rc, struct err *err)
+{
+	const struct provider_fault none = { 0 };
+	auto_arena struct arena *mem = arena_new();
+	struct turn t = { .mem = mem };
+
+	return rc < 0 ? no_answer(r, &t, rc, &none, err) : 0;
+}
+
 static bool is_overflow(int rc, const struct provider_fault *f)
 {
 	return rc == -ERR_REMOTE && (f->kind == FAULT_OVERFLOW || f->kind == FAULT_TOO_LARGE);
@@ -328,6 +337,7 @@ static int one_turn(struct run *r, struct turn *t, struct err *err)
 		TRY(turn_dispatch(r, t, err));
 		TRY(record_step(r, t, err));
 		TRY(metric_auto(r, t, err));
+		TRY(review_turn(r, t, err));
 		TRY(watch_turn(r, t, err));
 		TRY(watch_finish(r, t, err));
 		TRY(tasks_turn(r, t, err));

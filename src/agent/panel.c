@@ -8,6 +8,9 @@
 #define SEAT_TOKENS 4000
 #define TASK_MAX    4000
 #define RULES_MAX   8000
+#define LOG_MAX     2000
+#define VERIFY_MAX  2400
+#define RAISED_MAX  8000
 
 /* ---- what a seat is asked ---- */
 
@@ -75,7 +78,9 @@ static int user_of(const struct panel_ask *ask, struct buf *out, struct err *err
 {
 	TRY(add_part(out, "TASK", ask->task, TASK_MAX, err));
 	TRY(add_part(out, "RULES OF THE REPOSITORY", ask->rules, RULES_MAX, err));
-	TRY(add_part(out, "VERIFY", ask->verify, 2000, err));
+	TRY(add_part(out, "NEWEST COMMITS", ask->log, LOG_MAX, err));
+	TRY(add_part(out, "VERIFY", ask->verify, VERIFY_MAX, err));
+	TRY(add_part(out, "ALREADY RAISED, NOT TO BE REPEATED", ask->raised, RAISED_MAX, err));
 	return add_part(out, "DIFF", ask->diff, PANEL_DIFF_MAX, err);
 }
 
@@ -91,6 +96,7 @@ static int put_seat(struct run *r, const struct panel_ask *ask, size_t i, const 
 	note_str(&n, "model", s->model);
 	note_z(&n, "verdict", words[s->verdict]);
 	note_int(&n, "findings", (int64_t)s->findings.n);
+	note_str(&n, "persona", str_head(s->persona, utf8_head(s->persona, 200)));
 	return note_send(&n, r->keep, EVENT_REVIEW_SEAT, err);
 }
 
@@ -123,28 +129,24 @@ static enum config_role role_of(struct str *persona)
 	return CONFIG_REVIEWER;
 }
 
-static int ask_seat(struct run *r, const struct panel_ask *ask, struct str user, struct str persona, struct arena *mem,
-	struct panel_seat *s, struct err *err)
+static void open_seat(struct run *r, struct str user, struct str persona, struct arena *mem, struct panel_seat *s,
+	struct seat_ask *out)
 {
 	enum config_role role = role_of(&persona);
-	struct seat_ask q = { .role = role, .user = user, .max_tokens = SEAT_TOKENS, .fields = answer_fields,
-		.nfields = COUNT(answer_fields), .size = sizeof(struct answer) };
-	struct answer a;
-	int rc;
 
 	*s = (struct panel_seat){ .persona = persona, .model = seat_model(r, role), .verdict = SEAT_ABSTAIN };
-	q.system = system_of(persona, mem);
-	q.name = str_printf(mem, "review:" STR_FMT, STR_ARG(str_head(persona, 40))).p;
-	rc = seat_typed(r, &q, mem, &a, err);
-	if (rc == 0) {
-		judge(s, &a, ask->diff);
-		return 0;
-	}
-	if (rc == -ERR_INVALID || (rc == -ERR_REMOTE && !r->links->peer[PEER_CLIENT].gone)) {
-		s->summary = str_dup(mem, str_from(err->msg));
-		return 0; /* it abstains */
-	}
-	return rc;
+	*out = (struct seat_ask){ .role = role, .user = user, .max_tokens = SEAT_TOKENS, .fields = answer_fields,
+		.nfields = COUNT(answer_fields), .size = sizeof(struct answer), .system = system_of(persona, mem),
+		.name = str_printf(mem, "review:" STR_FMT, STR_ARG(str_head(persona, utf8_head(persona, 40)))).p };
+}
+
+/* One that gave no usable answer abstains. */
+static void close_seat(const struct panel_ask *ask, const struct seat_got *got, struct arena *mem, struct panel_seat *s)
+{
+	if (got->rc == 0)
+		judge(s, got->out, ask->diff);
+	else
+		s->summary = str_dup(mem, str_from(got->why.msg));
 }
 
 /* ---- all of them ---- */
@@ -169,6 +171,8 @@ static int put_panel(struct run *r, const struct panel_ask *ask, const struct pa
 	note_z(&n, "decision", words[ask->decision]);
 	note_bool(&n, "blocked", p->blocked);
 	note_bool(&n, "raw_blocked", p->blocks > 0);
+	if (ask->disarmed)
+		note_bool(&n, "disarmed", true);
 	note_int(&n, "n_block", (int64_t)p->blocks);
 	note_int(&n, "n_abstain", (int64_t)p->abstains);
 	return note_send(&n, r->keep, EVENT_REVIEW_PANEL, err);
@@ -180,11 +184,19 @@ int panel_run(struct run *r, const struct panel_ask *ask, struct arena *mem, str
 	struct str_list list = ask->personas.n > 0 ? ask->personas : (struct str_list){ &one, 1 };
 	auto_buf struct buf user = BUF_MAX(256 * 1024);
 	struct panel p = { .n = list.n < PANEL_SEATS_MAX ? list.n : PANEL_SEATS_MAX };
+	struct seat_ask asks[PANEL_SEATS_MAX];
+	struct seat_got got[PANEL_SEATS_MAX] = { 0 };
+	struct answer answers[PANEL_SEATS_MAX];
 
 	TRY(user_of(ask, &user, err));
 	TRY(put_start(r, ask, p.n, err));
 	for (size_t i = 0; i < p.n; i++) {
-		TRY(ask_seat(r, ask, buf_str(&user), list.p[i], mem, &p.seats[i], err));
+		open_seat(r, buf_str(&user), list.p[i], mem, &p.seats[i], &asks[i]);
+		got[i].out = &answers[i];
+	}
+	TRY(seat_typed_all(r, asks, p.n, (size_t)ask->at_once, mem, got, err));
+	for (size_t i = 0; i < p.n; i++) {
+		close_seat(ask, &got[i], mem, &p.seats[i]);
 		TRY(put_seat(r, ask, i, &p.seats[i], err));
 		p.blocks += p.seats[i].verdict == SEAT_BLOCK;
 		p.abstains += p.seats[i].verdict == SEAT_ABSTAIN;

@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* panel: reviewers of a diff, what they found, and whether that blocks.
  *
- * Shape    panel_run asks each seat once and fills the findings; panel_decide counts. Grounding is mechanical: a
+ * Shape    panel_run asks the seats, some at a time, and fills the findings; panel_decide counts. Grounding is mechanical: a
  *          finding names a file of the diff and quotes lines that stand in it, or it cannot block.
  * Memory   In the arena of the call.
  * Errors   A seat that gives no usable answer abstains; only what ends the run is an error.
@@ -50,6 +50,10 @@ struct panel_ask {
 	struct str_list personas; /* empty: one reviewer */
 	enum panel_decision decision;
 	int64_t quorum;
+	bool disarmed;      /* the decision is advisory because too much was sent back */
+	int64_t at_once;    /* seats asked at the same time */
+	struct str raised;  /* findings of earlier panels, or empty */
+	struct str log;     /* newest commits, or empty */
 	struct str trigger; /* for the record */
 	int64_t iteration;
 };

@@ -86,7 +86,9 @@
 	X(STRS, review_seats)     /* personas; empty: one reviewer */                                        \
 	X(STR, review_decision)   /* advisory, veto, quorum, all */                                          \
 	X(INT, review_quorum)                                                                                \
-	X(STR, review_trigger)    /* off, before_finish */                                                   \
+	X(STR, review_trigger)    /* off, on_verify_fail, before_finish, periodic */                         \
+	X(INT, review_period)     /* turns between two, periodic */                                          \
+	X(INT, review_concurrency) /* seats asked at the same time */                                        \
 	X(INT, review_max_rejections)                                                                        \
 	X(NUM, review_budget_fraction)                                                                       \
 	X(STR, workflow)          /* loop, implement */                                                      \

@@ -11,6 +11,7 @@
 #define DIFF_MAX      (4 * 1024 * 1024)
 #define UNTRACKED_MAX 200
 #define NEW_FILE_MAX  (64 * 1024)
+#define LOG_SHOWN     10
 #define MARK          "DIFF:\n"
 
 /* ---- the diff ---- */
@@ -53,14 +54,24 @@ static int add_new_file(struct run *r, struct str name, struct buf *out, struct 
 	return 0;
 }
 
-static int add_untracked(struct run *r, struct buf *out, struct err *err)
+static bool is_in(const struct str_list *l, struct str name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (str_eq(l->p[i], name))
+			return true;
+	return false;
+}
+
+int review_untracked(struct run *r, const struct str_list *skip, struct arena *mem, struct buf *out, struct err *err)
 {
 	struct repo_status st;
 
-	TRY(repo_status(r->repo, r->mem, &st, err));
-	for (size_t i = 0; i < st.untracked.n && i < UNTRACKED_MAX; i++)
-		if (!str_ends(st.untracked.p[i], STR("/")))
+	TRY(repo_status(r->repo, mem, &st, err));
+	for (size_t i = 0, n = 0; i < st.untracked.n && n < UNTRACKED_MAX; i++)
+		if (!str_ends(st.untracked.p[i], STR("/")) && !is_in(skip, st.untracked.p[i])) {
 			TRY(add_new_file(r, st.untracked.p[i], out, err));
+			n++;
+		}
 	return 0;
 }
 
@@ -82,7 +93,7 @@ static int find_diff(struct run *r, struct buf *out, struct err *err)
 	TRY(resolve(r, r->p->review_base.n > 0 ? r->p->review_base : STR("HEAD"), &from, err));
 	TRY(repo_diff_work(r->repo, from, r->p->review_base.n > 0, r->mem, &patch, err));
 	TRY(buf_add_utf8(out, patch, err));
-	return add_untracked(r, out, err);
+	return review_untracked(r, &(struct str_list){ 0 }, r->mem, out, err);
 }
 
 /* ---- the session ---- */
@@ -149,12 +160,27 @@ static int add_steers(struct run *r, struct str *task, struct err *err)
 	return 0;
 }
 
+static struct str newest_commits(struct run *r)
+{
+	auto_buf struct buf b = BUF_MAX(16384);
+	struct repo_commit *c;
+	size_t n;
+
+	if (r->unborn || repo_commits(r->repo, STR(""), r->st.base_sha, LOG_SHOWN, r->mem, &c, &n, ERR_DISCARD) < 0)
+		return STR("");
+	for (size_t i = 0; i < n; i++)
+		if (buf_addf(&b, ERR_DISCARD, STR_FMT " ", STR_ARG(str_head(c[i].sha, 12))) < 0 ||
+			buf_add_utf8(&b, str_head(c[i].subject, 200), ERR_DISCARD) < 0 || buf_addc(&b, '\n', ERR_DISCARD) < 0)
+			break;
+	return str_dup(r->mem, buf_str(&b));
+}
+
 static int judge(struct run *r, struct err *err)
 {
 	auto_buf struct buf agents = BUF_MAX(256 * 1024);
 	struct panel_ask ask = { .task = r->p->task, .diff = recorded_diff(r), .personas = r->p->review_seats,
 		.decision = panel_decision_from(r->p->review_decision), .quorum = r->p->review_quorum, .trigger = STR("command"),
-		.iteration = 1 };
+		.iteration = 1, .at_once = CALLS_AT_ONCE };
 	struct panel p;
 
 	r->iterations = 1;
@@ -163,6 +189,7 @@ static int judge(struct run *r, struct err *err)
 		return nothing(r);
 	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &agents))
 		ask.rules = buf_str(&agents);
+	ask.log = newest_commits(r);
 	TRY(loop_put_state(r, 1, err));
 	TRY(panel_run(r, &ask, r->mem, &p, err));
 	return finish(r, &p, err);
@@ -178,64 +205,4 @@ int review_session(struct run *r, struct err *err)
 	if (r->links->peer[PEER_MONITOR].gone)
 		return err_set(err, ERR_CLOSED, "%s", why.msg);
 	return loop_failed(r, rc, &why, err);
-}
-
-/* ---- before a run may finish ---- */
-
-static int put_skipped(struct run *r, const struct turn *t, const char *why, struct err *err)
-{
-	auto_note struct note n = NOTE;
-
-	note_int(&n, "iteration", t->iteration);
-	note_z(&n, "reason", why);
-	note_z(&n, "trigger", "before_finish");
-	return note_send(&n, r->keep, EVENT_REVIEW_SKIPPED, err);
-}
-
-static int send_back(struct run *r, struct turn *t, const struct panel *p, struct err *err)
-{
-	auto_buf struct buf text = BUF_MAX(64 * 1024);
-	auto_note struct note n = NOTE;
-
-	r->st.review_streak++;
-	r->st.review_rejections++;
-	TRY(buf_addz(&text, "Not finished: a review of your change blocks it. Fix what it points at, or say in finish_run why it is "
-		"wrong.\n\n", err));
-	if (panel_markdown(p, &text, ERR_DISCARD) < 0)
-		TRY(buf_addz(&text, "...\n", ERR_DISCARD));
-	turn_notice(t, str_dup(t->mem, buf_str(&text)));
-	note_int(&n, "iteration", t->iteration);
-	return note_send(&n, r->keep, EVENT_REVIEW_REJECTED, err);
-}
-
-int review_gate(struct run *r, struct turn *t, bool *rejected, struct err *err)
-{
-	auto_buf struct buf agents = BUF_MAX(256 * 1024);
-	struct panel_ask ask = { .task = r->st.original_task, .personas = r->p->review_seats,
-		.decision = panel_decision_from(r->p->review_decision), .quorum = r->p->review_quorum,
-		.trigger = STR("before_finish"), .iteration = t->iteration };
-	struct panel p;
-
-	*rejected = false;
-	if (!str_eqz(r->p->review_trigger, "before_finish"))
-		return 0;
-	if (!r->repo || r->st.commits == 0 || r->st.head_sha.n == 0)
-		return put_skipped(r, t, "no_diff", err);
-	if (budget_remaining(&r->caller.budget, &r->caller.totals) < r->p->review_budget_fraction)
-		return put_skipped(r, t, "budget_fraction", err);
-	if (r->st.review_streak >= REVIEW_STREAK) /* said twice and not heeded: the person decides */
-		return put_skipped(r, t, "rejections", err);
-	TRY(repo_diff(r->repo, r->st.base_sha, r->st.head_sha, NULL, t->mem, &ask.diff, err));
-	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &agents))
-		ask.rules = buf_str(&agents);
-	ask.verify = watch_is_good(r) ? STR("green on these files") : STR("not green on these files");
-	if (r->st.review_rejections >= r->p->review_max_rejections)
-		ask.decision = PANEL_ADVISORY;
-	TRY(panel_run(r, &ask, t->mem, &p, err));
-	if (p.blocked) {
-		*rejected = true;
-		return send_back(r, t, &p, err);
-	}
-	r->st.review_streak = 0;
-	return 0;
 }

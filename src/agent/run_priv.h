@@ -99,6 +99,7 @@ struct run {
 	struct repo_head head;       /* at a resume: where HEAD is now */
 	struct str_list said; /* resume: what the model is told first, in mem */
 	int64_t last_work_ms; /* of an edit or a verify, for the stagnation notice */
+	struct buf gate_tail; /* of what the gate printed last */
 
 	/* how it ends */
 	enum run_reason reason;
@@ -125,6 +126,7 @@ struct turn {
 	bool worked;      /* an edit or a run of the gate */
 	bool green;       /* the gate passed, and nothing changed since */
 	bool was_good;    /* when the turn began, the tree was found good and nothing was left to record */
+	bool red;         /* the gate ran and failed */
 	bool did_not_run; /* the gate's runner is broken */
 	bool baseline;    /* the gate was observed on the untouched tree for the first time */
 	bool measured;    /* the metric was taken */
@@ -188,13 +190,20 @@ void run_stop(struct run *r, enum run_reason why, struct str message); /* the fi
 int loop_put_state(struct run *r, int64_t next_iteration, struct err *err) CHECKED;
 uint64_t run_hash(struct str a, struct str b);
 
+/* A question beside the conversation got no answer: what that means for the run; errors that say nothing about it stay. */
+int loop_gave_up(struct run *r, int rc, struct err *err) CHECKED;
 int loop_failed(struct run *r, int rc, const struct err *why, struct err *err) CHECKED; /* a question that got no answer */
 
 /* review.c */
-#define REVIEW_STREAK 2
 int review_open(struct run *r, struct err *err) CHECKED;    /* the diff becomes the conversation */
 int review_session(struct run *r, struct err *err) CHECKED; /* the panel, and how it ends */
-int review_gate(struct run *r, struct turn *t, bool *rejected, struct err *err) CHECKED; /* before_finish */
+/* New files of the work tree, as a diff has them; skip: names that are somebody else's. */
+int review_untracked(struct run *r, const struct str_list *skip, struct arena *mem, struct buf *out, struct err *err) CHECKED;
+
+/* review_gate.c: the run's own change */
+int review_turn(struct run *r, struct turn *t, struct err *err) CHECKED; /* on_verify_fail, periodic: advice */
+/* before_finish; silent: the model said so in prose */
+int review_gate(struct run *r, struct turn *t, bool silent, bool *rejected, struct err *err) CHECKED;
 
 /* end.c */
 const char *run_reason_word(enum run_reason why);

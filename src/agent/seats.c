@@ -77,20 +77,41 @@ static void swap(struct caller *c, struct seat *s)
 	*s = was;
 }
 
+/* Puts the model of one question in, and at the second call out again. */
+struct turning {
+	struct run *r;
+	const struct seat_ask *ask;
+	int64_t max_tokens; /* the seat's own */
+	bool in;
+};
+
+static void turn_to(void *self, size_t i)
+{
+	struct turning *t = self;
+	const struct seat_ask *ask = &t->ask[i];
+	struct seat *s = &t->r->seats.role[ask->role];
+
+	if (!t->in) {
+		t->max_tokens = s->spec.max_tokens;
+		if (ask->max_tokens > 0 && ask->max_tokens < s->spec.max_tokens)
+			s->spec.max_tokens = ask->max_tokens;
+	}
+	swap(&t->r->caller, s);
+	if (t->in)
+		s->spec.max_tokens = t->max_tokens;
+	t->in = !t->in;
+}
+
 static int ask_once(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct arena *mem,
 	struct reply *out, struct err *err)
 {
-	struct seat *s = &r->seats.role[ask->role];
+	struct turning t = { .r = r, .ask = ask };
 	struct provider_fault fault = { 0 };
-	int64_t max = s->spec.max_tokens;
 	int rc;
 
-	if (ask->max_tokens > 0 && ask->max_tokens < max)
-		s->spec.max_tokens = ask->max_tokens;
-	swap(&r->caller, s);
+	turn_to(&t, 0);
 	rc = caller_ask(&r->caller, ask->name, conv, STR(""), mem, out, &fault, err);
-	swap(&r->caller, s);
-	s->spec.max_tokens = max;
+	turn_to(&t, 0);
 	return rc;
 }
 
@@ -150,26 +171,78 @@ static int decode(const struct seat_ask *ask, struct str answer, struct arena *m
 	return fields_from_json(ask->fields, ask->nfields, obj, mem, out, ask->size, err);
 }
 
-int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err)
+/* From the first answer on, until one can be used. */
+static int settle(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct reply *first, struct arena *mem,
+	void *out, struct err *err)
 {
-	auto_conversation struct conversation *conv = conversation_new();
+	struct reply reply = *first;
 	struct err why = { 0 };
 
-	TRY(open_conversation(ask, conv, err));
-	for (int i = 0; i < TRIES; i++) {
-		struct reply reply;
+	for (int i = 1;; i++) {
 		struct str back;
 
-		TRY(ask_once(r, ask, conv, mem, &reply, err));
 		why = (struct err){ 0 };
 		if (decode(ask, reply.text, mem, out, &why) == 0)
 			return 0;
-		if (reply.message.n == 0)
-			continue;
-		TRY(conversation_add(conv, reply.message, err));
-		back = str_printf(mem, "That answer cannot be used: %s. Answer again, with one JSON object of the schema and nothing "
-			"else.", why.msg);
-		TRY(conversation_add_user(conv, back, err));
+		if (i == TRIES)
+			break;
+		if (reply.message.n > 0) {
+			TRY(conversation_add(conv, reply.message, err));
+			back = str_printf(mem, "That answer cannot be used: %s. Answer again, with one JSON object of the schema and "
+				"nothing else.", why.msg);
+			TRY(conversation_add_user(conv, back, err));
+		}
+		TRY(ask_once(r, ask, conv, mem, &reply, err));
 	}
 	return err_set(err, ERR_INVALID, "the %s gave no answer that can be used: %s", ask->name, why.msg);
+}
+
+int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err)
+{
+	auto_conversation struct conversation *conv = conversation_new();
+	struct reply reply;
+
+	TRY(open_conversation(ask, conv, err));
+	TRY(ask_once(r, ask, conv, mem, &reply, err));
+	return settle(r, ask, conv, &reply, mem, out, err);
+}
+
+/* ---- several at once ---- */
+
+static int ask_some(struct run *r, const struct seat_ask *ask, struct call_round *q, struct arena *mem, struct seat_got *got,
+	struct err *err)
+{
+	for (size_t i = 0; i < q->n; i++) {
+		q->one[i].role = ask[i].name;
+		q->one[i].conv = conversation_new();
+		TRY(open_conversation(&ask[i], q->one[i].conv, err));
+	}
+	TRY(caller_ask_round(&r->caller, q, mem, err));
+	for (size_t i = 0; i < q->n; i++) {
+		struct call_one *one = &q->one[i];
+
+		got[i].why = one->why;
+		got[i].rc = one->rc < 0 ? one->rc : settle(r, &ask[i], one->conv, &one->reply, mem, got[i].out, &got[i].why);
+		if (got[i].rc < 0 && got[i].rc != -ERR_INVALID && (got[i].rc != -ERR_REMOTE || r->links->peer[PEER_CLIENT].gone)) {
+			*err = got[i].why;
+			return got[i].rc;
+		}
+	}
+	return 0;
+}
+
+int seat_typed_all(struct run *r, const struct seat_ask *ask, size_t n, size_t at_once, struct arena *mem, struct seat_got *got,
+	struct err *err)
+{
+	at_once = at_once < 1 ? 1 : at_once > CALLS_AT_ONCE ? CALLS_AT_ONCE : at_once;
+	for (size_t i = 0; i < n; i += at_once) {
+		struct turning t = { .r = r, .ask = ask + i };
+		struct call_round q = { .n = n - i < at_once ? n - i : at_once, .swap = turn_to, .self = &t };
+		int rc = ask_some(r, ask + i, &q, mem, got + i, err);
+
+		for (size_t k = 0; k < q.n; k++)
+			conversation_free(q.one[k].conv);
+		TRY(rc);
+	}
+	return 0;
 }

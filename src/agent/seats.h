@@ -45,6 +45,15 @@ struct seat_ask {
 
 int seat_text(struct run *r, const struct seat_ask *ask, struct arena *mem, struct str *out, struct err *err) CHECKED;
 int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err) CHECKED;
+/* Several of them, at_once in flight (at most CALLS_AT_ONCE). rc is 0, -ERR_INVALID or -ERR_REMOTE, with why; what ends
+ * the run is what the call returns. */
+struct seat_got {
+	void *out;
+	int rc;
+	struct err why;
+};
+int seat_typed_all(struct run *r, const struct seat_ask *ask, size_t n, size_t at_once, struct arena *mem, struct seat_got *got,
+	struct err *err) CHECKED;
 struct str seat_model(const struct run *r, enum config_role role); /* its id */
 
 /* The one JSON object of an answer that may have prose or a fence around it; empty when there is none. */

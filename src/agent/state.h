@@ -69,7 +69,9 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, step_reds)                                                                                    \
 	X(INT, step_reviews)                                                                                 \
 	X(INT, review_streak)     /* finishes that a review sent back, in a row */                           \
-	X(INT, review_rejections) /* and in all */                                                           \
+	X(INT, review_rejections) /* and in all, one less for each that passed */                            \
+	X(INT, review_capped)     /* that the person decides was said */                                     \
+	X(STRS, review_raised)    /* findings that were told, newest last */                                 \
 	X(STRS, metric_samples)    /* the newest ones, as they are shown */                                  \
 	X(STR, metric_best)                                                                                  \
 	X(INT, metric_count)                                                                                 \

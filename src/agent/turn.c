@@ -12,6 +12,7 @@
 #define SUMMARY_MAX   2000
 #define IN_FLIGHT_MAX 64 /* calls named in the marker */
 #define CUT_OFF_ARGS  20000
+#define GATE_TAIL     2000
 #define ANSWERED_MAX  (8 * 1024 * 1024) /* of all results of a turn; escapes may double and triple it */
 
 void turn_notice(struct turn *t, struct str text)
@@ -174,6 +175,18 @@ static int remind_of_notes(struct run *r, struct turn *t, struct err *err)
 	return note_send(&n, r->keep, EVENT_MEMORY_FLIP, err);
 }
 
+/* The end of what the gate printed, for those who judge the change. */
+static int keep_tail(struct run *r, const struct job_result *job, struct err *err)
+{
+	struct str texts[] = { str_tail(job->out, GATE_TAIL / 2), str_tail(job->errs, GATE_TAIL / 2) };
+
+	buf_fini(&r->gate_tail);
+	r->gate_tail = BUF_MAX(8 * GATE_TAIL);
+	for (size_t i = 0; i < COUNT(texts); i++)
+		TRY(buf_add_utf8(&r->gate_tail, texts[i], err));
+	return 0;
+}
+
 static int account_verify(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err)
 {
 	uint64_t sig;
@@ -190,6 +203,8 @@ static int account_verify(struct run *r, struct turn *t, const struct tool_outco
 	r->st.last_verify_ok = oc->verify_ok ? TRI_YES : TRI_NO;
 	r->st.edited_since_verify = 0;
 	t->green = oc->verify_ok;
+	t->red = !oc->verify_ok;
+	TRY(keep_tail(r, &oc->job, err));
 	if (oc->verify_ok) {
 		r->st.verify_ever_passed = 1;
 		r->st.verify_streak = 0;

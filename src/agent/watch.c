@@ -315,6 +315,9 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 	TRY(implement_done(r, t, &done, err));
 	if (done || r->reason != REASON_NONE)
 		return 0;
+	TRY(review_gate(r, t, true, &done, err));
+	if (done)
+		return 0;
 	r->summary = str_dup(r->mem, prose);
 	run_stop(r, REASON_SILENT_FINISH, STR(""));
 	return 0;
@@ -354,7 +357,7 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 		return put_count(
 			r, EVENT_VERIFY_GATED, t->iteration, "nudges_used", r->st.finish_gated, NULL, 0, err);
 	}
-	TRY(review_gate(r, t, &rejected, err));
+	TRY(review_gate(r, t, false, &rejected, err));
 	if (rejected)
 		return 0;
 	if (red && r->st.baseline_ok == TRI_NO)

@@ -346,6 +346,8 @@ int settings_params(struct start *s, struct err *err)
 							   : str_from(config_word("review.decision", c->review.decision));
 	p->review_quorum = c->review.quorum;
 	p->review_trigger = str_from(config_word("review.trigger", c->review.trigger));
+	p->review_period = c->review.period;
+	p->review_concurrency = c->review.concurrency;
 	p->review_max_rejections = c->review.max_total_rejections;
 	p->review_budget_fraction = c->review.budget_fraction;
 	p->metric_command = c->workflow.metric_command;

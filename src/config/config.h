@@ -23,7 +23,7 @@ enum config_agent_network { AGENT_NETWORK_PROVIDERS, AGENT_NETWORK_LOCAL, AGENT_
 enum config_tool_network { TOOL_NETWORK_BLOCK, TOOL_NETWORK_ONLY_EXPLICIT_STATES, TOOL_NETWORK_ALLOW };
 enum config_run_commands { RUN_COMMANDS_ASK, RUN_COMMANDS_YES, RUN_COMMANDS_NO };
 enum config_workflow { WORKFLOW_LOOP, WORKFLOW_IMPLEMENT };
-enum config_trigger { REVIEW_OFF, REVIEW_BEFORE_FINISH };
+enum config_trigger { REVIEW_OFF, REVIEW_ON_VERIFY_FAIL, REVIEW_BEFORE_FINISH, REVIEW_PERIODIC };
 enum config_decision { REVIEW_ADVISORY, REVIEW_VETO, REVIEW_QUORUM, REVIEW_ALL };
 enum config_api { CONFIG_API_ANTHROPIC, CONFIG_API_OPENAI, CONFIG_API_RESPONSES };
 enum config_deployment { DEPLOYMENT_DIRECT, DEPLOYMENT_VERTEX, DEPLOYMENT_AZURE };
@@ -87,7 +87,7 @@ struct config_prompt {
 
 struct config_review {
 	int trigger, decision;
-	int64_t quorum, max_total_rejections;
+	int64_t quorum, max_total_rejections, period, concurrency;
 	double budget_fraction;
 	struct str_list seats; /* personas, "security" or "security@worker" */
 };

@@ -14,7 +14,7 @@ static const char *const run_commands[] = { "ask", "yes", "no", NULL };
 static const char *const workflows[] = { "loop", "implement", NULL };
 static const char *const decompose[] = { "off", "auto", "on", NULL };
 static const char *const revise[] = { "off", "auto", "interactive", NULL };
-static const char *const triggers[] = { "off", "before_finish", NULL };
+static const char *const triggers[] = { "off", "on_verify_fail", "before_finish", "periodic", NULL };
 static const char *const decisions[] = { "advisory", "veto", "quorum", "all", NULL };
 static const char *const metric_goals[] = { "maximize", "minimize", NULL };
 static const char *const api_formats[] = { "anthropic", "openai", "responses", NULL };
@@ -30,7 +30,7 @@ _Static_assert(COUNT(run_commands) == RUN_COMMANDS_NO + 2, "words of the enum");
 _Static_assert(COUNT(workflows) == WORKFLOW_IMPLEMENT + 2, "words of the enum");
 _Static_assert(COUNT(decompose) == DECOMPOSE_ON + 2, "words of the enum");
 _Static_assert(COUNT(revise) == REVISE_INTERACTIVE + 2, "words of the enum");
-_Static_assert(COUNT(triggers) == REVIEW_BEFORE_FINISH + 2, "words of the enum");
+_Static_assert(COUNT(triggers) == REVIEW_PERIODIC + 2, "words of the enum");
 _Static_assert(COUNT(decisions) == REVIEW_ALL + 2, "words of the enum");
 _Static_assert(COUNT(api_formats) == CONFIG_API_RESPONSES + 2, "words of the enum");
 _Static_assert(COUNT(deployments) == DEPLOYMENT_AZURE + 2, "words of the enum");
@@ -143,7 +143,8 @@ static const struct field fixed[] = {
 		.help = "Let the reviewer's model restate a task before the run begins, beside your own words, which decide; "
 			"interactive asks you first." },
 	{ "review.trigger", &field_enum, AT(review.trigger), 0, "off", .choices = triggers,
-		.help = "When a run's own change is reviewed: never, or each time it wants to finish." },
+		.help = "When a run's own change is reviewed: never, after a red gate, each time it wants to finish, or every "
+			"review.period turns. Only before_finish can hold a finish back; else the model is told what was found." },
 	{ "review.decision", &field_enum, AT(review.decision), 0, "advisory", .choices = decisions,
 		.help = "When a review blocks: never; when one seat does; when quorum seats do; when all that answer do and they "
 			"are most." },
@@ -151,6 +152,10 @@ static const struct field fixed[] = {
 	{ "review.seats", &field_strs, AT(review.seats), .max = 8,
 		.help = "Who reviews: security, correctness, tests, over-engineering, edge-cases, or what to look for in your own "
 			"words; @ROLE behind it takes that role's model. Empty is one reviewer." },
+	{ "review.period", &field_int, AT(review.period), 0, "10", 1, 1000000,
+		.help = "Turns between two reviews under trigger periodic." },
+	{ "review.concurrency", &field_int, AT(review.concurrency), 0, "1", 1, 4,
+		.help = "Seats that a run asks at the same time; `agent6 review` always asks four." },
 	{ "review.max_total_rejections", &field_int, AT(review.max_total_rejections), 0, "4", 0, 100,
 		.help = "Finishes that reviews may send back in one run; then they only advise." },
 	{ "review.budget_fraction", &field_num, AT(review.budget_fraction), 0, "0.25", 0, 1,

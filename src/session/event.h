@@ -142,12 +142,14 @@ enum event_flags {
 	X(METRIC_SAMPLE, "loop.metric.sample", EVENT_AG, I("iteration"), SO("label"), NO("score"), IO("returncode"), SO("sha")) \
 	X(METRIC_PLATEAU, "loop.metric_plateau.nudge", EVENT_AG, I("iteration"), I("nudges_used"), IO("budget_remaining")) \
 	X(METRIC_EARLY, "loop.metric_early_finish.rejected", EVENT_AG, I("iteration"), I("nudges_used"))      \
-	X(METRIC_CEILING, "loop.metric_ceiling.stop", EVENT_AG, I("iteration"))                               \
+	X(METRIC_CEILING, "loop.metric_ceiling.stop", EVENT_AG, I("iteration"), NO("score"))                  \
 	X(REVIEW_START, "loop.review.start", EVENT_AG, I("iteration"), S("trigger"), I("seats"))              \
-	X(REVIEW_SEAT, "loop.review.seat", EVENT_AG, I("iteration"), I("seat"), S("model"), S("verdict"), I("findings")) \
+	X(REVIEW_SEAT, "loop.review.seat", EVENT_AG, I("iteration"), I("seat"), S("model"), S("verdict"), I("findings"), SO("persona")) \
 	X(REVIEW_PANEL, "loop.review.panel", EVENT_AG, I("iteration"), S("trigger"), S("decision"), B("blocked"), BO("raw_blocked"), BO("disarmed"), IO("n_block"), IO("n_abstain")) \
 	X(REVIEW_SKIPPED, "loop.review.skipped", EVENT_AG, I("iteration"), S("reason"), SO("trigger"), NO("remaining")) \
 	X(REVIEW_REJECTED, "loop.review.rejected_finish", EVENT_AG, I("iteration"))                           \
+	X(REVIEW_SILENT, "loop.review.rejected_silent_finish", EVENT_AG, I("iteration"))                      \
+	X(REVIEW_CAP, "loop.review.rejection_cap_reached", EVENT_AG, I("iteration"), I("rejections"))         \
 	/* compaction, pins, steering */                                                                     \
 	X(COMPACT_REQUESTED, "loop.compact.requested", EVENT_AM, S("focus"))                                  \
 	X(COMPACT_REFUSED, "loop.compact.refused", EVENT_AG, S("reason"))                                     \

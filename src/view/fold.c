@@ -217,10 +217,11 @@ static void on_role_call(struct view *v, struct view_item *it)
 		keep(&v->state.model, text(v, "model"));
 }
 
-/* What is said beside the conversation is told when it is whole, by an event of its own. */
+/* Only the conversation itself is shown as it streams. What other roles say is for the harness, mostly one JSON object,
+ * and what came of it is told by an event of its own. */
 static bool is_aside(struct view *v)
 {
-	return str_eqz(text(v, "role"), "summarizer") || str_eqz(text(v, "role"), "btw");
+	return !str_eqz(text(v, "role"), "worker");
 }
 
 static void on_delta(struct view *v, struct view_item *it)
@@ -547,7 +548,14 @@ static const struct {
 	{ EVENT_COMPACT_SUMMARISE, VIEW_MARKER, "context: asking for a note of {messages} messages" },
 	{ EVENT_PIN_REFUSED, VIEW_WARNING, "not pinned: {chars} characters, {limit} in all" },
 	{ EVENT_METRIC_SAMPLE, VIEW_MARKER, "metric {label}: {score}" },
-	{ EVENT_REVIEW_PANEL, VIEW_MARKER, "review: {decision}" },
+	{ EVENT_REVIEW_START, VIEW_MARKER, "review ({trigger}): asking" },
+	{ EVENT_REVIEW_SEAT, VIEW_MARKER, "review by {persona} ({model}): {verdict}, findings: {findings}" },
+	{ EVENT_REVIEW_PANEL, VIEW_MARKER, "review ({decision}): {n_block} block, {n_abstain} abstain" },
+	{ EVENT_REVIEW_SKIPPED, VIEW_MARKER, "no review: {reason}" },
+	{ EVENT_REVIEW_REJECTED, VIEW_MARKER, "not finished yet: the review blocks it" },
+	{ EVENT_REVIEW_SILENT, VIEW_MARKER, "not finished yet: the review blocks it" },
+	{ EVENT_REVIEW_CAP, VIEW_MARKER, "review: sent back often enough ({rejections} times in all), the person decides" },
+	{ EVENT_METRIC_CEILING, VIEW_MARKER, "metric: {score} is all there is" },
 	{ EVENT_COMPACT_SUMMARISED, VIEW_MARKER, "context summarised ({summary_chars} characters)" },
 	{ EVENT_COMPACT_DROPPED, VIEW_MARKER, "context: {n} old results set aside" },
 	{ EVENT_COMPACT_FAILED, VIEW_WARNING, "context could not be summarised: {error}" },

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "agent/call.h"
 #include "agent/panel.h"
+#include "net/client.h"
 #include "agent/seats.h"
 #include "test/lib/test.h"
+
+_Static_assert(CALLS_AT_ONCE == CLIENT_LIVE, "what the agent sends at once the client serves at once");
 
 static const char diff[] =
 	"diff --git a/a.c b/a.c\n"

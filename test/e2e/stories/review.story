@@ -27,11 +27,12 @@ sent     [0].first contains "the secret is for a test"
 sent     [0].first contains "+secret=1"
 output   contains "Verdict: No objection"
 model    text "{\"verdict\":\"block\",\"findings\":[{\"category\":\"style\",\"severity\":\"block\",\"path\":\"a.txt\",\"quote\":\"two\",\"title\":\"ugly\"}]}"
+model    set {"match": {"system": "could use"}}
 model    text "{\"verdict\":\"pass\",\"findings\":[]}"
 run      agent6 review --json --decision all --seat security --seat "typos in names"
 exit     0
 requests 2
-sent     [1].system contains "You look for: typos in names."
+output   contains "\"persona\":\"typos in names\""
 output   contains "\"blocked\":false"
 model    text "no"
 model    times forever

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""A panel of reviewers, several asked at the same time."""
+import glob
+import json
+import os
+import subprocess
+
+from conftest import AGENT6, call, finish, script, turn
+
+PASS = json.dumps({"verdict": "pass", "findings": []})
+SEATS = ("security", "correctness", "tests", "edge-cases", "over-engineering")
+
+
+def block(title="bad"):
+    return json.dumps({"verdict": "block", "findings": [
+        {"category": "security", "severity": "block", "path": "a.txt", "quote": "two", "title": title}]})
+
+
+def seat(eye, **more):
+    """The answer of the seat whose instructions hold that."""
+    return dict({"match": {"system": eye}, "text": PASS}, **more)
+
+
+def changed(lab):
+    lab.repo(**{"a.txt": "one\n"})
+    lab.write("a.txt", "two\n")
+
+
+def seats(n):
+    return [w for name in SEATS[:n] for w in ("--seat", name)]
+
+
+def reviews(lab):
+    found = glob.glob(os.path.join(lab.home, ".local", "state", "agent6", "*", "reviews", "*", "record", "logs.jsonl"))
+    if not found:
+        return []
+    with open(found[-1], encoding="utf-8") as f:
+        return [json.loads(l) for l in f.read().splitlines()]
+
+
+def test_four_seats_are_asked_at_once_and_the_fifth_when_one_is_done(lab):
+    changed(lab)
+    mock = lab.mock(script(*[{"text": PASS, "delay_ms": 1500}] * 5))
+    r = lab.agent6("review", *seats(5))
+    assert r.returncode == 0, r.both
+    asked = sorted(mock.model_requests(), key=lambda q: q["n"])
+    assert len(asked) == 5
+    # While the first four were asked none had been answered: each came on a connection of its own.
+    assert len({q["conn"] for q in asked[:4]}) == 4
+    assert asked[4]["conn"] in {q["conn"] for q in asked[:4]}
+    order = [e["persona"] for e in reviews(lab) if e["type"] == "loop.review.seat"]
+    assert order == list(SEATS), "what goes on record does so in the order of the seats"
+    assert lab.agent6("runs", "verify").returncode == 0
+    assert lab.agent6("replay").returncode == 0
+
+
+def test_a_busy_seat_is_asked_again_and_a_refused_one_abstains(lab):
+    changed(lab)
+    lab.mock(script(
+        seat("could use", text=block(), fault={"status": 429, "attempts": 1, "retry_after": 0}),
+        seat("does not do", fault={"status": 403}, loop="forever"),
+        seat("not tested")))
+    r = lab.agent6("review", "--decision", "veto", *seats(3))
+    assert r.returncode == 2, r.both
+    got = {e["persona"]: e["verdict"] for e in reviews(lab) if e["type"] == "loop.review.seat"}
+    assert got == {"security": "block", "correctness": "abstain", "tests": "pass"}
+    assert "## correctness: abstains" in r.out
+    assert '"verdict"' not in r.both, "nobody reads JSON"
+    assert "Verdict: Block" in r.out
+
+
+def test_all_must_answer_and_be_most_to_block_by_all(lab):
+    changed(lab)
+    refused = {"fault": {"status": 403}, "loop": "forever"}
+    lab.mock(script(seat("could use", text=block()), seat("does not do", **refused), seat("not tested", **refused)))
+    r = lab.agent6("review", "--decision", "all", *seats(3))
+    assert r.returncode == 0, r.both
+    assert "Verdict: Needs changes" in r.out
+
+
+def test_an_interrupt_gives_up_all_seats_at_once(lab):
+    changed(lab)
+    mock = lab.mock(script(*[{"text": PASS, "delay_ms": 60000}] * 3))
+    p = subprocess.Popen([AGENT6, "review", *seats(3)], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    lab.wait_for(lambda: len([e for e in reviews(lab) if e["type"] == "role.call"]) == 3)
+    os.killpg(p.pid, 2)
+    lab.wait_for(lambda: p.poll() is not None or any(e["type"] == "run.stop_requested" for e in reviews(lab)))
+    os.killpg(p.pid, 2)
+    out, _ = p.communicate(timeout=30)
+    assert p.returncode == 130, out
+    assert [e["reason"] for e in reviews(lab) if e["type"] == "run.end"] == ["interrupted"]
+    assert mock.proc.poll() is None
+
+
+def test_a_budget_that_ends_in_a_panel_ends_the_run_by_that_name(lab):
+    lab.repo(**{"a.txt": "one\n"})
+    usage = {"input": 10, "output": 500}
+    lab.mock(script(turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}]), usage=usage),
+                    dict(finish(), usage=usage)),
+             extra='[budget]\nmax_output_tokens = 900\n[review]\ntrigger = "before_finish"\nbudget_fraction = 0.0\n'
+                   'seats = ["security", "tests"]\nconcurrency = 2\n')
+    r = lab.run()
+    assert r.returncode == 3, r.both
+    assert lab.events("run.end")[0]["reason"] == "budget_exhausted"
+    assert lab.agent6("replay").returncode == 0
