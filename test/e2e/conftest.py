@@ -94,6 +94,7 @@ class Lab:
         os.makedirs(self.home)
         os.makedirs(self.ws)
         self.mocks = []
+        self.held = contextlib.ExitStack()  # what is given back when the lab is over
         self.profile = None  # sandbox.profile of every configuration; None: what is the default
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("XDG_", "GIT_", "AGENT6_")) and "API_KEY" not in k}
@@ -208,6 +209,7 @@ model = "mock-model"
         raise AssertionError("it did not happen in time")
 
     def close(self):
+        self.held.close()
         for m in self.mocks:
             if m.proc.poll() is None:
                 m.proc.kill()
