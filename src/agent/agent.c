@@ -473,11 +473,11 @@ int agent_serve(struct links *l, bool confine, struct err *err)
 
 int role_agent_main(void)
 {
-	static const int fds[PEER_COUNT] = { 3, 4, 5, 6, 7 };
+	int fds[PEER_COUNT];
 	auto_links struct links l = { 0 };
 	struct err err = { 0 };
 
-	if (proc_sanitize(AGENT_FDS, &err) < 0)
+	if (proc_sanitize(links_given(fds), &err) < 0)
 		return 1;
 	links_init(&l, fds);
 	return agent_serve(&l, true, &err) < 0;

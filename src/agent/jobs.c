@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "agent/jobs.h"
+#include "agent/jobs_priv.h"
 #include "base/time.h"
 #include "fmt/pack.h"
 
 #include <errno.h>
 #include <poll.h>
 
-#define CHUNK        (64 * 1024)
+#define CHUNK        JOBS_CHUNK
 #define NOTE_BYTES   16384
 #define DRAIN_CHUNKS 64 /* after the end, for a background program that never stops writing */
 #define FULL         "8 commands run in the background already: stop one with stop_background first"
@@ -102,7 +103,11 @@ static int job_started(struct jobs *j, struct chan_msg *m, struct err *err)
 	struct unpack u = unpack_from(m->body);
 	uint32_t id = unpack_u32(&u);
 
-	if (!unpack_done(&u) || id != j->last || j->phase != JOB_ASKED)
+	struct job_server *s = unpack_done(&u) ? jobs_server_of(j, id) : NULL;
+
+	if (s)
+		return jobs_server_started(j, s, m, err);
+	if (!unpack_done(&u) || id != j->waited || j->phase != JOB_ASKED || m->nfds != 2)
 		return err_set(err, ERR_PROTOCOL, "a start of job %u, which was not asked for", id);
 	for (size_t i = 0; i < 2; i++) {
 		j->links->pipe[i].fd = chan_take_fd(m, i);
@@ -143,7 +148,7 @@ static bool let_go(struct jobs *j)
 
 	if (!b)
 		return false;
-	*b = (struct job_behind){ .job = j->last, .text = b->text, .note = b->note };
+	*b = (struct job_behind){ .job = j->waited, .text = b->text, .note = b->note };
 	capture_open(&b->text, JOBS_BEHIND_HEAD, JOBS_BEHIND_TAIL);
 	for (size_t i = 0; i < 2; i++) {
 		j->links->pipe[first_pipe(j, b) + i] = j->links->pipe[i];
@@ -172,9 +177,15 @@ static int job_exit(struct jobs *j, struct chan_msg *m, struct err *err)
 	uint64_t wall_us = unpack_u64(&u);
 	struct str note = unpack_str(&u);
 	struct job_result result = { .why = why, .code = (int)code, .wall_ms = (int64_t)(wall_us / 1000) };
-	bool waited = id == j->last && (j->phase == JOB_ASKED || j->phase == JOB_RUNNING);
+	bool waited = id == j->waited && (j->phase == JOB_ASKED || j->phase == JOB_RUNNING);
 	struct job_behind *b = waited || id == 0 ? NULL : behind_find(j, id);
 
+	if (unpack_done(&u) && !waited && !b && id != 0 && why >= JOB_EXITED && why <= JOB_STOPPED) {
+		int r = jobs_server_exit(j, id, &result, note, err);
+
+		if (r != 0)
+			return r < 0 ? r : 0;
+	}
 	if (!unpack_done(&u) || (!waited && !b) || why < JOB_EXITED || why > JOB_STOPPED)
 		return err_set(err, ERR_PROTOCOL, "an end of job %u, which does not run", id);
 	if (b)
@@ -228,7 +239,7 @@ struct str jobs_behind_read(struct job_behind *b, struct arena *mem, uint64_t *t
 	return text;
 }
 
-static int kill_job(struct jobs *j, uint32_t id, struct err *err)
+int jobs_kill(struct jobs *j, uint32_t id, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(16);
 
@@ -239,7 +250,7 @@ static int kill_job(struct jobs *j, uint32_t id, struct err *err)
 
 int jobs_behind_kill(struct jobs *j, const struct job_behind *b, struct err *err)
 {
-	return kill_job(j, b->job, err);
+	return jobs_kill(j, b->job, err);
 }
 
 /* How long the job may still be waited for; below 0: to its end. */
@@ -262,7 +273,7 @@ static int wait_for_end(struct jobs *j, const struct job_ask *ask, struct err *e
 		int64_t left = killed ? -1 : patience_left(j, ask);
 
 		if (links_interrupted(j->links) && !ask->finish && !killed) {
-			TRY(kill_job(j, j->last, err));
+			TRY(jobs_kill(j, j->waited, err));
 			killed = true;
 		} else if (left == 0 && let_go(j)) {
 			return 1;
@@ -288,12 +299,13 @@ int jobs_ask(
 	capture_open(&j->errs, ask->keep_head, ask->keep_tail);
 	TRY(links_send(j->links, j->peer, ask->type, ask->body, &in, in >= 0 ? 1 : 0, err));
 	j->phase = JOB_ASKED;
+	j->waited = j->last;
 	r = wait_for_end(j, ask, err);
 	for (size_t i = 0; i < 2; i++)
 		base_close_fd(&j->links->pipe[i].fd);
 	j->phase = JOB_IDLE;
 	TRY(r);
-	*out = r > 0 ? (struct job_result){ .behind = j->last, .wall_ms = time_mono_ms() - j->started_ms } : j->result;
+	*out = r > 0 ? (struct job_result){ .behind = j->waited, .wall_ms = time_mono_ms() - j->started_ms } : j->result;
 	out->out = capture_dup(&j->out, mem);
 	out->errs = capture_dup(&j->errs, mem);
 	out->out_total = j->out.total;

@@ -46,10 +46,30 @@ struct job_behind {
 
 typedef int job_behind_fn(void *self, struct job_behind *b, struct err *err);
 
+/* A program that stays: an MCP server or a language server. Its ceiling says what it is; here it is a place there, and
+ * bytes. All callbacks run inside the pump: they must not wait. */
+struct job_server {
+	uint32_t job;   /* its number; 0: it was not asked for, or its end was told */
+	bool runs;
+	int in;         /* owned: the way to its stdin, non-blocking; -1: it takes words by jobs_say alone */
+	size_t pipe;    /* its places in links.pipe: this one and the next */
+	int (*on_start)(void *self, struct err *err); /* may be NULL */
+	int (*on_out)(void *self, struct str bytes, struct err *err);
+	int (*on_errs)(void *self, struct str bytes, struct err *err);
+	int (*on_end)(void *self, const struct job_result *r, struct err *err);
+	/* Of jobs_say: JOB_EXITED: it was said. */
+	int (*on_said)(void *self, uint32_t number, const struct job_result *r, struct err *err);
+	void *self;
+};
+
+#define JOBS_SERVERS_MAX 8
+#define JOBS_SAYS_MAX    32
+
 struct jobs {
 	struct links *links;
 	enum peer peer;
 	uint32_t last;
+	uint32_t waited; /* the number that is waited for, while phase is not JOB_IDLE */
 	enum job_phase phase;
 	struct capture out, errs;
 	struct job_result result; /* its note points into note */
@@ -57,6 +77,11 @@ struct jobs {
 	char *chunk;
 	int64_t started_ms; /* of the one that is waited for */
 	struct job_behind behind[JOBS_BEHIND_MAX];
+	struct job_server *servers[JOBS_SERVERS_MAX]; /* borrowed */
+	struct {
+		uint32_t number;
+		struct job_server *server;
+	} says[JOBS_SAYS_MAX];
 	job_behind_fn *on_behind_end; /* NULL: nobody asks; inside the pump, so it must not wait */
 	void *self;
 };
@@ -78,6 +103,12 @@ struct job_ask {
 	int64_t checkin_ms; /* let go of after it ran so long; 0: never */
 };
 uint32_t jobs_next(struct jobs *j);
+/* Starts the server at that place of the ceiling; -ERR_BUSY when it runs. Whatever comes of it is told by its callbacks. */
+int jobs_serve(struct jobs *j, struct job_server *s, uint8_t place, struct err *err) CHECKED;
+int jobs_serve_kill(struct jobs *j, const struct job_server *s, struct err *err) CHECKED; /* on_end comes later */
+/* id is set: it is the number of the saying, and of the request where the message is one. -ERR_BUSY: too many are open. */
+int jobs_say(struct jobs *j, struct job_server *s, struct mcp_say *words, struct err *err) CHECKED;
+int jobs_unsay(struct jobs *j, uint32_t number, struct err *err) CHECKED; /* while the operator is asked */
 /* What a job behind wrote since the last time, as job_result.out says it; its memory starts anew. */
 struct str jobs_behind_read(struct job_behind *b, struct arena *mem, uint64_t *total);
 int jobs_behind_kill(struct jobs *j, const struct job_behind *b, struct err *err) CHECKED; /* its end comes later */

@@ -4,7 +4,10 @@
 #include "fmt/pack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+
+#define FIRST_FD 3
 
 static const struct {
 	enum wire_link link;
@@ -16,15 +19,29 @@ static const struct {
 	[PEER_GIT] = { LINK_ZYGOTE_AGENT, WIRE_DOWN, "the git zygote" },
 	[PEER_CLIENT] = { LINK_CLIENT_AGENT, WIRE_DOWN, "the model client" },
 	[PEER_RECORDER] = { LINK_RECORDER_AGENT, WIRE_DOWN, "the recorder" },
+	[PEER_SERVER ... PEER_COUNT - 1] = { LINK_ZYGOTE_AGENT, WIRE_DOWN, "the cell of an MCP server" },
 };
 
 void links_init(struct links *l, const int fds[PEER_COUNT])
 {
 	*l = (struct links){ .msg = mem_alloc(sizeof(*l->msg)) };
 	for (int i = 0; i < PEER_COUNT; i++)
-		l->peer[i].fd = fds[i];
+		l->peer[i].fd = fds[i], l->peer[i].gone = fds[i] < 0;
 	for (size_t i = 0; i < COUNT(l->pipe); i++)
 		l->pipe[i].fd = -1;
+}
+
+int links_given(int fds[PEER_COUNT])
+{
+	int n = 0;
+
+	while (n < PEER_COUNT && (n < AGENT_FDS || fcntl(FIRST_FD + n, F_GETFD) >= 0)) {
+		fds[n] = FIRST_FD + n;
+		n++;
+	}
+	for (int i = n; i < PEER_COUNT; i++)
+		fds[i] = -1;
+	return n;
 }
 
 void links_fini(struct links *l)

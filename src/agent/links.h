@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* links: the agent's five channels, served by one pump.
+/* links: the agent's channels, served by one pump.
  *
  * Shape    links_init with the descriptors; whoever waits for an answer calls links_pump until its own
  *          state says it came. Meanwhile stops, steers and losses are noted here at once.
@@ -15,15 +15,19 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "fmt/mcp.h"
 #include "fmt/wire.h"
 #include "sys/chan.h"
 
-/* In the order of the descriptors 3 to 7. */
-enum peer { PEER_MONITOR, PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_RECORDER, PEER_COUNT };
+/* In the order of the descriptors from 3 on. From PEER_SERVER on: the zygotes of MCP servers, as many as there are. */
+enum peer { PEER_MONITOR, PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_RECORDER, PEER_SERVER,
+	PEER_COUNT = PEER_SERVER + MCP_SERVERS_MAX };
+_Static_assert((int)PEER_COUNT == AGENT_ENDS_MAX, "the agent is given an end of each");
 
-#define AGENT_FDS  5
+#define AGENT_FDS  5 /* that there are in each run */
 #define STEERS_MAX 32
-#define LINKS_PIPES (2 + 2 * 8) /* stdout and stderr of the job that is waited for and of eight others */
+#define LINKS_JOBS (2 + 2 * 8) /* stdout and stderr of the job that is waited for and of eight others */
+#define LINKS_PIPES (LINKS_JOBS + 2 * 12) /* and of servers */
 
 typedef int peer_fn(void *self, struct chan_msg *m, struct err *err);
 typedef int pipe_fn(void *self, size_t which, struct err *err); /* which: its place in links.pipe */
@@ -58,7 +62,8 @@ struct links {
 	} tells; /* TELL_COMPACT and TELL_BTW, oldest first */
 };
 
-void links_init(struct links *l, const int fds[PEER_COUNT]);
+void links_init(struct links *l, const int fds[PEER_COUNT]); /* -1: that one is not there */
+int links_given(int fds[PEER_COUNT]); /* what this process was started with, and how many */
 void links_fini(struct links *l);
 #define auto_links CLEANUP(links_fini)
 

@@ -38,7 +38,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 #define WIRE_TYPES(X)                                                                                        \
 	/* monitor -> zygote */                                                                              \
 	X(WIRE_CEILING, 1, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 1, 1, 0)     /* memfd: cell spec, JSON */            \
-	X(WIRE_START_AGENT, 2, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 5, 5, 16384) /* strs argv; fds: agent's ends */  \
+	X(WIRE_START_AGENT, 2, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 5, AGENT_ENDS_MAX, 16384) /* strs argv; fds: agent's ends */ \
 	X(WIRE_VERDICT, 3, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 0, 0, 4096)  /* u32 job, u8 allowed, str reason */   \
 	X(WIRE_KILL_JOB, 4, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 0, 0, 4)    /* u32 job */                           \
 	X(WIRE_STOP_ALL, 5, LINK_MONITOR_ZYGOTE, WIRE_DOWN, 0, 0, 0)    /* kill every job but the agent */      \
@@ -52,12 +52,15 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_AGENT_UP, 11, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 0)     /* the agent was started */             \
 	X(WIRE_GIT_FOUND, 12, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8192) /* str directory, str name, str moved to or "", str why not */ \
 	X(WIRE_GIT_CHANGED, 14, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, 8192) /* str paths, one a line */          \
+	X(WIRE_APPROVE_CALL, 15, LINK_MONITOR_ZYGOTE, WIRE_UP, 0, 0, CHAN_BODY) /* u32 job, str tool, str arguments, or "" when they are too long to be shown */ \
 	/* agent -> zygote */                                                                                \
 	X(WIRE_RUN, 20, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 1, CHAN_BODY)    /* u32 job (larger than any before), u8 class, u32 timeout_ms, str cwd ("" or below the workspace), strs argv, strs env "K=V"; memfd stdin */ \
 	X(WIRE_GIT, 21, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 1, CHAN_BODY)    /* u32 job (larger than any before), u8 op (git/gitop.h), strs args; memfd stdin */ \
 	X(WIRE_KILL, 22, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 0, 4)           /* u32 job */                           \
+	X(WIRE_SERVE, 25, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 0, 8)          /* u32 job (larger than any before), u8 which server of the ceiling */ \
+	X(WIRE_SAY, 26, LINK_ZYGOTE_AGENT, WIRE_UP, 0, 1, 8192)         /* u32 job (larger than any before), u32 job of the server, struct mcp_say (fmt/mcp.h); memfd arguments. WIRE_EXIT: 0, JOB_EXITED when it was said */ \
 	/* zygote -> agent */                                                                                \
-	X(WIRE_STARTED, 23, LINK_ZYGOTE_AGENT, WIRE_DOWN, 2, 2, 4)      /* u32 job; fds: stdout, stderr */      \
+	X(WIRE_STARTED, 23, LINK_ZYGOTE_AGENT, WIRE_DOWN, 2, 3, 4)      /* u32 job; fds: stdout, stderr, of a server that may be spoken to directly stdin */ \
 	X(WIRE_EXIT, 24, LINK_ZYGOTE_AGENT, WIRE_DOWN, 0, 0, 4096)      /* u32 job, u32 code, u8 why, u64 wall_us, str note */ \
 	/* monitor -> agent */                                                                               \
 	X(WIRE_GO, 30, LINK_MONITOR_AGENT, WIRE_DOWN, 1, 1, 0)          /* memfd: struct run_params, agent/params.h */ \
@@ -108,6 +111,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_LISTED, 111, LINK_MONITOR_LISTER, WIRE_UP, 0, 0, CHAN_BODY) /* u32 n, n x (str id, i64 window, f64 price in, f64 price out) */
 
 #define CHAN_BODY 65536
+#define AGENT_ENDS_MAX 13 /* monitor, zygote, git zygote, client, recorder, and a zygote for each MCP server */
 
 enum wire_type {
 #define X(type, value, link, dir, fmin, fmax, bmax) type = (value),
@@ -124,6 +128,8 @@ enum job_class {
 	JOB_GIT = 5,     /* only in the git cell */
 	JOB_AGENT = 6,   /* started once by the monitor's word, never by WIRE_RUN */
 	JOB_BACKGROUND = 7, /* a run_command that outlives its call, until the leg ends: shown as such */
+	JOB_LANGUAGE = 8, /* a language server of the operator's, by WIRE_SERVE: workspace read-only */
+	JOB_MCP = 9,      /* an MCP server, by WIRE_SERVE in a cell of its own: nothing of the workspace */
 };
 
 enum job_end {

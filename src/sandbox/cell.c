@@ -32,7 +32,7 @@ int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out,
 	if (root && (p->root_as_uid <= 0 || p->root_as_uid >= UINT32_MAX))
 		return err_set(err, ERR_INVALID, "root_as_uid: root needs an unprivileged id to become");
 	*out = (struct cell_spec){ .root = {
-		.workspace = p->cwd,
+		.workspace = p->bare ? NULL : p->cwd,
 		.ro_paths = p->extra_ro_paths,
 		.rw_paths = p->extra_rw_paths,
 		.tool_paths = p->tool_paths,

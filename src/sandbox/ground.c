@@ -57,7 +57,7 @@ static int open_grant(struct ground *g, const struct grant *gr, struct err *err)
 
 int ground_open(const struct sandbox_policy *p, const char *tmp, struct arena *mem, struct ground *out, struct err *err)
 {
-	struct root_spec spec = { .workspace = p->cwd, .ro_paths = p->extra_ro_paths, .rw_paths = p->extra_rw_paths,
+	struct root_spec spec = { .workspace = p->bare ? NULL : p->cwd, .ro_paths = p->extra_ro_paths, .rw_paths = p->extra_rw_paths,
 		.tool_paths = p->tool_paths, .hide_paths = p->hide_paths, .protect_paths = p->extra_protect_paths };
 	CLEANUP(ground_close) struct ground g = { .mem = mem, .workspace = p->cwd, .tmp = tmp,
 		.host_network = p->network == NETWORK_HOST, .read_only = p->read_only };

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define CLASSES      (JOB_BACKGROUND + 1)
+#define CLASSES      (JOB_MCP + 1)
 #define GUARDS_MAX   32
 #define REQUEST_MAX  (256 * 1024)
 #define SENT_MAX     (4 + JAIL_FDS_MAX)

@@ -47,6 +47,13 @@ static const struct jail_class classes[] = {
 		.workspace_noexec = true, .system = LL_RO,
 		.etc = LL_RO, .tools = LL_RO, /* a read-only cell's git directory outside the workspace */
 		.workspace = LL_RW, .grants = LL_RW, .tmp = LL_RW, .exec_paths = git_exec },
+	{ .id = JOB_LANGUAGE, .name = "language server", .filter = SECCOMP_COMMAND,
+		.hardened = SECCOMP_COMMAND_HARDENED, .workspace_ro = true, .workspace_noexec = true, .own_network = true,
+		.root = LL_RO, .system = LL_RX, .tools = LL_RX, .workspace = LL_RO, .grants = LL_RO, .tmp = LL_RWX },
+	/* The only class of its cell, which shows what the operator granted this server. */
+	{ .id = JOB_MCP, .name = "MCP server", .filter = SECCOMP_COMMAND,
+		.hardened = SECCOMP_COMMAND_HARDENED, .root = LL_RO, .system = LL_RX,
+		.tools = LL_RX, .grants = LL_RWX, .tmp = LL_RWX },
 	{ .id = JOB_AGENT, .name = "agent", .filter = SECCOMP_INDEX, .hardened = SECCOMP_INDEX_HARDENED,
 		.workspace_noexec = true, .own_network = true,
 		.system = LL_RX, .etc = LL_RO, .tools = LL_RO, .workspace = LL_RW, .grants = LL_RW },
@@ -144,7 +151,8 @@ static int make_ruleset(const struct jails *j, const struct jail_class *class, i
 	add_list(r, &root->tool_paths, class->tools);
 	add_list(r, &root->ro_paths, class->tools);
 	add_list(r, &root->rw_paths, class->grants);
-	add(r, root->workspace, root->workspace_ro ? class->workspace & LL_RX : class->workspace);
+	if (root->workspace)
+		add(r, root->workspace, root->workspace_ro ? class->workspace & LL_RX : class->workspace);
 	for (size_t i = 0; class->exec_paths && class->exec_paths[i]; i++) {
 		add(r, class->exec_paths[i], LL_READ_FILE | LL_EXECUTE);
 		r->rule[r->n - 1].follow = true;
@@ -214,7 +222,7 @@ static long narrow(const struct stub *s)
 
 	attr.attr_set = (s->class->workspace_ro ? MOUNT_ATTR_RDONLY : 0) |
 		(s->class->workspace_noexec ? MOUNT_ATTR_NOEXEC : 0);
-	if (attr.attr_set == 0)
+	if (attr.attr_set == 0 || !s->cell->spec->root.workspace)
 		return 0;
 	s->launch.result->step = LAUNCH_NARROW;
 	return raw(SYS_mount_setattr, AT_FDCWD, s->cell->spec->root.workspace, AT_RECURSIVE, &attr, sizeof(attr));

@@ -45,7 +45,7 @@ struct ground;
 int jails_open_on(const struct ground *ground, int exe, struct jails **out, struct err *err) CHECKED;
 void jails_close(struct jails *j);
 
-#define JAIL_FDS_MAX 8
+#define JAIL_FDS_MAX 13
 
 struct jail_spec {
 	const struct jail_class *class;

@@ -336,7 +336,8 @@ int root_pin(const struct root_spec *spec, struct arena *mem, struct root **out,
 	r->mem = mem;
 	r->top = -1;
 	TRY(pin_system(r, err));
-	TRY(pin_grant(r, spec->workspace, GRANT_WORKSPACE, "workspace", err));
+	if (spec->workspace)
+		TRY(pin_grant(r, spec->workspace, GRANT_WORKSPACE, "workspace", err));
 	TRY(pin_list(r, &spec->rw_paths, GRANT_RW, "write grant", err));
 	TRY(pin_list(r, &spec->ro_paths, GRANT_RO, "read grant", err));
 	TRY(pin_list(r, &spec->tool_paths, GRANT_TOOL, "tool path", err));

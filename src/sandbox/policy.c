@@ -37,6 +37,7 @@ static const struct row rows[] = {
 	{ "root_as_uid", KIND_INT, AT(root_as_uid), 1, INT32_MAX },
 	{ "git_cell", KIND_BOOL, AT(git_cell), 0, 0 },
 	{ "read_only", KIND_BOOL, AT(read_only), 0, 0 },
+	{ "bare", KIND_BOOL, AT(bare), 0, 0 },
 };
 #undef AT
 
@@ -281,9 +282,9 @@ int policy_decode(struct str text, enum policy_use use, struct arena *mem, struc
 		return err_set(err, ERR_INVALID, "policy: \"cwd\" is missing");
 	if (use == POLICY_ONCE && p.argv.n == 0)
 		return err_set(err, ERR_INVALID, "policy: \"argv\" is missing or empty");
-	if (use == POLICY_ONCE && (p.git_cell || p.read_only))
+	if (use == POLICY_ONCE && (p.git_cell || p.read_only || p.bare))
 		return err_set(err, ERR_INVALID, "policy: \"%s\" is for a cell, not for one command",
-			p.git_cell ? "git_cell" : "read_only");
+			p.git_cell ? "git_cell" : p.bare ? "bare" : "read_only");
 	if (p.read_only && p.extra_rw_paths.n > 0)
 		return err_set(err, ERR_INVALID, "policy: a cell that is read_only has no extra_rw_paths");
 	*out = p;

@@ -42,6 +42,7 @@ struct sandbox_policy {
 	int64_t memory_limit_mb;     /* RLIMIT_DATA; 0: none */
 	int64_t root_as_uid;
 	bool git_cell;               /* cell only: .git writable, the worktree noexec */
+	bool bare;                   /* cell only: nothing of cwd is shown; what runs stands in its own HOME */
 	bool read_only;              /* cell only: nothing outside its own /tmp is written, the workspace neither; no
 				      * extra_rw_paths */
 };

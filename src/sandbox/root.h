@@ -15,7 +15,7 @@
 #include "sandbox/policy.h"
 
 struct root_spec {
-	const char *workspace;
+	const char *workspace; /* NULL: none is shown */
 	struct policy_list ro_paths, rw_paths, tool_paths, hide_paths, protect_paths;
 	bool workspace_noexec;  /* the git cell */
 	bool workspace_ro;

@@ -125,12 +125,16 @@ static int confine(const struct cell *cell, enum seccomp_profile profile, struct
 
 static int open_jails(struct zygote *z, const struct cell *cell, struct err *err)
 {
+	static const enum job_class classes[] = { [ZYGOTE_COMMAND] = JOB_COMMAND, [ZYGOTE_GIT] = JOB_GIT,
+		[ZYGOTE_SERVER] = JOB_MCP };
+	enum job_class most = classes[z->spec.kind];
+
 	switch (z->spec.policy.profile) {
 	case PROFILE_NONE:
 		return 0;
 	case PROFILE_HARDENED:
 		TRY(jails_open_on(z->ground, z->exe, &z->jails, err));
-		TRY(ground_enter(z->ground, z->spec.kind == ZYGOTE_GIT ? JOB_GIT : JOB_COMMAND, z->exe, err));
+		TRY(ground_enter(z->ground, most, z->exe, err));
 		return confine(cell, z->spec.policy.network == NETWORK_HOST ? SECCOMP_ZYGOTE_HOSTNET : SECCOMP_ZYGOTE_HARDENED,
 			err);
 	case PROFILE_STRICT:
@@ -286,6 +290,7 @@ int zygote_main(zygote_git_fn *git)
 
 	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX }, .monitor = FD_MONITOR,
 		.asker = FD_ASKER, .exe = -1, .keeper = -1 };
+	signal(SIGPIPE, SIG_IGN); /* a server may close its input; what runs in a jail gets the usual answer to it */
 	r = stand(z, mem, &err);
 	if (r >= 0)
 		return r;

@@ -27,13 +27,25 @@
 					      * sandbox a private directory takes its place */
 #define ZYGOTE_GIT_INDEX "/tmp/agent6.index" /* the git cell's own index */
 
-enum zygote_kind { ZYGOTE_COMMAND, ZYGOTE_GIT };
+enum zygote_kind { ZYGOTE_COMMAND, ZYGOTE_GIT, ZYGOTE_SERVER };
 
 struct zygote_limit { /* of one class; a class that is not listed cannot be asked for */
 	enum job_class class;
 	int64_t timeout_ms; /* the most a job may ask for, and what it gets when it asks for 0; 0: none */
 	bool ask;           /* the monitor is asked before each job */
 };
+
+/* A program that stays: an MCP server, alone in its cell, or a language server in the command cell. The asker starts
+ * it by its place here (WIRE_SERVE), as often as it wants and one at a time, and gets what it writes as bytes. */
+struct zygote_server {
+	const char *name;
+	struct policy_list argv;
+	struct policy_list env; /* "K=V", on top of the policy's */
+	bool composed;          /* the asker cannot write to it: the zygote says what WIRE_SAY asks for */
+	bool ask;               /* composed: the monitor is asked before each tools/call */
+};
+
+#define ZYGOTE_SERVERS_MAX 8
 
 struct zygote_spec {
 	enum zygote_kind kind;
@@ -44,6 +56,9 @@ struct zygote_spec {
 	struct sandbox_policy policy;
 	struct zygote_limit limits[8];
 	size_t nlimits;
+	/* Server cell: policy.bare is set. Its servers are of class JOB_MCP, those of a command cell JOB_LANGUAGE. */
+	struct zygote_server servers[ZYGOTE_SERVERS_MAX];
+	size_t nservers;
 	/* Directories of the workspace that are no repository: one that appears there is set aside (sandbox/newgit.h). */
 	struct policy_list no_git;
 	/* git cell */

@@ -167,6 +167,41 @@ int request_read_run(const struct zygote_spec *spec, struct chan_msg *m, struct 
 	return 0;
 }
 
+/* What runs was fixed by the ceiling; the asker names its place there. An MCP server stands in its own HOME. */
+int request_read_serve(const struct zygote_spec *spec, struct chan_msg *m, struct request *rq, struct err *err)
+{
+	struct unpack u = unpack_from(m->body);
+	const struct policy_list *base = &spec->policy.env;
+	size_t n = 0;
+
+	*rq = (struct request){ .mem = arena_new(), .in_fd = -1, .cwd = spec->policy.cwd,
+		.class = spec->kind == ZYGOTE_SERVER ? JOB_MCP : JOB_LANGUAGE };
+	rq->job = unpack_u32(&u);
+	uint8_t at = unpack_u8(&u);
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_SERVE does not decode");
+	if (at >= spec->nservers)
+		return err_set(err, ERR_INVALID, "this cell has no server %d", (int)at);
+	TRY(apply_limit(spec, rq, err));
+	rq->server = &spec->servers[at];
+	rq->argv = rq->server->argv.p;
+	const char **env = arena_array(rq->mem, base->n + rq->server->env.n + 1, sizeof(*env));
+
+	for (size_t i = 0; i < base->n + rq->server->env.n; i++) {
+		const char *kv = i < base->n ? base->p[i] : rq->server->env.p[i - base->n];
+		size_t k = 0;
+
+		while (k < n && !same_name(kv, env[k]))
+			k++;
+		env[k] = kv;
+		n += k == n;
+		if (spec->kind == ZYGOTE_SERVER && strncmp(kv, "HOME=", 5) == 0)
+			rq->cwd = kv + 5;
+	}
+	rq->env = env;
+	return 0;
+}
+
 int request_read_git(const struct zygote_spec *spec, const struct git_place *git, struct chan_msg *m,
 	struct request *rq, struct err *err)
 {

@@ -4,6 +4,7 @@
 #ifndef SANDBOX_ZYGOTE_PRIV_H
 #define SANDBOX_ZYGOTE_PRIV_H
 
+#include "fmt/mcp.h"
 #include "sandbox/gitwatch.h"
 #include "sandbox/ground.h"
 #include "sandbox/jail.h"
@@ -55,6 +56,7 @@ struct request {
 	const char *cwd;
 	int in_fd;         /* owned, or -1 */
 	bool own_program;  /* runs the agent6 program itself */
+	const struct zygote_server *server; /* of the spec; NULL: it is no server */
 };
 
 struct git_place {
@@ -68,6 +70,7 @@ struct git_place {
 int request_read_run(const struct zygote_spec *spec, struct chan_msg *m, struct request *out, struct err *err) CHECKED;
 int request_read_git(const struct zygote_spec *spec, const struct git_place *git, struct chan_msg *m,
 	struct request *out, struct err *err) CHECKED;
+int request_read_serve(const struct zygote_spec *spec, struct chan_msg *m, struct request *out, struct err *err) CHECKED;
 void request_fini(struct request *r);
 
 /* ---- zygote.c ---- */
@@ -76,6 +79,20 @@ enum job_state { JOB_FREE, JOB_ASKED, JOB_RUNNING, JOB_REAPED };
 
 struct zygote;
 
+/* What a server that is spoken to by the zygote has not read yet. */
+struct speech {
+	int fd;          /* its stdin, or -1 */
+	struct buf rest;
+	bool watched;
+};
+
+/* A message for a server that waits for the monitor's word. */
+struct saying {
+	uint32_t number; /* 0: the place is free */
+	uint32_t server; /* its job */
+	struct buf line;
+};
+
 struct job {
 	enum job_state state;
 	struct zygote *z;
@@ -83,7 +100,10 @@ struct job {
 	struct worker worker;
 	int64_t started_us;
 	enum job_end killed; /* why we killed it; 0: we did not */
+	struct speech speech;
 };
+
+#define ZYGOTE_SAYINGS_MAX 16
 
 struct zygote {
 	struct zygote_spec spec;
@@ -97,10 +117,20 @@ struct zygote {
 	struct loop *loop;
 	struct chan_msg *msg;
 	struct job jobs[ZYGOTE_JOBS_MAX];
+	struct saying sayings[ZYGOTE_SAYINGS_MAX];
 	uint32_t last_job;     /* numbers only grow */
 	bool agent_up;
 	struct worker agent;
 	struct newgit newgit;  /* where no repository may appear */
+};
+
+struct zygote_end {
+	uint32_t number;
+	enum job_class class;
+	uint32_t code;
+	enum job_end why;
+	uint64_t wall_us;
+	struct str note;
 };
 
 const struct zygote_limit *zygote_limit_of(const struct zygote_spec *s, enum job_class class);
@@ -120,5 +150,27 @@ int zygote_on_ground(struct zygote *z, struct arena *mem, struct err *err) CHECK
 
 /* Serves until one of the channels ends. Everything it started is gone when it returns. */
 int zygote_serve(struct zygote *z, struct err *err) CHECKED;
+/* To the peers. An asker that does not read its answers is dropped. */
+int zygote_tell_monitor(struct zygote *z, enum wire_type type, struct buf *body, struct err *err) CHECKED;
+/* The end of a request; told: the monitor was asked about it, so it hears of its end. */
+int zygote_tell_end(struct zygote *z, const struct zygote_end *end, bool told, struct err *err) CHECKED;
+int zygote_drop_asker(struct zygote *z, struct err *err) CHECKED;
+struct job *zygote_job(struct zygote *z, uint32_t number); /* NULL: there is none */
+
+/* ---- zygote_look.c: what jobs made of a repository ---- */
+
+int look_for_git(struct zygote *z, struct buf *note, struct err *err) CHECKED; /* where none may appear */
+bool look_may_write(enum job_class class);
+bool look_commands_run(const struct zygote *z);
+int look_at_git(struct zygote *z, bool refs, struct buf *note, struct err *err) CHECKED;
+int look_mark(struct zygote *z, struct err *err) CHECKED; /* a command is about to start */
+
+/* ---- zygote_say.c: words for a server, from typed fields ---- */
+
+int say_accept(struct zygote *z, struct err *err) CHECKED; /* WIRE_SAY is in z->msg */
+/* 1: it was about something to be said. */
+int say_verdict(struct zygote *z, uint32_t number, bool allowed, struct str reason, struct err *err) CHECKED;
+int say_withdraw(struct zygote *z, uint32_t number, struct err *err) CHECKED;
+void say_hang_up(struct zygote *z, struct job *j); /* its stdin ends, and nothing waits for it any more */
 
 #endif

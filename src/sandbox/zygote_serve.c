@@ -14,7 +14,6 @@
 #define CODE_TIMEOUT  124
 #define CODE_NOT_RUN  127
 #define CODE_STOPPED  137 /* 128 + SIGKILL */
-#define AGENT_FDS     5
 #define AGENT_GRACE_MS 1000
 
 static int64_t mono_us(void)
@@ -28,7 +27,7 @@ static int64_t mono_us(void)
 /* ---- the two peers ---- */
 
 /* The monitor's channel blocks: it is trusted, and nothing may be lost there. */
-static int tell_monitor(struct zygote *z, enum wire_type type, struct buf *body, struct err *err)
+int zygote_tell_monitor(struct zygote *z, enum wire_type type, struct buf *body, struct err *err)
 {
 	TRY(pack_ok(body, err));
 	return chan_send(z->monitor, type, buf_str(body), NULL, 0, err);
@@ -47,6 +46,30 @@ static int on_agent_overdue(void *self, uint32_t events, struct err *err)
 	return 0;
 }
 
+static int on_servers_overdue(void *self, uint32_t events, struct err *err)
+{
+	struct zygote *z = self;
+
+	(void)events;
+	(void)err;
+	loop_quit(z->loop); /* what is left is killed there */
+	return 0;
+}
+
+/* An MCP server whose run is over is told by the end of its input, and may write down what it has not yet. False: there
+ * is none. */
+static bool say_farewell(struct zygote *z)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state == JOB_RUNNING && z->jobs[i].rq.class == JOB_MCP) {
+			say_hang_up(z, &z->jobs[i]);
+			any = true;
+		}
+	return any;
+}
+
 /* The asker is gone: its jobs die, and with them all reason to be here. An agent that has just closed its
  * channel is about to end and gets a moment to say how; on_agent tells the monitor, then we end. */
 static int drop_asker(struct zygote *z, int64_t grace_ms, struct err *err)
@@ -57,6 +80,8 @@ static int drop_asker(struct zygote *z, int64_t grace_ms, struct err *err)
 	if (z->agent_up && grace_ms == 0) /* before it can see that it was hung up on */
 		worker_kill(&z->agent);
 	base_close_fd(&z->asker);
+	if (grace_ms > 0 && say_farewell(z))
+		return loop_after(z->loop, grace_ms, on_servers_overdue, z, err);
 	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
 		if (z->jobs[i].state == JOB_RUNNING) {
 			z->jobs[i].killed = JOB_STOPPED;
@@ -80,117 +105,54 @@ static int tell_asker(struct zygote *z, enum wire_type type, struct buf *body, c
 	return drop_asker(z, 0, err);
 }
 
-static int tell_end(struct zygote *z, const struct request *rq, uint32_t code, enum job_end why, uint64_t wall_us,
-	struct str note, struct err *err)
+int zygote_drop_asker(struct zygote *z, struct err *err)
+{
+	return drop_asker(z, 0, err);
+}
+
+int zygote_tell_end(struct zygote *z, const struct zygote_end *end, bool told, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(2048), up = BUF_MAX(64);
 
-	pack_u32(&b, rq->job);
-	pack_u32(&b, code);
-	pack_u8(&b, (uint8_t)why);
-	pack_u64(&b, wall_us);
-	pack_str(&b, str_head(note, utf8_head(note, 1024)));
+	pack_u32(&b, end->number);
+	pack_u32(&b, end->code);
+	pack_u8(&b, (uint8_t)end->why);
+	pack_u64(&b, end->wall_us);
+	pack_str(&b, str_head(end->note, utf8_head(end->note, 1024)));
 	TRY(tell_asker(z, WIRE_EXIT, &b, NULL, 0, err));
-	if (why == JOB_REFUSED)
-		return 0; /* the monitor never heard of it */
-	pack_u32(&up, rq->job);
-	pack_u8(&up, (uint8_t)rq->class);
-	pack_u32(&up, code);
-	pack_u8(&up, (uint8_t)why);
-	return tell_monitor(z, WIRE_JOB_END, &up, err);
-}
-
-/* ---- a repository where there was none ---- */
-
-struct looking {
-	struct zygote *z;
-	struct buf *note; /* for who asked for the job that ended */
-};
-
-static int on_found(void *self, const char *dir, const char *name, const char *moved_to, const char *why, struct err *err)
-{
-	struct looking *l = self;
-	auto_buf struct buf up = BUF_MAX(8192);
-
-	pack_str(&up, str_from(dir));
-	pack_str(&up, str_from(name));
-	pack_str(&up, str_from(moved_to ? moved_to : ""));
-	pack_str(&up, str_from(why ? why : ""));
-	TRY(tell_monitor(l->z, WIRE_GIT_FOUND, &up, err));
-	if (!moved_to)
-		return buf_addf(l->note, err, "%s appeared in %s, where no git repository was, and cannot be renamed: %s; ", name, dir, why);
-	return buf_addf(l->note, err, "%s appeared in %s, where no git repository was, and was renamed to %s: only the operator may "
-				      "make one there; ", name, dir, moved_to);
-}
-
-/* Whatever could have made one has ended: nobody's git has been told to look since. */
-static int look_for_git(struct zygote *z, struct buf *note, struct err *err)
-{
-	struct looking l = { z, note };
-
-	return newgit_look(&z->newgit, on_found, &l, err);
-}
-
-/* ---- a repository that jobs can write ---- */
-
-static bool may_write_git(enum job_class class)
-{
-	return class == JOB_COMMAND || class == JOB_VERIFY || class == JOB_METRIC || class == JOB_BACKGROUND;
-}
-
-static bool commands_run(const struct zygote *z)
-{
-	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
-		if (z->jobs[i].state == JOB_RUNNING && may_write_git(z->jobs[i].rq.class))
-			return true;
-	return false;
-}
-
-/* The names are a command's: what is no plain letter is shown as one. */
-static int tell_changed(struct zygote *z, struct buf *changed, struct buf *note, struct err *err)
-{
-	auto_buf struct buf up = BUF_MAX(8192);
-
-	if (changed->n == 0)
+	if (!told)
 		return 0;
-	for (size_t i = 0; i < changed->n; i++)
-		if (changed->p[i] != '\n' && (changed->p[i] < ' ' || changed->p[i] > '~'))
-			changed->p[i] = '?';
-	pack_str(&up, buf_str(changed));
-	TRY(tell_monitor(z, WIRE_GIT_CHANGED, &up, err));
-	return buf_addz(note, "the configuration, the hooks or the refs of the repository were changed, which no command may; ", err);
+	pack_u32(&up, end->number);
+	pack_u8(&up, (uint8_t)end->class);
+	pack_u32(&up, end->code);
+	pack_u8(&up, (uint8_t)end->why);
+	return zygote_tell_monitor(z, WIRE_JOB_END, &up, err);
 }
 
-static int look_at_git(struct zygote *z, bool refs, struct buf *note, struct err *err)
+/* Of one that was refused the monitor never heard. */
+static int tell_end(struct zygote *z, const struct request *rq, uint32_t code, enum job_end why, uint64_t wall_us,
+	struct str note, struct err *err)
 {
-	auto_buf struct buf changed = BUF_MAX(4096);
+	const struct zygote_end end = { rq->job, rq->class, code, why, wall_us, note };
 
-	if (!z->watch)
-		return 0;
-	gitwatch_look(z->watch, refs, &changed);
-	return tell_changed(z, &changed, note, err);
-}
-
-/* A command is about to start. What git itself or a person did to the refs in between is theirs to do. */
-static int mark_git(struct zygote *z, struct err *err)
-{
-	auto_buf struct buf nobody = BUF_MAX(1024);
-	bool others = commands_run(z);
-
-	if (!z->watch)
-		return 0;
-	TRY(look_at_git(z, others, &nobody, err));
-	if (!others)
-		gitwatch_mark(z->watch);
-	return 0;
+	return zygote_tell_end(z, &end, why != JOB_REFUSED, err);
 }
 
 /* ---- jobs ---- */
 
 static void free_job(struct job *j)
 {
+	say_hang_up(j->z, j);
 	request_fini(&j->rq);
 	*j = (struct job){ .state = JOB_FREE };
+}
+
+static bool anything_runs(const struct zygote *z)
+{
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state == JOB_RUNNING)
+			return true;
+	return false;
 }
 
 static int finish(struct job *j, uint32_t code, enum job_end why, struct str note, struct err *err)
@@ -201,6 +163,8 @@ static int finish(struct job *j, uint32_t code, enum job_end why, struct str not
 
 	loop_cancel(z->loop, on_timeout, j);
 	free_job(j);
+	if (z->asker < 0 && !z->agent_up && !anything_runs(z)) /* the last of those that had a moment to end by themselves */
+		loop_quit(z->loop);
 	return r;
 }
 
@@ -241,7 +205,7 @@ static int on_job(void *self, uint32_t events, struct err *err)
 	if (plain)
 		sweep_plain(j->z);
 	TRY(look_for_git(j->z, &note, err));
-	if (may_write_git(j->rq.class))
+	if (look_may_write(j->rq.class))
 		TRY(look_at_git(j->z, true, &note, err));
 	struct str what = str_trim_suffix(buf_str(&note), STR("; "));
 	if (killed == JOB_TIMEOUT)
@@ -264,6 +228,7 @@ static int on_timeout(void *self, uint32_t events, struct err *err)
 
 struct pipes {
 	int out_r, out_w, err_r, err_w;
+	int in_w; /* of a server: the way to its stdin */
 };
 
 static void pipes_fini(struct pipes *p)
@@ -272,11 +237,12 @@ static void pipes_fini(struct pipes *p)
 	base_close_fd(&p->out_w);
 	base_close_fd(&p->err_r);
 	base_close_fd(&p->err_w);
+	base_close_fd(&p->in_w);
 }
 
-static int pipes_open(struct pipes *p, struct err *err)
+static int pipes_open(struct pipes *p, struct request *rq, struct err *err)
 {
-	int out[2], errs[2];
+	int out[2], errs[2], in[2];
 
 	if (pipe2(out, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "make a pipe");
@@ -286,29 +252,35 @@ static int pipes_open(struct pipes *p, struct err *err)
 		return err_sys(err, errno, "make a pipe");
 	p->err_r = errs[0];
 	p->err_w = errs[1];
-	return 0;
+	if (!rq->server)
+		return 0;
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "make a pipe");
+	rq->in_fd = in[0];
+	p->in_w = in[1];
+	return fcntl(p->in_w, F_SETFL, O_NONBLOCK) < 0 ? err_sys(err, errno, "make a pipe") : 0;
 }
 
 static int tell_started(struct job *j, const struct pipes *p, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8);
-	const int fds[] = { p->out_r, p->err_r };
+	const int fds[] = { p->out_r, p->err_r, p->in_w };
 
 	pack_u32(&b, j->rq.job);
-	return tell_asker(j->z, WIRE_STARTED, &b, fds, 2, err);
+	return tell_asker(j->z, WIRE_STARTED, &b, fds, p->in_w >= 0 ? 3 : 2, err);
 }
 
 static int start(struct job *j, struct err *err)
 {
-	CLEANUP(pipes_fini) struct pipes p = { -1, -1, -1, -1 };
+	CLEANUP(pipes_fini) struct pipes p = { -1, -1, -1, -1, -1 };
 	struct zygote *z = j->z;
 	struct err why = { 0 };
 	int exec_errno = 0, r;
 
-	if (may_write_git(j->rq.class))
-		TRY(mark_git(z, err));
+	if (look_may_write(j->rq.class))
+		TRY(look_mark(z, err));
 	j->started_us = mono_us();
-	r = pipes_open(&p, &why);
+	r = pipes_open(&p, &j->rq, &why);
 	struct work w = { .class = j->rq.class, .argv = j->rq.argv, .env = j->rq.env, .cwd = j->rq.cwd,
 		.in_fd = j->rq.in_fd, .out_fd = p.out_w, .err_fd = p.err_w,
 		.exe_fd = j->rq.own_program ? z->exe : -1, .memory_limit_mb = z->spec.policy.memory_limit_mb };
@@ -325,6 +297,8 @@ static int start(struct job *j, struct err *err)
 	j->state = JOB_RUNNING;
 	base_close_fd(&j->rq.in_fd);
 	TRY(loop_watch(z->loop, j->worker.pidfd, EPOLLIN, on_job, j, err));
+	if (j->rq.server && j->rq.server->composed) /* the asker gets no way to it but what it may ask us to say */
+		j->speech = (struct speech){ take_fd(&p.in_w), BUF_MAX(2 * MCP_LINE_MAX), false };
 	TRY(tell_started(j, &p, err));
 	return j->rq.timeout_ms > 0 ? loop_after(z->loop, j->rq.timeout_ms, on_timeout, j, err) : 0;
 }
@@ -348,10 +322,10 @@ static int ask_monitor(struct job *j, struct err *err)
 	if (pack_ok(&b, ERR_DISCARD) < 0) /* its head made it outgrow a message */
 		return finish(j, 0, JOB_REFUSED, STR("the command is too long to be shown"), err);
 	j->state = JOB_ASKED;
-	return tell_monitor(j->z, WIRE_APPROVE, &b, err);
+	return zygote_tell_monitor(j->z, WIRE_APPROVE, &b, err);
 }
 
-static struct job *job_find(struct zygote *z, uint32_t number)
+struct job *zygote_job(struct zygote *z, uint32_t number)
 {
 	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
 		if (z->jobs[i].state != JOB_FREE && z->jobs[i].rq.job == number)
@@ -370,10 +344,10 @@ static struct job *job_free(struct zygote *z)
 /* Ends a job whatever it is waiting for. One that ended already is no error: the word was on its way. */
 static int stop_job(struct zygote *z, uint32_t number, struct err *err)
 {
-	struct job *j = job_find(z, number);
+	struct job *j = zygote_job(z, number);
 
 	if (!j)
-		return 0;
+		return say_withdraw(z, number, err);
 	if (j->state == JOB_ASKED)
 		return finish(j, CODE_STOPPED, JOB_STOPPED, STR(""), err);
 	if (j->killed == 0)
@@ -401,6 +375,14 @@ static size_t count_class(const struct zygote *z, enum job_class class)
 	return n;
 }
 
+static bool server_runs(const struct zygote *z, const struct zygote_server *s)
+{
+	for (size_t i = 0; i < ZYGOTE_JOBS_MAX; i++)
+		if (z->jobs[i].state != JOB_FREE && z->jobs[i].rq.server == s)
+			return true;
+	return false;
+}
+
 /* Takes rq. Numbers that do not grow end the asker: a verdict must never meet another command. */
 static int accept_request(struct zygote *z, struct request *rq, struct err *err)
 {
@@ -411,9 +393,11 @@ static int accept_request(struct zygote *z, struct request *rq, struct err *err)
 		return refuse(z, rq, "16 jobs are running already", err);
 	if (rq->class == JOB_BACKGROUND && count_class(z, rq->class) >= ZYGOTE_BACKGROUND_MAX)
 		return refuse(z, rq, "8 commands run in the background already", err);
+	if (rq->server && server_runs(z, rq->server))
+		return refuse(z, rq, "this server runs already", err);
 	if (rq->own_program && z->exe < 0)
 		return refuse(z, rq, "this zygote has no agent6 program to run", err);
-	*j = (struct job){ .state = JOB_ASKED, .z = z, .rq = *rq };
+	*j = (struct job){ .state = JOB_ASKED, .z = z, .rq = *rq, .speech = { .fd = -1 } };
 	*rq = (struct request){ .in_fd = -1 };
 	return l->ask ? ask_monitor(j, err) : start(j, err);
 }
@@ -423,7 +407,8 @@ static int on_request(struct zygote *z, struct err *err)
 	struct err why = { 0 };
 	struct request rq;
 	int r = z->msg->type == WIRE_GIT ? request_read_git(&z->spec, &z->git, z->msg, &rq, &why)
-					 : request_read_run(&z->spec, z->msg, &rq, &why);
+		: z->msg->type == WIRE_SERVE ? request_read_serve(&z->spec, z->msg, &rq, &why)
+					     : request_read_run(&z->spec, z->msg, &rq, &why);
 
 	if (r == -ERR_PROTOCOL || rq.job <= z->last_job) {
 		request_fini(&rq);
@@ -456,7 +441,9 @@ static int on_asker(void *self, uint32_t events, struct err *err)
 		wire_check(LINK_ZYGOTE_AGENT, WIRE_UP, z->msg->type, z->msg->body.n, z->msg->nfds, ERR_DISCARD) < 0)
 		r = drop_asker(z, 0, err);
 	else
-		r = z->msg->type == WIRE_KILL ? on_kill(z, err) : on_request(z, err);
+		r = z->msg->type == WIRE_KILL ? on_kill(z, err)
+			: z->msg->type == WIRE_SAY ? say_accept(z, err)
+						   : on_request(z, err);
 	chan_msg_fini(z->msg);
 	return r;
 }
@@ -469,11 +456,13 @@ static int on_verdict(struct zygote *z, struct err *err)
 	uint32_t number = unpack_u32(&u);
 	bool allowed = unpack_u8(&u) == 1;
 	struct str reason = unpack_str(&u);
-	struct job *j = job_find(z, number);
+	struct job *j = zygote_job(z, number);
 
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_VERDICT does not decode");
-	if (!j || j->state != JOB_ASKED)
+	if (!j)
+		return say_verdict(z, number, allowed, reason, err);
+	if (j->state != JOB_ASKED)
 		return 0; /* stopped meanwhile */
 	return allowed ? start(j, err) : finish(j, 0, JOB_DENIED, reason, err);
 }
@@ -526,13 +515,13 @@ static int leave(struct zygote *z, struct err *err)
 	loop_unwatch(z->loop, z->agent.pidfd);
 	TRY(worker_reap(&z->agent, &end, err));
 	z->agent_up = false;
-	bool ran = commands_run(z);
+	bool ran = look_commands_run(z);
 	TRY(end_jobs(z, err));
 	TRY(look_for_git(z, &nobody, err));
 	TRY(look_at_git(z, ran, &nobody, err));
 	pack_u32(&b, (uint32_t)end.code);
 	pack_u32(&b, (uint32_t)end.signal);
-	TRY(tell_monitor(z, WIRE_AGENT_EXIT, &b, err));
+	TRY(zygote_tell_monitor(z, WIRE_AGENT_EXIT, &b, err));
 	loop_quit(z->loop);
 	return 0;
 }
@@ -572,7 +561,7 @@ static int on_start_agent(struct zygote *z, struct err *err)
 	static const char *const no_env[] = { NULL };
 	auto_buf struct buf b = BUF_MAX(16);
 	struct work w = { .class = JOB_AGENT, .env = no_env, .cwd = z->spec.policy.cwd, .in_fd = -1, .out_fd = -1,
-		.err_fd = -1, .fds = z->msg->fds, .nfds = AGENT_FDS, .exe_fd = z->exe };
+		.err_fd = -1, .fds = z->msg->fds, .nfds = z->msg->nfds, .exe_fd = z->exe };
 	int exec_errno = 0, r;
 
 	if (z->agent_up || z->exe < 0 || z->spec.kind != ZYGOTE_COMMAND)
@@ -584,7 +573,7 @@ static int on_start_agent(struct zygote *z, struct err *err)
 		return err_sys(err, exec_errno, "execute the agent");
 	z->agent_up = true;
 	TRY(loop_watch(z->loop, z->agent.pidfd, EPOLLIN, on_agent, z, err));
-	return tell_monitor(z, WIRE_AGENT_UP, &b, err);
+	return zygote_tell_monitor(z, WIRE_AGENT_UP, &b, err);
 }
 
 static const struct {

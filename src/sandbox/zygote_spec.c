@@ -9,7 +9,10 @@
 
 /* Two lines: what is ours, then the policy. */
 
+#define WORDS_MAX      256
 #define TIMEOUT_MS_MAX (10000000LL * 1000)
+
+static const char *const kind_words[] = { [ZYGOTE_COMMAND] = "command", [ZYGOTE_GIT] = "git", [ZYGOTE_SERVER] = "server" };
 
 static int encode_limits(const struct zygote_spec *s, struct buf *out, struct err *err)
 {
@@ -21,12 +24,28 @@ static int encode_limits(const struct zygote_spec *s, struct buf *out, struct er
 	return buf_addz(out, "]", err);
 }
 
-static int encode_no_git(const struct zygote_spec *s, struct buf *out, struct err *err)
+static int encode_list(const char *key, const struct policy_list *l, struct buf *out, struct err *err)
 {
-	TRY(buf_addz(out, ",\"no_git\":[", err));
-	for (size_t i = 0; i < s->no_git.n; i++) {
+	TRY(buf_addf(out, err, ",\"%s\":[", key));
+	for (size_t i = 0; i < l->n; i++) {
 		TRY(buf_addz(out, i > 0 ? "," : "", err));
-		TRY(jsonw_quoted(out, str_from(s->no_git.p[i]), err));
+		TRY(jsonw_quoted(out, str_from(l->p[i]), err));
+	}
+	return buf_addz(out, "]", err);
+}
+
+static int encode_servers(const struct zygote_spec *s, struct buf *out, struct err *err)
+{
+	TRY(buf_addz(out, ",\"servers\":[", err));
+	for (size_t i = 0; i < s->nservers; i++) {
+		const struct zygote_server *v = &s->servers[i];
+
+		TRY(buf_addf(out, err, "%s{\"composed\":%s,\"ask\":%s,\"name\":", i > 0 ? "," : "", v->composed ? "true" : "false",
+			v->ask ? "true" : "false"));
+		TRY(jsonw_quoted(out, str_from(v->name), err));
+		TRY(encode_list("argv", &v->argv, out, err));
+		TRY(encode_list("env", &v->env, out, err));
+		TRY(buf_addz(out, "}", err));
 	}
 	return buf_addz(out, "]", err);
 }
@@ -37,16 +56,16 @@ int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err 
 		const char *key, *value;
 	} texts[] = { { "git_dir", s->git_dir }, { "common_dir", s->common_dir }, { "run_id", s->run_id } };
 
-	BUG_IF(s->nlimits > COUNT(s->limits));
-	TRY(buf_addf(out, err, "{\"kind\":\"%s\",\"may_merge\":%s,", s->kind == ZYGOTE_GIT ? "git" : "command",
-		s->may_merge ? "true" : "false"));
+	BUG_IF(s->nlimits > COUNT(s->limits) || s->nservers > COUNT(s->servers));
+	TRY(buf_addf(out, err, "{\"kind\":\"%s\",\"may_merge\":%s,", kind_words[s->kind], s->may_merge ? "true" : "false"));
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		TRY(buf_addf(out, err, "\"%s\":", texts[i].key));
 		TRY(jsonw_quoted(out, str_from(texts[i].value), err));
 		TRY(buf_addz(out, ",", err));
 	}
 	TRY(encode_limits(s, out, err));
-	TRY(encode_no_git(s, out, err));
+	TRY(encode_list("no_git", &s->no_git, out, err));
+	TRY(encode_servers(s, out, err));
 	TRY(buf_addz(out, "}\n", err));
 	return policy_encode(&s->policy, out, err);
 }
@@ -68,8 +87,8 @@ static int decode_limit(struct jsonr *r, struct zygote_limit *l)
 			return jsonr_fail(r, ERR_INVALID, "\"" STR_FMT "\" is not a field of a limit", STR_ARG(key));
 	if (r->failed)
 		return r->failed;
-	if ((class < JOB_COMMAND || class > JOB_GIT) && class != JOB_BACKGROUND)
-		return jsonr_fail(r, ERR_INVALID, "class must be %d to %d, or %d", JOB_COMMAND, JOB_GIT, JOB_BACKGROUND);
+	if (class < JOB_COMMAND || class > JOB_MCP || class == JOB_AGENT)
+		return jsonr_fail(r, ERR_INVALID, "class must be %d to %d, and not %d", JOB_COMMAND, JOB_MCP, JOB_AGENT);
 	if (l->timeout_ms < 0 || l->timeout_ms > TIMEOUT_MS_MAX)
 		return jsonr_fail(r, ERR_INVALID, "timeout_ms must be 0 to %lld", TIMEOUT_MS_MAX);
 	l->class = (enum job_class)class;
@@ -107,10 +126,65 @@ static int decode_kind(struct jsonr *r, enum zygote_kind *kind)
 	struct str word;
 
 	TRY(jsonr_string(r, &word));
-	if (!str_eqz(word, "git") && !str_eqz(word, "command"))
-		return jsonr_fail(r, ERR_INVALID, "kind must be \"command\" or \"git\"");
-	*kind = str_eqz(word, "git") ? ZYGOTE_GIT : ZYGOTE_COMMAND;
+	for (size_t i = 0; i < COUNT(kind_words); i++)
+		if (str_eqz(word, kind_words[i])) {
+			*kind = (enum zygote_kind)i;
+			return 0;
+		}
+	return jsonr_fail(r, ERR_INVALID, "kind must be \"command\", \"git\" or \"server\"");
+}
+
+static int decode_words(struct jsonr *r, struct policy_list *to)
+{
+	struct str word;
+
+	TRY(jsonr_array(r));
+	while (jsonr_item(r) > 0) {
+		TRY(jsonr_string(r, &word));
+		if (to->n >= WORDS_MAX)
+			return jsonr_fail(r, ERR_LIMIT, "a server has at most %d words and variables", WORDS_MAX);
+		policy_list_add(to, r->mem, word.p);
+	}
+	return r->failed;
+}
+
+static int decode_server(struct jsonr *r, struct zygote_server *s)
+{
+	struct str key, name;
+
+	TRY(jsonr_object(r));
+	while (jsonr_key(r, &key) > 0)
+		if (str_eqz(key, "name")) {
+			TRY(jsonr_string(r, &name));
+			s->name = name.p;
+		} else if (str_eqz(key, "argv"))
+			TRY(decode_words(r, &s->argv));
+		else if (str_eqz(key, "env"))
+			TRY(decode_words(r, &s->env));
+		else if (str_eqz(key, "composed"))
+			TRY(jsonr_bool(r, &s->composed));
+		else if (str_eqz(key, "ask"))
+			TRY(jsonr_bool(r, &s->ask));
+		else
+			return jsonr_fail(r, ERR_INVALID, "\"" STR_FMT "\" is not a field of a server", STR_ARG(key));
+	if (r->failed)
+		return r->failed;
+	if (!s->name || s->argv.n == 0 || s->argv.p[0][0] == '\0')
+		return jsonr_fail(r, ERR_INVALID, "a server needs a name and a program");
+	if (s->ask && !s->composed)
+		return jsonr_fail(r, ERR_INVALID, "what a server is told can only be asked about where it is composed");
 	return 0;
+}
+
+static int decode_servers(struct jsonr *r, struct zygote_spec *s)
+{
+	TRY(jsonr_array(r));
+	while (jsonr_item(r) > 0) {
+		if (s->nservers >= COUNT(s->servers))
+			return jsonr_fail(r, ERR_LIMIT, "at most %zu servers", COUNT(s->servers));
+		TRY(decode_server(r, &s->servers[s->nservers++]));
+	}
+	return r->failed;
 }
 
 static int decode_text(struct jsonr *r, const char **to)
@@ -142,6 +216,8 @@ static int decode_head(struct jsonr *r, struct zygote_spec *s)
 			TRY(decode_limits(r, s));
 		else if (str_eqz(key, "no_git"))
 			TRY(decode_no_git(r, s));
+		else if (str_eqz(key, "servers"))
+			TRY(decode_servers(r, s));
 		else
 			return jsonr_fail(r, ERR_INVALID, "\"" STR_FMT "\" is not a field of a cell", STR_ARG(key));
 	return jsonr_end(r);
@@ -166,12 +242,14 @@ int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *o
 		return err_wrap(err, "cell policy");
 	if (s.kind == ZYGOTE_GIT && (s.git_dir[0] != '/' || s.common_dir[0] != '/'))
 		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths");
-	if (s.kind == ZYGOTE_COMMAND && (s.git_dir[0] != s.common_dir[0] || (s.git_dir[0] != '\0' && s.git_dir[0] != '/')))
+	if (s.kind != ZYGOTE_GIT && (s.git_dir[0] != s.common_dir[0] || (s.git_dir[0] != '\0' && s.git_dir[0] != '/')))
 		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths, or both empty");
 	if (!run_id_ok(s.run_id))
 		return err_set(err, ERR_INVALID, "cell: run_id must be letters, digits, '-' and '_'");
 	if ((s.kind == ZYGOTE_GIT) != s.policy.git_cell)
 		return err_set(err, ERR_INVALID, "cell: kind and git_cell disagree");
+	if ((s.kind == ZYGOTE_SERVER) != s.policy.bare || (s.kind == ZYGOTE_GIT && s.nservers > 0))
+		return err_set(err, ERR_INVALID, "cell: kind and bare disagree, or servers in a git cell");
 	for (size_t i = 0; i < s.no_git.n; i++)
 		if (!path_is_within(s.no_git.p[i], s.policy.cwd))
 			return err_set(err, ERR_INVALID, "cell: no_git: %s is not in the workspace", s.no_git.p[i]);

@@ -22,6 +22,7 @@
 
 #include "agent/params.h"
 #include "fmt/json.h"
+#include "fmt/wire.h"
 #include "graph/graph.h"
 #include "test/lib/test.h"
 
@@ -54,7 +55,7 @@ struct world {
 	int status; /* of the child */
 	/* inside */
 	json_t *script;
-	int fds[5];
+	int fds[AGENT_ENDS_MAX]; /* by enum peer */
 	size_t turn, job, parked, note;
 	uint32_t live;
 	bool dirty;

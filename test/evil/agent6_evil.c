@@ -176,7 +176,9 @@ int role_agent_main(void)
 	struct evil e = { .mem = arena_new(), .report = -1, .workspace = -1 };
 	struct err err = { 0 };
 
-	if (proc_sanitize(AGENT_FDS, &err) < 0)
+	int fds[PEER_COUNT];
+
+	if (proc_sanitize(links_given(fds), &err) < 0)
 		return 1;
 	e.msg = mem_alloc(sizeof(*e.msg));
 	if (wait_go(&e, &err) < 0 || dir_open(AT_FDCWD, str_dupz(e.mem, e.params.workspace), &e.workspace, &err) < 0)

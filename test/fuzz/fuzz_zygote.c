@@ -53,11 +53,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct request rq;
 	struct err err = { 0 };
 
+	static const char *words[] = { "srv", NULL }, *server_env[] = { "A=b", NULL };
+
 	if (size == 0)
 		return 0;
-	spec.kind = data[0] & 1 ? ZYGOTE_GIT : ZYGOTE_COMMAND;
+	spec.servers[0] = (struct zygote_server){ .name = "s", .argv = { words, 1 }, .env = { server_env, 1 } };
+	spec.nservers = 1;
+	spec.limits[spec.nlimits++] = (struct zygote_limit){ JOB_LANGUAGE, 0, false };
+	spec.kind = data[0] & 1 && !(data[0] & 4) ? ZYGOTE_GIT : ZYGOTE_COMMAND;
 	spec.may_merge = data[0] & 2;
 	m.body = str_of(data + 1, size - 1);
+	if (data[0] & 4) {
+		if (request_read_serve(&spec, &m, &rq, &err) == 0)
+			BUG_IF(rq.argv != words || rq.class != JOB_LANGUAGE || strcmp(rq.cwd, WORKSPACE) != 0 || rq.env[3]);
+		request_fini(&rq);
+		return 0;
+	}
 	if (spec.kind == ZYGOTE_GIT) {
 		if (request_read_git(&spec, &git, &m, &rq, &err) == 0)
 			check_git(&rq);

@@ -83,6 +83,7 @@ TEST(policy_refuses_and_names_the_field)
 		{ "NUL", "\"extra_rw_paths\":[\"/a\\u0000/b\"]", "U+0000" },
 		{ "a cell's other field", "\"read_only\":true", "for a cell" },
 		{ "a cell's field", "\"git_cell\":true", "for a cell" },
+		{ "a third", "\"bare\":true", "for a cell" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -176,7 +177,7 @@ TEST(policy_survives_being_written_and_read)
 				   "\"env\":[[\"K\",\"=v=\"]],\"network\":\"host\",\"extra_ro_paths\":[\"/r\"],"
 				   "\"extra_rw_paths\":[\"/w\"],\"tool_paths\":[\"/t\"],\"hide_paths\":[\"/h\"],"
 				   "\"extra_protect_paths\":[\"/p\"],\"timeout_s\":0.001,\"memory_limit_mb\":5,"
-				   "\"root_as_uid\":77,\"git_cell\":true,\"read_only\":false}\n";
+				   "\"root_as_uid\":77,\"git_cell\":true,\"read_only\":false,\"bare\":true}\n";
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf once = BUF_MAX(4096);
 	auto_buf struct buf twice = BUF_MAX(4096);
