@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "agent/agent.h"
+#include "agent/gate_ask.h"
 #include "agent/implement.h"
 #include "agent/modes.h"
 #include "agent/revise.h"
@@ -166,6 +167,21 @@ static void set_gate(struct run *r, const char **source)
 		return;
 	r->st.verify_command = found.command;
 	r->st.verify_origin = STR("inferred");
+}
+
+/* No rule knows one: a model may. A leg without a turn (agent6 prompt show) asks nobody. */
+static int ask_gate(struct run *r, const char **source, struct err *err)
+{
+	struct gate_found found = { .source = "none" };
+
+	if (strcmp(*source, "none") != 0 || !r->p->verify_infer || r->p->max_iterations == 0 || str_eqz(r->p->run_commands, "no") ||
+		(mode_looks(r) && !str_eqz(r->p->mode, "plan")))
+		return 0;
+	TRY(gate_ask(r, &found, err));
+	*source = found.source;
+	r->st.verify_command = found.command;
+	r->st.verify_origin = found.command.n > 0 ? STR("inferred") : STR("");
+	return 0;
 }
 
 static int set_tools(struct run *r, struct err *err)
@@ -355,9 +371,12 @@ static int begin_new(struct run *r, struct err *err)
 
 	TRY(tasks_open(r, STR(""), err));
 	set_gate(r, &source);
+	TRY(put_start(r, err));
+	TRY(ask_gate(r, &source, err));
+	if (r->reason != REASON_NONE)
+		return 0;
 	TRY(set_tools(r, err));
 	TRY(put_manifest(r, err));
-	TRY(put_start(r, err));
 	TRY(step_put_untracked(r, err));
 	TRY(put_notices(r, err));
 	TRY(put_inferred(r, source, err));

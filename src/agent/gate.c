@@ -380,9 +380,7 @@ static const struct {
 	{ "test_*.py", from_loose_tests },
 };
 
-/* Whether a jail would find the program. Where no directory of the path can be seen we do not know, and
- * believe it. */
-static bool resolves(int root_fd, const struct str_list *path, struct str program)
+bool gate_resolves(int root_fd, const struct str_list *path, struct str program)
 {
 	auto_arena struct arena *mem = arena_new();
 	bool seen = false;
@@ -405,7 +403,7 @@ void gate_infer(int root_fd, const struct str_list *path, struct arena *mem, str
 	for (size_t i = 0; i < COUNT(rules); i++) {
 		struct gate_found found = { .source = rules[i].source };
 
-		if (rules[i].find(root_fd, mem, &found) && resolves(root_fd, path, found.command.p[0])) {
+		if (rules[i].find(root_fd, mem, &found) && gate_resolves(root_fd, path, found.command.p[0])) {
 			*out = found;
 			return;
 		}

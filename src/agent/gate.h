@@ -23,6 +23,9 @@ struct gate_found {
 /* path: directories where a command is looked for. Rules whose program is not there are passed over. */
 void gate_infer(int root_fd, const struct str_list *path, struct arena *mem, struct gate_found *out);
 
+/* Whether a jail would find the program. Where no directory of the path can be seen we do not know, and believe it. */
+bool gate_resolves(int root_fd, const struct str_list *path, struct str program);
+
 /* A text command as words; one that needs a shell becomes sh -c. */
 struct str_list gate_words(struct str text, struct arena *mem);
 

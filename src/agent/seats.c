@@ -186,11 +186,13 @@ static int settle(struct run *r, const struct seat_ask *ask, struct conversation
 			return 0;
 		if (i == TRIES)
 			break;
-		if (reply.message.n > 0) {
+		back = str_printf(mem, "That answer cannot be used: %s. Answer again, with one JSON object of the schema and "
+			"nothing else.", why.msg);
+		if (reply.message.n > 0 && reply.ncalls == 0) {
 			TRY(conversation_add(conv, reply.message, err));
-			back = str_printf(mem, "That answer cannot be used: %s. Answer again, with one JSON object of the schema and "
-				"nothing else.", why.msg);
 			TRY(conversation_add_user(conv, back, err));
+		} else { /* calls of tools that it does not have get no results */
+			TRY(conversation_append(conv, back, err));
 		}
 		TRY(ask_once(r, ask, conv, mem, &reply, err));
 	}

@@ -13,10 +13,12 @@ static const char built_in[] =
 	"review.trigger = \"before_finish\"\n"
 	"review.decision = \"veto\"\n"
 	"review.seats = [\"correctness\", \"security\", \"tests\"]\n"
+	"review.concurrency = 3\n"
 	"[paranoid]\n"
 	"review.trigger = \"before_finish\"\n"
 	"review.decision = \"veto\"\n"
 	"review.seats = [\"correctness\", \"security\", \"tests\", \"edge-cases\", \"over-engineering\"]\n"
+	"review.concurrency = 4\n"
 	"workflow.require_verify_to_finish = true\n";
 
 const struct config_preset *presets_built_in(struct arena *mem, size_t *n)

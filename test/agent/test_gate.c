@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-#include "agent/gate.h"
+#include "agent/gate_ask.h"
 #include "test/lib/test.h"
 
 #include <sys/stat.h>
@@ -115,6 +115,41 @@ TEST(the_gate_is_inferred_by_fixed_rules)
 			print_error("case: %s\n", cases[i].why);
 		CHECK_STR(buf_str(&got), str_from(cases[i].want));
 		CHECK_STR(str_from(found.source), str_from(cases[i].source));
+	}
+}
+
+/* What a model says the verify command is. */
+TEST(an_answer_that_can_be_no_gate_is_none)
+{
+	static const char nul[] = "a\0b", bad[] = "\xff";
+	static const struct {
+		struct str words[3];
+		size_t n;
+		const char *why;
+	} answers[] = {
+		{ { { "make", 4 }, { "test", 4 } }, 2, NULL },
+		{ { { "sh", 2 }, { "-c", 2 }, { "make test | tee x", 17 } }, 3, NULL },
+		{ { { NULL, 0 } }, 0, "there is none" },
+		{ { { "true", 4 } }, 1, "it looks at nothing" },
+		{ { { "echo", 4 }, { "ok", 2 } }, 2, "it looks at nothing" },
+		{ { { "nosuch", 6 } }, 1, "its program is not there" },
+		{ { { "../make", 7 } }, 1, "its program is not there" },
+		{ { { "", 0 }, { "test", 4 } }, 2, "a word of it is empty, too long or no text" },
+		{ { { "make", 4 }, { "", 0 } }, 2, "a word of it is empty, too long or no text" },
+		{ { { "make", 4 }, { nul, 3 } }, 2, "a word of it is empty, too long or no text" },
+		{ { { "make", 4 }, { bad, 1 } }, 2, "a word of it is empty, too long or no text" },
+	};
+	auto_dir struct test_dir bin = test_dir_new(), dir = test_dir_new();
+	struct str_list path = fake_path(&bin);
+
+	for (size_t i = 0; i < COUNT(answers); i++) {
+		struct str words[3];
+		const struct str_list l = { words, answers[i].n };
+		const char *why;
+
+		memcpy(words, answers[i].words, sizeof(words));
+		why = gate_objection(dir.fd, &path, &l);
+		CHECK_STR(str_from(why ? why : ""), str_from(answers[i].why ? answers[i].why : ""));
 	}
 }
 

@@ -447,7 +447,7 @@ TEST(config_a_preset_that_is_wrong_is_told_where_it_stands)
 	} bad[] = {
 		{ "a name nobody defined", "preset = 'ultr'\n", "preset: \"ultr\" is not one of standard, quick, ultra, paranoid", 1 },
 		{ "not chosen, yet wrong", "[presets.a]\nreview.triger = 'off'\n", "review.triger: unknown key; did you mean review.trigger?", 2 },
-		{ "a value that is none", "[presets.a]\nreview.trigger = 'x'\n", "review.trigger: \"x\" is not one of off, before_finish", 2 },
+		{ "a value that is none", "[presets.a]\nreview.trigger = 'x'\n", "review.trigger: \"x\" is not one of off, on_verify_fail, before_finish, periodic", 2 },
 		{ "what opens the jail", "[presets.a]\nsandbox.profile = 'none'\n", "sandbox.profile: not in a preset", 2 },
 		{ "what is asked before a command", "[presets.a.sandbox]\nrun_commands = 'yes'\n", "sandbox.run_commands: not in a preset", 2 },
 		{ "a program of the host", "[presets.a.providers.x]\ntoken_command = ['x']\n", "providers: not in a preset", 1 },

@@ -134,6 +134,18 @@ def test_the_gate_is_asked_about_as_the_verify_command(lab, screen):
     assert os.path.exists(os.path.join(lab.ws, "first"))
 
 
+def test_a_gate_that_a_model_named_is_asked_about_like_any_other_command(lab, screen):
+    """The agent may say what the gate is, not that it may run: the monitor shows its words and calls it no verify command."""
+    lab.repo(**{"a.txt": "one\n", "CMakeLists.txt": "add_test(NAME all)\n"})
+    lab.mock(script({"text": json.dumps({"command": ["sh", "-c", "touch ran"]})}, turn(call("run_verify_command")), finish()))
+    s = screen("run", "do it", width=120)
+    assert "gate (llm): sh -c" in s.until("Allow run_command: sh -c 'touch ran'")
+    lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
+    s.keys("N", "Enter")
+    s.status()
+    assert not os.path.exists(os.path.join(lab.ws, "ran"))
+
+
 def busy():
     """A first turn that lasts until the file `go` is there, and a second one."""
     return script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done; touch ended"])),
