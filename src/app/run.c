@@ -146,6 +146,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.verify = s->params.verify_command,
 		.steer = s->rq->steer, .attended = s->attended, .menu = s->attended, .leash_fd = s->rq->leash_fd,
 		.looks = s->looks || s->profile == PROFILE_HARDENED,
+		.hooks_end = s->hooks.on_complete.n > 0, .hooks_wait = s->hooks.on_wait.n > 0, .hook_ms = s->hooks.timeout_ms,
 		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
 	/* The monitor owns them all from here on, and what is recorded stays. */
@@ -167,6 +168,8 @@ static int run_started(struct start *s, struct err *err)
 		return r;
 	}
 	TRY(watch(s, &end, err));
+	if (s->rq->out_note)
+		snprintf(s->rq->out_note, RUN_NOTE_MAX, "%s", end.hook);
 	if (end.discard || strcmp(end.reason, "refused") == 0)
 		return err_set(err, ERR_DENIED, "%s", end.message);
 	if (strcmp(end.reason, "record_lost") == 0) {
@@ -194,6 +197,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(find_mode(&s, err));
 	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));
+	TRY(settings_hooks(&s, &s.hooks, err));
 	TRY(settings_model(&s, err));
 	TRY(settings_routes(&s, err));
 	TRY(start_early(&s, err));

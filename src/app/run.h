@@ -13,6 +13,8 @@
 
 #include "fmt/field.h"
 
+#define RUN_NOTE_MAX 256
+
 struct run_request {
 	const char *mode;       /* of app/mode.h; NULL: run */
 	struct str task;
@@ -46,6 +48,7 @@ struct run_request {
 	struct str_list skills; /* names that open the task */
 	int leash_fd;           /* to the process that holds the terminal for this run (app/leash.h); -1: there is none */
 	struct str_list verify_command;   /* overrides the configuration; empty: as configured */
+	char *out_note;         /* when not NULL: RUN_NOTE_MAX bytes, what the person should know after the end, or empty */
 	char *out_run_id;       /* when not NULL: at least SESSION_ID_MAX + 1 bytes, gets the run's id */
 };
 

@@ -74,23 +74,43 @@ struct str_list settings_writable(const struct start *s)
 	return out;
 }
 
-/* A token_command is executed on the host while the model works: no word of it may lie where the model writes. */
-int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err)
+int settings_argv_apart(const struct start *s, const char *key, const struct str *argv, size_t n, struct err *err)
 {
 	struct str_list writable = settings_writable(s);
 	int r;
 
-	for (size_t i = 0; i < e->ntoken_argv; i++)
-		for (size_t k = 0; k < writable.n && e->token_argv[i].n > 0 && e->token_argv[i].p[0] == '/'; k++) {
-			const char *word = settings_resolve(str_dupz(s->mem, e->token_argv[i]), s->mem);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < writable.n && argv[i].n > 0 && argv[i].p[0] == '/'; k++) {
+			const char *word = settings_resolve(str_dupz(s->mem, argv[i]), s->mem);
 
 			if (!path_is_within(word, str_dupz(s->mem, writable.p[k])))
 				continue;
-			r = err_set(err, ERR_DENIED, "providers." STR_FMT ".token_command: %s lies in " STR_FMT ", where the model may write",
-				STR_ARG(e->name), word, STR_ARG(writable.p[k]));
+			r = err_set(err, ERR_DENIED, "%s: %s lies in " STR_FMT ", where the model may write", key, word,
+				STR_ARG(writable.p[k]));
 			err_hint(err, "keep the program outside of the repository");
 			return r;
 		}
+	return 0;
+}
+
+int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err)
+{
+	const char *key = str_printf(s->mem, "providers." STR_FMT ".token_command", STR_ARG(e->name)).p;
+
+	return settings_argv_apart(s, key, e->token_argv, e->ntoken_argv, err);
+}
+
+int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *err)
+{
+	const struct config_notify *c = &s->config->notify;
+
+	TRY(settings_argv_apart(s, "notify.on_complete", c->on_complete.p, c->on_complete.n, err));
+	TRY(settings_argv_apart(s, "notify.on_wait", c->on_wait.p, c->on_wait.n, err));
+	*out = (struct hooks_spec){ .timeout_ms = c->timeout_s * 1000, .mode = str_from(s->mode->word) };
+	if (s->rq->recording_fd >= 0) /* nothing that a person waits for */
+		return 0;
+	out->on_complete = c->on_complete;
+	out->on_wait = c->on_wait;
 	return 0;
 }
 

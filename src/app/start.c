@@ -192,6 +192,10 @@ static int launch_all(struct start *s, struct err *err)
 	s->agent_ends[END_CLIENT] = take_fd(&s->egress.agent_chan);
 
 	TRY(settings_identity(s, err));
+	s->hooks.id = str_from(s->ref.id);
+	s->hooks.dir = str_from(session_path(s->repo_dir, &s->ref, NULL, s->mem));
+	if (s->hooks.on_complete.n + s->hooks.on_wait.n > 0)
+		TRY(hooks_tell(s->spawner.chan, &s->hooks, err));
 	if (s->is_git) {
 		TRY(settings_git_cell(s, &git_cell, err));
 		TRY(zygote_launch(s->programs.jail, to_git, s->programs.agent6, &git_cell, &s->git, err));

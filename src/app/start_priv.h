@@ -11,6 +11,7 @@
 #include "app/run.h"
 #include "config/config.h"
 #include "fmt/endpoint.h"
+#include "role/hooks.h"
 #include "role/monitor.h"
 #include "role/spawner.h"
 #include "sandbox/toolpath.h"
@@ -42,6 +43,7 @@ struct start {
 	bool made;               /* its directory is there because of us ... */
 	bool kept;               /* the run began: its directory is no longer ours to remove */
 
+	struct hooks_spec hooks;
 	struct run_params params;
 	struct endpoint_table endpoints;
 	struct route_table allowed; /* sandbox.allow_urls */
@@ -79,6 +81,10 @@ int settings_grants(struct start *s, struct policy_list *hide, struct err *err) 
 const char *settings_resolve(const char *path, struct arena *mem);
 /* Where the model may write outside of its jail's own places: the workspace and extra_write_paths, links followed. */
 struct str_list settings_writable(const struct start *s);
+/* No word of a program of the operator's, which this host executes while the model works, may lie where the model writes.
+ * key: what it is configured as. */
+int settings_argv_apart(const struct start *s, const char *key, const struct str *argv, size_t n, struct err *err) CHECKED;
+int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *err) CHECKED; /* [notify] */
 int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err) CHECKED;
 int settings_protect(struct start *s, struct zygote_spec *z, struct err *err) CHECKED; /* protect.c */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;

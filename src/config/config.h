@@ -97,6 +97,11 @@ struct config_budget {
 	double max_usd;                              /* -1: no limit */
 };
 
+struct config_notify {
+	struct str_list on_complete, on_wait; /* argv; empty: none */
+	int64_t timeout_s;
+};
+
 struct config_skills {
 	struct str_list extra_dirs; /* absolute */
 	struct str_list disabled, always; /* names */
@@ -137,6 +142,7 @@ struct config {
 	struct config_review review;
 	struct config_prompt prompt;
 	struct config_skills skills;
+	struct config_notify notify;
 	struct config_origin origin[CONFIG_KEYS_MAX];
 	struct config_provider **providers; /* in order of first mention */
 	size_t nproviders;

@@ -173,6 +173,13 @@ static const struct field fixed[] = {
 		.help = "Names of skills that no run is given. `agent6 skills disable` adds to it." },
 	{ "skills.always", &field_strs, AT(skills.always), .max = 64,
 		.help = "Names of skills whose whole text is part of every run's prompt." },
+	{ "notify.on_complete", &field_strs, AT(notify.on_complete), FIELD_LOOSENS, .max = 64,
+		.help = "Program and arguments run on this host, without a shell, when a session has ended; how it ended is in its "
+			"environment, docs/notify.md." },
+	{ "notify.on_wait", &field_strs, AT(notify.on_wait), FIELD_LOOSENS, .max = 64,
+		.help = "The same when a session waits for an approval or an answer." },
+	{ "notify.timeout_s", &field_int, AT(notify.timeout_s), 0, "30", 1, 600,
+		.help = "Seconds such a program may take before it is killed." },
 };
 #undef AT
 
@@ -242,6 +249,7 @@ const struct key_section key_sections[] = {
 	{ "prompt", "What the model is told before it begins." },
 	{ "review", "Models that judge a change before it counts as done, and `agent6 review`." },
 	{ "budget", "Where a run stops because of its cost. Each leg (a start or a resume) has its own account." },
+	{ "notify", "Your own programs that are told of a session. They run on this host, as you." },
 	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "
 		       "elsewhere." },
 	{ "models", "Which model plays which role: `[models.worker]`, and planner, critic, reviewer, summarizer. A role "

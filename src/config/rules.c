@@ -228,6 +228,17 @@ static void check_provider(const struct check *k, const struct config_provider *
 		}
 }
 
+static void check_hook(const struct check *k, const struct config *c, const char *key, const struct str_list *argv)
+{
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < argv->n; i++)
+		if (str_trim(argv->p[i]).n == 0 && i == 0) {
+			err_set(&err, ERR_INVALID, "%s: the program's name is blank", key);
+			k->fn(k->self, origin_in(&keys_fixed, c->origin, key), &err);
+		}
+}
+
 static void check_model(const struct check *k, const struct config *c, enum config_role role)
 {
 	const struct config_model *m = &c->models[role];
@@ -254,6 +265,8 @@ void keys_check(struct config *c, keys_fault_fn *fn, void *self)
 
 	for (size_t i = 0; i < c->nproviders; i++)
 		check_provider(&k, c->providers[i]);
+	check_hook(&k, c, "notify.on_complete", &c->notify.on_complete);
+	check_hook(&k, c, "notify.on_wait", &c->notify.on_wait);
 	for (int i = 0; i < CONFIG_ROLES; i++)
 		check_model(&k, c, (enum config_role)i);
 }

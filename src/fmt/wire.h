@@ -99,6 +99,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_SPAWN, 80, LINK_MONITOR_SPAWNER, WIRE_DOWN, 0, 1, 80)    /* u8 op, u16 index, str id */           \
 	X(WIRE_SPAWNED, 81, LINK_MONITOR_SPAWNER, WIRE_UP, 0, 0, 16384) /* u8 op, u16 index, u8 ok, str text */  \
 	X(WIRE_TOKENS, 82, LINK_MONITOR_SPAWNER, WIRE_DOWN, 2, 2, 0)    /* memfd: u32 n, n x (u8 endpoint, strs argv); fd: its end of the channel to the client */ \
+	X(WIRE_HOOKS, 85, LINK_MONITOR_SPAWNER, WIRE_DOWN, 1, 1, 0)     /* memfd: u32 timeout_ms, str run id, str mode, str run directory, strs on_complete, strs on_wait */ \
 	X(WIRE_TOKEN_WANTED, 83, LINK_CLIENT_SPAWNER, WIRE_UP, 0, 0, 1) /* u8 endpoint */                       \
 	X(WIRE_TOKEN, 84, LINK_CLIENT_SPAWNER, WIRE_DOWN, 0, 0, 20480)  /* u8 endpoint, u8 ok, str token, or why there is none */ \
 	/* the view */                                                                                       \
@@ -156,6 +157,9 @@ enum record_what {
 	RECORD_GRAPH = 9,      /* arg: the version it makes; json: one operation on the task graph, graph/graph.h */
 	RECORD_NOTE = 10,      /* name: the note's id; arg 0: {"scope","text"} to keep; 1: {"reason"} it is no longer so */
 };
+
+/* WIRE_SPAWN: what is to be run. index: of SPAWN_ENDED, hook_end_index; else 0. */
+enum spawn_op { SPAWN_GIT_IDENTITY = 1, SPAWN_ENDED = 2, SPAWN_APPROVAL = 3, SPAWN_QUESTION = 4 };
 
 /* WIRE_ENDPOINTS: which descriptors follow the memfd. */
 enum client_fds { CLIENT_DIR = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4, CLIENT_TOKENS = 8 };

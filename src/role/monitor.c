@@ -82,7 +82,7 @@ static int kill_rest(void *self, uint32_t events, struct err *err)
 
 	(void)events;
 	for (int i = 0; i < PEER_COUNT; i++)
-		if ((i != PEER_VIEW || m->end->discard) && (i != PEER_RECORDER || m->state == MON_CLOSING))
+		if (!hook_keeps(m, i) && (i != PEER_VIEW || m->end->discard) && (i != PEER_RECORDER || m->state == MON_CLOSING))
 			kill_member(&m->members[i]);
 	if (m->asked_to_go)
 		return 0;
@@ -106,15 +106,17 @@ static int record_overdue(void *self, uint32_t events, struct err *err)
 	return 0;
 }
 
-static bool anybody_left(const struct monitor *m)
+void monitor_leave(struct monitor *m)
 {
+	bool alone = !m->hook_runs;
+
 	for (int i = 0; i < PEER_COUNT; i++)
-		if (m->members[i].peer.proc.pid > 0)
-			return true;
-	return false;
+		alone = alone && m->members[i].peer.proc.pid <= 0;
+	if (m->state == MON_CLOSING && alone)
+		loop_quit(m->loop);
 }
 
-static void drop_chan(struct monitor *m, enum peer_id id)
+void monitor_drop(struct monitor *m, enum peer_id id)
 {
 	struct member *p = &m->members[id];
 
@@ -132,10 +134,11 @@ static int close_all(struct monitor *m, struct err *err)
 	if (m->state == MON_CLOSING)
 		return 0;
 	m->state = MON_CLOSING;
+	TRY(hook_end(m, err));
 	for (int i = 0; i < PEER_COUNT; i++)
-		drop_chan(m, i);
-	if (!anybody_left(m))
-		loop_quit(m->loop);
+		if (!hook_keeps(m, i))
+			monitor_drop(m, i);
+	monitor_leave(m);
 	return loop_after(m->loop, m->close_grace_ms, kill_rest, m, err);
 }
 
@@ -376,6 +379,7 @@ static const struct {
 	{ WIRE_GIT_FOUND, on_git_found },
 	{ WIRE_GIT_CHANGED, on_git_changed },
 	{ WIRE_LOST_UP, on_lost },
+	{ WIRE_SPAWNED, hook_result },
 };
 
 /* ---- peers: messages, ends of file, deaths ---- */
@@ -416,6 +420,7 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 		return close_all(m, err);
 	if (p->id == PEER_RECORDER)
 		m->lost = true;
+	hook_gone(m, p->id);
 	if (p->id == PEER_ZYGOTE && m->state == MON_LEAVING) {
 		m->end->discard = false; /* nobody looked to the end: who knows what there is to tell */
 		return close_record(m, err);
@@ -431,7 +436,7 @@ static int broke_rule(struct monitor *m, struct member *p, struct err *err)
 	char why[256];
 
 	snprintf(why, sizeof(why), "the %s broke a rule of its channel: %.180s", p->name, err->msg);
-	drop_chan(m, p->id);
+	monitor_drop(m, p->id);
 	kill_member(p);
 	return end_badly(m, "protocol", why, 1, err);
 }
@@ -458,7 +463,7 @@ static int on_readable(void *self, uint32_t events, struct err *err)
 	if (r == -ERR_BUSY)
 		return 0;
 	if (r == -ERR_CLOSED) {
-		drop_chan(m, p->id);
+		monitor_drop(m, p->id);
 		return peer_gone(m, p, err);
 	}
 	if (r == 0) {
@@ -483,8 +488,7 @@ static int on_exit_of(void *self, uint32_t events, struct err *err)
 	/* What it said last may still be in its channel; the end of file there is what counts. */
 	if (p->peer.chan < 0)
 		TRY(peer_gone(m, p, err));
-	if (m->state == MON_CLOSING && !anybody_left(m))
-		loop_quit(m->loop);
+	monitor_leave(m);
 	return 0;
 }
 

@@ -30,6 +30,8 @@ struct monitor_spec {
 	int64_t record_grace_ms; /* how long closing the record may take; 0: a minute */
 	int64_t close_grace_ms;  /* how long who is left then may take to go; 0: three seconds */
 	bool confine;         /* false only when the sandbox was disabled by hand */
+	bool hooks_end, hooks_wait; /* the spawner was told of notify.on_complete, of notify.on_wait */
+	int64_t hook_ms;      /* how long one of them may take */
 	struct str go;        /* packed struct run_params, sent once everybody stands */
 	struct str steer;     /* what the operator says at once, or empty */
 };
@@ -43,6 +45,7 @@ struct monitor_end {
 	bool discard;      /* refused before it began: nothing was kept */
 	char reason[64];
 	char message[768]; /* for a discarded run: what the person is told */
+	char hook[256];    /* what went wrong with notify.on_complete; empty: nothing */
 };
 
 int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *err) CHECKED;

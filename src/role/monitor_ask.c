@@ -128,7 +128,8 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 	struct pending *p = pending_new(m, false, job, from->id);
 	if (!p)
 		return verdict(m, from->id, job, false, "too many approvals are open", err);
-	return note_prompt(m, p, buf_str(&text), err);
+	TRY(note_prompt(m, p, buf_str(&text), err));
+	return hook_waiting(m, SPAWN_APPROVAL, err);
 }
 
 /* ---- questions of the agent ---- */
@@ -184,7 +185,8 @@ int ask_question(struct monitor *m, struct member *from, struct err *err)
 	TRY(buf_addz(&b, "]}", err));
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "WIRE_ASK does not decode");
-	return monitor_note(m, EVENT_QUESTION_PROMPT, buf_str(&b), err);
+	TRY(monitor_note(m, EVENT_QUESTION_PROMPT, buf_str(&b), err));
+	return hook_waiting(m, SPAWN_QUESTION, err);
 }
 
 /* ---- answers ---- */

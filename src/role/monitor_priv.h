@@ -59,6 +59,8 @@ struct monitor {
 	bool detached;          /* the terminal was left */
 	int null_fd;            /* stands for the terminal then */
 	int64_t record_grace_ms, close_grace_ms;
+	bool hook_runs;         /* notify.on_complete was asked for and has not ended */
+	bool wait_hook_failed;  /* and that was told */
 	bool asked_to_go;       /* who is left was told to end, and has so long */
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */
@@ -83,7 +85,16 @@ int tell_steer(struct monitor *m, struct str text, const char *source, struct er
 int tell_watch_leash(struct monitor *m, struct err *err) CHECKED;
 void tell_view_gone(struct monitor *m);
 
+/* monitor_hook.c: the operator's programs that are told of the run. */
+int hook_waiting(struct monitor *m, enum spawn_op op, struct err *err) CHECKED; /* for an answer */
+int hook_end(struct monitor *m, struct err *err) CHECKED;  /* the record is closed */
+int hook_result(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_SPAWNED */
+void hook_gone(struct monitor *m, enum peer_id id); /* this one is */
+bool hook_keeps(const struct monitor *m, enum peer_id id); /* it is not to be ended yet */
+
 /* monitor.c */
+void monitor_leave(struct monitor *m); /* when the record is closed and nobody is left */
+void monitor_drop(struct monitor *m, enum peer_id id); /* its channel is closed */
 int monitor_note(struct monitor *m, enum event_id event, struct str json, struct err *err) CHECKED;
 int monitor_send(struct monitor *m, enum peer_id to, uint16_t type, const struct buf *body, struct err *err) CHECKED;
 int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, struct err *err) CHECKED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "role/spawner.h"
+#include "role/hooks.h"
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 #include "sys/chan.h"
@@ -24,8 +25,6 @@
 
 /* What can be asked, and exactly what is run for it: outside any repository, no shell, no word from
  * anybody. --global reads the person's own file and what it includes, never a repository's. */
-enum spawn_op { SPAWN_GIT_IDENTITY = 1 };
-
 static const struct {
 	enum spawn_op op;
 	const char *argv[7];
@@ -37,7 +36,9 @@ static const struct {
 static const char *const env_names[] = { "PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "LANG", "USER",
 	/* of the usual token commands: gcloud, az, aws, a keyring's */
 	"CLOUDSDK_CONFIG", "CLOUDSDK_ACTIVE_CONFIG_NAME", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "AWS_PROFILE",
-	"AWS_CONFIG_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS" };
+	"AWS_CONFIG_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+	/* of what shows something on a desktop */
+	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY" };
 
 struct token_command {
 	uint8_t endpoint;
@@ -50,6 +51,7 @@ struct spawner {
 	struct token_command *commands;
 	size_t ncommands, ntokens;
 	int client; /* -1: nobody asks for tokens */
+	struct hooks hooks;
 };
 
 static int reply(uint8_t op, uint16_t index, bool ok, struct str text, struct err *err)
@@ -161,6 +163,41 @@ static void serve_client(struct spawner *s, struct chan_msg *m)
 	base_close_fd(&s->client);
 }
 
+/* ---- hooks ---- */
+
+static int take_hooks(struct spawner *s, struct chan_msg *m, struct err *err)
+{
+	auto_buf struct buf bytes = BUF_MAX(TOKEN_TABLE);
+	autoclose int table = chan_take_fd(m, 0);
+
+	TRY(memfd_read(table, &bytes, err));
+	return hooks_take(&s->hooks, buf_str(&bytes), err);
+}
+
+static int start_hook(struct spawner *s, enum spawn_op op, uint16_t index, struct err *err)
+{
+	struct err why = { 0 };
+	int r = hooks_start(&s->hooks, op, index, &why);
+
+	return r > 0 ? 0 : reply((uint8_t)op, index, r == 0, str_from(why.msg), err);
+}
+
+static int end_hooks(struct spawner *s, const struct pollfd *p, struct err *err)
+{
+	hooks_due(&s->hooks);
+	for (int i = 0; i < HOOK_KINDS; i++) {
+		struct hook_running *r = &s->hooks.running[i];
+		struct err why = { 0 };
+
+		if (r->proc.pid <= 0 || !p[i].revents)
+			continue;
+		int ended = hooks_ended(r, s->hooks.spec.timeout_ms, &why);
+
+		TRY(reply((uint8_t)r->op, r->index, ended == 0, str_from(why.msg), err));
+	}
+	return 0;
+}
+
 /* ---- the monitor's requests ---- */
 
 static int serve_one(struct spawner *s, struct chan_msg *m, struct err *err)
@@ -172,6 +209,8 @@ static int serve_one(struct spawner *s, struct chan_msg *m, struct err *err)
 	TRY(wire_check(LINK_MONITOR_SPAWNER, WIRE_DOWN, m->type, m->body.n, m->nfds, err));
 	if (m->type == WIRE_TOKENS)
 		return take_commands(s, m, err);
+	if (m->type == WIRE_HOOKS)
+		return take_hooks(s, m, err);
 	op = unpack_u8(&u);
 	index = unpack_u16(&u);
 	unpack_str(&u); /* the id, for operations that name a run */
@@ -180,6 +219,8 @@ static int serve_one(struct spawner *s, struct chan_msg *m, struct err *err)
 	for (size_t i = 0; i < COUNT(programs); i++)
 		if (programs[i].op == op)
 			return run_program(i, op, index, err);
+	if (op == SPAWN_ENDED || op == SPAWN_APPROVAL || op == SPAWN_QUESTION)
+		return start_hook(s, (enum spawn_op)op, index, err);
 	return err_set(err, ERR_PROTOCOL, "operation %u is unknown", op);
 }
 
@@ -191,11 +232,16 @@ int role_spawner_main(void)
 
 	if (proc_sanitize(1, &err) < 0)
 		return 1;
+	s.hooks.mem = s.mem;
 	for (;;) {
-		struct pollfd p[] = { { CHAN_FD, POLLIN, 0 }, { s.client, POLLIN, 0 } };
+		struct pollfd p[2 + HOOK_KINDS] = { { CHAN_FD, POLLIN, 0 }, { s.client, POLLIN, 0 } };
 		int r;
 
-		if (poll(p, COUNT(p), -1) < 0 && errno != EINTR)
+		for (int i = 0; i < HOOK_KINDS; i++)
+			p[2 + i] = (struct pollfd){ s.hooks.running[i].proc.pid > 0 ? s.hooks.running[i].proc.pidfd : -1, POLLIN, 0 };
+		if (poll(p, COUNT(p), hooks_poll_ms(&s.hooks)) < 0 && errno != EINTR)
+			return 1;
+		if (end_hooks(&s, p + 2, &err) < 0)
 			return 1;
 		if (p[1].revents) {
 			serve_client(&s, m);
@@ -205,6 +251,8 @@ int role_spawner_main(void)
 			continue;
 		r = chan_recv(CHAN_FD, m, &err);
 
+		if (r == -ERR_CLOSED)
+			hooks_kill(&s.hooks); /* nothing of a run outlives it */
 		if (r == -ERR_CLOSED)
 			return 0;
 		if (r < 0)

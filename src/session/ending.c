@@ -13,3 +13,23 @@ bool ending_is_final(struct str reason)
 			return true;
 	return false;
 }
+
+/* Every reason that is written into run.end, by the agent or by the monitor. */
+static const char *const all[] = { "other", "finish_run", "silent_finish", "settled", "verify_settled", "gate_red_at_base", "gate_stale",
+	"answered", "finish_planning", "reviewed", "review_blocked", "review_inconclusive", "open_questions", "plan_rejected",
+	"metric_plateau", "prompt_revision_failed", "went_quiet", "budget_exhausted", "provider_error", "no_progress",
+	"tool_error_stuck", "verify_command_unexecutable", "loop_guard_killed", "max_iterations", "steer_abort", "interrupted",
+	"record_lost", "jail_lost", "crashed", "refused", "protocol", "unsafe_repository", "git_changed" };
+
+uint8_t ending_number(struct str reason)
+{
+	for (size_t i = 1; i < COUNT(all); i++)
+		if (str_eqz(reason, all[i]))
+			return (uint8_t)i;
+	return 0;
+}
+
+const char *ending_word(uint8_t number)
+{
+	return all[number < COUNT(all) ? number : 0];
+}

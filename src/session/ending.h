@@ -12,4 +12,8 @@
 /* The run did what it was asked: to go on, it must be told what to do next. */
 bool ending_is_final(struct str reason);
 
+/* A reason as a number and back, for who must not pass on words of an agent: what is not in the table is 0, "other". */
+uint8_t ending_number(struct str reason);
+const char *ending_word(uint8_t number);
+
 #endif

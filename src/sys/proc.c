@@ -244,6 +244,12 @@ int proc_kill(const struct proc *p, int sig)
 	return (int)syscall(SYS_pidfd_send_signal, p->pidfd, sig, NULL, 0);
 }
 
+void proc_kill_session(const struct proc *p)
+{
+	kill(-p->pid, SIGKILL);
+	proc_kill(p, SIGKILL);
+}
+
 /* What does not fit is read and dropped, so that the program is never held up. */
 static bool drain(int *fd, struct buf *into)
 {
@@ -284,7 +290,7 @@ static int pump(const struct proc *p, int *in_fd, struct str in, int *out_fd, in
 		int64_t left = end > 0 ? end - time_mono_ms() : -1;
 
 		if (end > 0 && left <= 0) {
-			kill(-p->pid, SIGKILL);
+			proc_kill_session(p);
 			return err_set(err, ERR_TIMEOUT, "it took longer than %lld ms", (long long)deadline_ms);
 		}
 		if (poll(fds, 4, left > INT_MAX ? INT_MAX : (int)left) < 0 && errno != EINTR)

@@ -47,6 +47,7 @@ int proc_fork(struct proc *out, struct err *err) CHECKED;
 int proc_spawn(const struct proc_spec *spec, struct proc *out, struct err *err) CHECKED;
 int proc_wait(struct proc *p, struct proc_status *out, struct err *err) CHECKED;
 int proc_kill(const struct proc *p, int sig);
+void proc_kill_session(const struct proc *p); /* of one with own_session: SIGKILL to its whole group */
 
 /* Runs to the end, capturing stdout and stderr (each to its buf's max; more is read and dropped).
  * Past deadline_ms the program's session is killed: -ERR_TIMEOUT. spec's own_session is forced on. */

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		peers[i] = (struct peer){ .proc = { 0, -1 }, .chan = theirs[i] };
 	struct monitor_spec spec = { .zygote = peers[0], .git = peers[1], .client = peers[2], .broker = peers[3],
 		.recorder = peers[4], .spawner = peers[5], .view = peers[6], .agent_chan = theirs[7],
-		.answers_fd = -1, .leash_fd = -1, .commands = (enum approval_policy)(data[0] % 3), .attended = data[0] & 4,
+		.answers_fd = -1, .leash_fd = -1, .commands = (enum approval_policy)(data[0] % 3), .attended = data[0] & 4, .hooks_wait = data[0] & 8,
 		.go = STR("go") };
 
 	(void)!monitor_run(&spec, &end, &err);

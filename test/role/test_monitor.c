@@ -69,6 +69,7 @@ static struct proc deaf(const int pipe_ends[2])
 
 static bool with_deaf;   /* the zygote of the next bench, */
 static bool without_git; /* its workspace is no repository, */
+static bool with_hooks;  /* the operator's programs are told, */
 static bool with_menu;   /* its view can ask at a pause, */
 static struct str_list with_verify; /* the verify command that was set */
 static int with_leash[2] = { -1, -1 }; /* somebody holds the terminal for it: its end, and theirs */
@@ -95,7 +96,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
 		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .verify = with_verify, .commands = policy, .attended = attended,
-		.looks = without_git, .record_grace_ms = record_grace_ms, .close_grace_ms = with_deaf ? 100 : 0, .go = STR("go") };
+		.hooks_end = with_hooks, .hooks_wait = with_hooks, .hook_ms = 1000, .looks = without_git, .record_grace_ms = record_grace_ms, .close_grace_ms = with_deaf ? 100 : 0, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
 		_exit(1);
@@ -242,6 +243,29 @@ static void say_exit(struct bench *b, uint32_t code, uint32_t sig)
 	pack_u32(&body, code);
 	pack_u32(&body, sig);
 	say(b, ZYGOTE, WIRE_AGENT_EXIT, &body);
+}
+
+static void hear_spawn(struct bench *b, enum spawn_op op, uint16_t index)
+{
+	hear_type(b, SPAWNER, WIRE_SPAWN);
+	struct unpack u = unpack_from(b->msg.body);
+
+	CHECK_INT(unpack_u8(&u), op);
+	CHECK_INT(unpack_u16(&u), index);
+	CHECK_STR(unpack_str(&u), STR("")); /* no word of anybody */
+	CHECK(unpack_done(&u));
+	chan_msg_fini(&b->msg);
+}
+
+static void say_spawned(struct bench *b, enum spawn_op op, bool ok, const char *why)
+{
+	auto_buf struct buf body = BUF_MAX(1024);
+
+	pack_u8(&body, (uint8_t)op);
+	pack_u16(&body, 0);
+	pack_u8(&body, ok);
+	pack_str(&body, str_from(why));
+	say(b, SPAWNER, WIRE_SPAWNED, &body);
 }
 
 static void say_lost(struct bench *b)
@@ -1049,4 +1073,52 @@ TEST(monitor_keeps_a_run_that_left_something_in_a_repository_whatever_the_agent_
 		CHECK_INT(end.exit_code, cases[i].event ? 1 : 0);
 		CHECK_INT(strcmp(end.message, "because") == 0, cases[i].event == NULL);
 	}
+}
+
+TEST(monitor_has_the_operators_programs_told_by_numbers_and_waits_for_the_last)
+{
+	static const struct {
+		const char *why, *reason;
+		uint8_t number;
+		bool ok;
+		const char *want;
+	} cases[] = {
+		{ "it went well", "finish_run", 1, true, "" },
+		{ "it failed", "finish_run", 1, false, "notify.on_complete: bell rang" },
+		{ "a reason of nobody's", "finish_run\nOK=1", 0, true, "" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		with_hooks = true;
+		start(&b, APPROVE_ASK, true);
+		with_hooks = false;
+		ask_to_run(&b, 1, STR("all"));
+		hear_spawn(&b, SPAWN_APPROVAL, 0);
+		ask_question_of(&b, 7, 1);
+		hear_spawn(&b, SPAWN_QUESTION, 0);
+		say_spawned(&b, SPAWN_QUESTION, true, "");
+		say_done(&b, 4, 0, cases[i].reason);
+		let_go(&b.lifeline); /* the recorder has closed the record */
+		let_go(&b.ends[RECORDER]);
+		hear_spawn(&b, SPAWN_ENDED, (uint16_t)(cases[i].number << 8 | 4));
+		say_spawned(&b, SPAWN_ENDED, cases[i].ok, "bell rang");
+		CHECK_STR(str_from(finish(&b).hook), str_from(cases[i].want));
+	}
+}
+
+TEST(monitor_does_not_wait_for_a_spawner_that_is_gone)
+{
+	struct bench b;
+
+	with_hooks = true;
+	start(&b, APPROVE_ASK, true);
+	with_hooks = false;
+	let_go(&b.ends[SPAWNER]);
+	say_done(&b, 0, 0, "finish_run");
+	struct monitor_end end = finish(&b);
+
+	CHECK_INT(end.exit_code, 0);
+	CHECK(strstr(end.hook, "gone"));
 }

@@ -133,6 +133,19 @@ static int accept_unguarded(struct command_ctx *ctx, const struct run_request *r
 	return -ERR_STOPPED;
 }
 
+int run_session(struct run_request *rq, struct err *err)
+{
+	char note[RUN_NOTE_MAX] = "";
+	int r;
+
+	rq->out_note = note;
+	r = app_run(rq, err);
+	rq->out_note = NULL;
+	if (note[0] != '\0')
+		cli_note("%s", note);
+	return r;
+}
+
 int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err)
 {
 	TRY(accept_unguarded(ctx, rq, err));
@@ -143,7 +156,7 @@ int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *er
 
 		TRY(r);
 		if (r == 1)
-			return app_run(rq, err);
+			return run_session(rq, err);
 		TRY(leash_wait(&leash, &end, err));
 		if (end.detached)
 			cli_note("detached; the run goes on: agent6 watch %s", end.run_id);

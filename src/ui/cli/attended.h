@@ -14,6 +14,8 @@
 #include "ui/cli/command.h"
 
 bool run_has_person(const struct run_request *rq);
+/* app_run, and what there is to say after it. */
+int run_session(struct run_request *rq, struct err *err) CHECKED;
 int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err) CHECKED;
 
 #endif

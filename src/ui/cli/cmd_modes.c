@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "ui/cli/attended.h"
 #include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/offer.h"
 #include "ui/cli/prompt.h"
@@ -141,10 +142,10 @@ static int attach(struct command_ctx *ctx, const struct mode_args *a, struct buf
 	return a->answers_file.n > 0 ? attach_answers(a->answers_file, out, err) : 0;
 }
 
-static int start(struct command_ctx *ctx, const struct run_request *rq, struct err *err)
+static int start(struct command_ctx *ctx, struct run_request *rq, struct err *err)
 {
 	TRY(offer_local(ctx, !rq->unattended && prompt_can_ask(), err));
-	return app_run(rq, err);
+	return run_session(rq, err);
 }
 
 static int run_ask(struct command_ctx *ctx, const void *decoded, struct err *err)
