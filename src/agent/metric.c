@@ -3,6 +3,7 @@
 /* metric: a number that the run makes better. It is taken after each green gate and whenever the model asks, and the
  * model is told how it stands. */
 #include "agent/run_priv.h"
+#include "tool/metric.h"
 
 #include <stdlib.h>
 
@@ -69,9 +70,26 @@ static int put_run(struct run *r, const struct tool_outcome *oc, struct err *err
 	return note_send(&n, r->keep, EVENT_METRIC_END, err);
 }
 
+/* The nearest number that the task names and the best sample has not reached. 1: there is one; 0: there are none; -1: all
+ * are reached. */
+static int next_target(const struct run *r, double best, double *out)
+{
+	double all[METRIC_TARGETS];
+	size_t n = metric_targets(r->st.original_task, all);
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (is_better(r, all[i], best) && (!found || is_better(r, *out, all[i]))) {
+			*out = all[i];
+			found = true;
+		}
+	return found ? 1 : n > 0 ? -1 : 0;
+}
+
 static int tell(struct run *r, struct turn *t, struct str shown, bool best, struct str before, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(4096);
+	double target;
 
 	TRY(buf_addf(&b, err, "The metric (" STR_FMT ") is " STR_FMT ", ", STR_ARG(r->p->metric_goal), STR_ARG(shown)));
 	if (r->st.metric_count == 1)
@@ -83,6 +101,14 @@ static int tell(struct run *r, struct turn *t, struct str shown, bool best, stru
 	TRY(buf_addz(&b, " Newest samples:", err));
 	for (size_t i = 0; i < r->st.metric_samples.n; i++)
 		TRY(buf_addf(&b, err, "%s " STR_FMT, i > 0 ? "," : "", STR_ARG(r->st.metric_samples.p[i])));
+	switch (next_target(r, number(r->st.metric_best), &target)) {
+	case 1:
+		TRY(buf_addf(&b, err, ". Next target: %.10g.", target));
+		break;
+	case -1:
+		TRY(buf_addz(&b, ". Every number that the task names is reached.", err));
+		break;
+	}
 	turn_notice(t, str_dup(t->mem, buf_str(&b)));
 	return 0;
 }
@@ -99,6 +125,7 @@ int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, 
 		turn_notice(t, STR("The metric command printed no number that its pattern finds; that is no sample."));
 		return 0;
 	}
+	t->metric_full = oc->metric_full && str_eqz(r->p->metric_goal, "maximize");
 	best = r->st.metric_count == 0 || is_better(r, oc->score, number(before));
 	r->st.metric_count++;
 	r->st.metric_stale = best ? 0 : r->st.metric_stale + 1;
@@ -134,6 +161,12 @@ int metric_watch(struct run *r, struct turn *t, struct err *err)
 	double left = budget_remaining(&r->caller.budget, &r->caller.totals);
 	auto_note struct note n = NOTE;
 
+	if (t->metric_full && (r->st.verify_command.n == 0 || watch_is_good(r))) {
+		note_int(&n, "iteration", t->iteration);
+		note_num(&n, "score", number(r->st.metric_best));
+		run_stop(r, REASON_METRIC_PLATEAU, str_printf(r->mem, "the metric is all there is, " STR_FMT, STR_ARG(r->st.metric_best)));
+		return note_send(&n, r->keep, EVENT_METRIC_CEILING, err);
+	}
 	if (!t->measured || r->st.metric_count < PLATEAU_COUNT || r->st.metric_stale < PLATEAU_STALE)
 		return 0;
 	if (left < STOP_BELOW) {
@@ -153,12 +186,21 @@ int metric_watch(struct run *r, struct turn *t, struct err *err)
 	return note_send(&n, r->keep, EVENT_METRIC_PLATEAU, err);
 }
 
+/* The newest sample is as good as the task asks for. */
+static bool is_reached(const struct run *r)
+{
+	const struct str_list *l = &r->st.metric_samples;
+	double target;
+
+	return l->n > 0 && next_target(r, number(l->p[l->n - 1]), &target) < 0;
+}
+
 /* A finish over a number that is worse than the best one, while there is budget. */
 bool metric_holds_finish(struct run *r, struct turn *t)
 {
 	double left = budget_remaining(&r->caller.budget, &r->caller.totals);
 
-	if (!metric_is_set(r) || r->st.metric_stale == 0 || left < STOP_BELOW || r->st.metric_gated >= FINISH_GATED)
+	if (!metric_is_set(r) || r->st.metric_stale == 0 || is_reached(r) || left < STOP_BELOW || r->st.metric_gated >= FINISH_GATED)
 		return false;
 	r->st.metric_gated++;
 	turn_notice(t, str_printf(t->mem,

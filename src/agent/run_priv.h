@@ -130,6 +130,7 @@ struct turn {
 	bool did_not_run; /* the gate's runner is broken */
 	bool baseline;    /* the gate was observed on the untouched tree for the first time */
 	bool measured;    /* the metric was taken */
+	bool metric_full; /* and is all there is */
 	bool waited;      /* for a background command: that nothing changed meanwhile says nothing */
 	bool finish;
 	struct str prose; /* its last line of text, for the step's subject */

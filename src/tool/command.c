@@ -220,7 +220,7 @@ static int run_metric(struct tool_ctx *ctx, const void *args, struct buf *out, s
 	TRY(buf_add_utf8(&text, oc->job.out, err));
 	TRY(buf_addc(&text, '\n', err));
 	TRY(buf_add_utf8(&text, oc->job.errs, err));
-	oc->has_score = oc->metric && metric_score(ctx->metric_pattern, buf_str(&text), &oc->score);
+	oc->has_score = oc->metric && metric_score(ctx->metric_pattern, buf_str(&text), &oc->score, &oc->metric_full);
 	TRY(put(&oc->job, STR(""), denied.note, ctx->verify_timeout_ms, out, err));
 	buf_shrink(out, out->n - 1); /* one member more */
 	if (oc->has_score)

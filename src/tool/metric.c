@@ -75,7 +75,22 @@ static bool to_number(struct str text, double *out)
 	return true;
 }
 
-bool metric_score(struct str pattern, struct str text, double *out)
+/* "/12" behind a 12. */
+static bool is_full(struct str rest, double score)
+{
+	double all;
+	size_t n = 0;
+
+	rest = str_trim_prefix(rest, STR(" "));
+	if (!str_starts(rest, STR("/")) || score <= 0)
+		return false;
+	rest = str_trim_prefix(str_skip(rest, 1), STR(" "));
+	while (n < rest.n && strchr("0123456789.", rest.p[n]))
+		n++;
+	return to_number(str_head(rest, n), &all) && all == score;
+}
+
+bool metric_score(struct str pattern, struct str text, double *out, bool *full)
 {
 	int why = 0;
 	size_t at = 0;
@@ -91,5 +106,44 @@ bool metric_score(struct str pattern, struct str text, double *out)
 
 	const PCRE2_SIZE *where = pcre2_get_ovector_pointer(data);
 
-	return to_number(str_of(text.p + where[2], where[3] - where[2]), out);
+	if (!to_number(str_of(text.p + where[2], where[3] - where[2]), out))
+		return false;
+	if (full)
+		*full = is_full(str_skip(text, where[3]), *out);
+	return true;
+}
+
+/* The number that a text begins with; 0 bytes: none. */
+static size_t leading_number(struct str s, double *out)
+{
+	size_t n = 0;
+
+	if (n < s.n && s.p[n] == '-')
+		n++;
+	while (n < s.n && n < NUMBER_MAX - 1 && strchr("0123456789.", s.p[n]))
+		n++;
+	while (n > 0 && s.p[n - 1] == '.') /* the end of a sentence */
+		n--;
+	return n > 0 && to_number(str_head(s, n), out) ? n : 0;
+}
+
+size_t metric_targets(struct str task, double out[METRIC_TARGETS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < task.n && n < METRIC_TARGETS; i++) {
+		bool arrow = i > 0 && strchr("-=", task.p[i - 1]) && task.p[i] == '>';
+		size_t at = i + 1;
+
+		if (!strchr("<>=", task.p[i]) || arrow || task.p[i] == '\0')
+			continue;
+		if (at < task.n && task.p[at] == '=')
+			at++;
+		while (at < task.n && task.p[at] == ' ')
+			at++;
+		if (leading_number(str_skip(task, at), &out[n]) > 0)
+			n++;
+		i = at - 1;
+	}
+	return n;
 }

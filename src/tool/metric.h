@@ -13,7 +13,12 @@
 #include "base/str.h"
 
 int metric_check(struct str pattern, struct err *err) CHECKED;
-/* The first group of the first match, as a number. False: there is none. */
-bool metric_score(struct str pattern, struct str text, double *out);
+/* The first group of the first match, as a number. False: there is none. full (may be NULL): the number is all there is,
+ * as in "12/12". */
+bool metric_score(struct str pattern, struct str text, double *out, bool *full);
+
+/* What a task says a number shall become: those behind <, <=, >, >= and =, in order, at most METRIC_TARGETS. */
+#define METRIC_TARGETS 8
+size_t metric_targets(struct str task, double out[METRIC_TARGETS]);
 
 #endif

@@ -132,6 +132,7 @@ struct tool_outcome {
 	bool verify_ok;          /* ... and exited 0 */
 	bool metric;             /* the metric's command ran ... */
 	bool has_score;          /* ... and printed a number */
+	bool metric_full;        /* ... which is all there is: 12/12 */
 	double score;
 	struct job_result job;   /* of the gate or the command, when one ran */
 	bool finish;             /* finish_run was called */
