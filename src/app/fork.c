@@ -81,7 +81,7 @@ static int begin_chain(struct making *m, struct fork_made *f, struct err *err)
 {
 	auto_buf struct buf notice = BUF_MAX(1024);
 	struct gitbox_spec spec = { .run_id = m->ref.id, .begins_run = true,
-		.root_as_uid = m->config.sandbox.root_as_uid, .jail_bin = m->programs.jail_path };
+		.config = &m->config.sandbox, .jail_bin = m->programs.jail_path };
 	auto_gitbox struct gitbox *box = NULL;
 	autoclose int workspace = -1;
 	struct repo *repo = NULL;

@@ -2,13 +2,16 @@
 /* Copyright The agent6 authors. */
 #include "app/gitbox.h"
 #include "app/zygotes.h"
+#include "git/alternates.h"
 #include "git/githost.h"
 #include "sys/chan.h"
 #include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define GIT_TIMEOUT_MS (120 * 1000)
 
@@ -30,6 +33,89 @@ static void add_identity(const struct gitbox_spec *spec, struct arena *mem, stru
 			policy_list_add(env, mem, str_printf(mem, "%s=%s", vars[i].var, vars[i].value).p);
 }
 
+/* Words of git's that stand for themselves; anything else is left out. */
+static int add_word(struct buf *b, const char *key, struct str value, const char *const *words, struct err *err)
+{
+	for (; *words; words++)
+		if (str_eqz(value, *words))
+			return buf_addf(b, err, "\t%s = %s\n", key, *words);
+	return 0;
+}
+
+/* The person's file of what git is to ignore: the cell may read it, and git is told where it is. */
+static int add_excludes(const struct gitbox_spec *spec, struct arena *mem, struct sandbox_policy *p, struct buf *b,
+	struct err *err)
+{
+	autofree char *real = realpath(str_dupz(mem, spec->person->excludes), NULL);
+	struct stat st;
+
+	if (!real || strchr(real, '\n') || stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (!path_is_within(real, spec->repo->top))
+		policy_list_add(&p->extra_ro_paths, mem, str_dup(mem, str_from(real)).p);
+	TRY(buf_addz(b, "\texcludesFile = \"", err));
+	for (const char *c = real; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			TRY(buf_addc(b, '\\', err));
+		TRY(buf_addc(b, *c, err));
+	}
+	return buf_addz(b, "\"\n", err);
+}
+
+/* What the person's git would do with the bytes of a file is done here as well. A repository may say otherwise. */
+static int add_person(const struct gitbox_spec *spec, struct arena *mem, struct zygote_spec *z, struct err *err)
+{
+	static const char *const crlf[] = { "true", "false", "input", NULL }, *const eol[] = { "lf", "crlf", "native", NULL };
+	auto_buf struct buf b = BUF_MAX(16384);
+
+	if (!spec->person)
+		return 0;
+	TRY(buf_addz(&b, "[core]\n", err));
+	TRY(add_word(&b, "autocrlf", spec->person->autocrlf, crlf, err));
+	TRY(add_word(&b, "eol", spec->person->eol, eol, err));
+	TRY(add_excludes(spec, mem, &z->policy, &b, err));
+	z->git_config = str_dupz(mem, buf_str(&b));
+	return 0;
+}
+
+static bool is_granted(const char *path, const struct config_sandbox *c, struct arena *mem)
+{
+	const struct str_list *lists[] = { &c->extra_read_paths, &c->extra_write_paths };
+
+	for (size_t k = 0; k < COUNT(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			autofree char *real = realpath(str_dupz(mem, lists[k]->p[i]), NULL);
+
+			if (real && path_is_within(path, real))
+				return true;
+		}
+	return false;
+}
+
+/* Objects that are elsewhere. Whoever made the directory could have named any repository of this person, so the person has to
+ * say that it is meant. */
+static int add_alternates(const struct gitbox_spec *spec, struct arena *mem, struct sandbox_policy *p, struct err *err)
+{
+	const struct discovered *d = spec->repo;
+	struct str_list found;
+
+	TRY(alternates_find(d->common_dir, mem, &found, err));
+	for (size_t i = 0; i < found.n; i++) {
+		const char *path = found.p[i].p;
+
+		if (path_is_within(path, d->top) || path_is_within(path, d->common_dir))
+			continue;
+		if (!is_granted(path, spec->config, mem)) {
+			err_set(err, ERR_DENIED, "the repository has objects in %s (objects/info/alternates), which it may not read", path);
+			err_hint(err, "agent6 config add sandbox.extra_read_paths '%s'; or have all objects here: git repack -ad && "
+				"rm %s/objects/info/alternates", path, d->common_dir);
+			return -ERR_DENIED;
+		}
+		policy_list_add(&p->extra_ro_paths, mem, path);
+	}
+	return 0;
+}
+
 int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote_spec *out, struct err *err)
 {
 	const struct discovered *d = spec->repo;
@@ -38,10 +124,10 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 		.run_id = spec->run_id ? spec->run_id : "", .may_merge = spec->may_merge, .nlimits = 1,
 		.limits = { { .class = JOB_GIT, .timeout_ms = GIT_TIMEOUT_MS } },
 		.policy = { .profile = spec->profile, .cwd = d->top, .git_cell = true, .read_only = spec->read_only,
-			.root_as_uid = spec->root_as_uid > 0 ? spec->root_as_uid : POLICY_ROOT_UID } };
+			.root_as_uid = spec->config->root_as_uid } };
 	const char *last = d->top;
 
-	(void)err;
+	TRY(add_alternates(spec, mem, &z.policy, err));
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		if (path_is_within(dirs[i], d->top) || path_is_within(dirs[i], last))
 			continue;
@@ -49,6 +135,7 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 		last = dirs[i];
 	}
 	add_identity(spec, mem, &z.policy.env);
+	TRY(add_person(spec, mem, &z, err));
 	*out = z;
 	return 0;
 }

@@ -4,20 +4,23 @@
  *
  * Shape    gitbox_open starts agent6-jail --zygote for one repository; gitbox_host for git/repo.h;
  *          gitbox_close ends it and everything in it.
- * Errors   What the cell said, with its hint.
+ * Errors   What the cell said, with its hint. -ERR_DENIED when the repository has objects where nothing was granted.
  */
 #ifndef APP_GITBOX_H
 #define APP_GITBOX_H
 
+#include "config/config.h"
 #include "git/discover.h"
 #include "git/repo.h"
+#include "role/spawner.h"
 
 struct gitbox_spec {
 	const struct discovered *repo;
 	const char *jail_bin;      /* path of agent6-jail */
 	enum policy_profile profile;
-	int64_t root_as_uid;
+	const struct config_sandbox *config; /* root_as_uid; what was granted: objects that are elsewhere must be in it */
 	const char *name, *email;  /* identity for commits; NULL: none, commits then fail */
+	const struct spawner_identity *person; /* what else their git says; NULL: nothing, which will do for who only reads commits */
 	const char *run_id;        /* whose refs may be moved (gitbox_open: only with may_merge); NULL: none */
 	bool may_merge;
 	bool begins_run;           /* run_id is a run that has not begun: its refs may be made, nothing else moved */

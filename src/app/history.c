@@ -43,15 +43,13 @@ static int resolve_profile(const struct config *c, enum policy_profile *out, str
 	return probe_resolve(&probe, profile_wish(c), out, &notice, err);
 }
 
-/* The configured name and address, else the person's own. */
+/* The configured name and address, else the person's own; and what else the person's git says. */
 static int find_identity(struct history *h, const struct config *c, struct spawner_identity *out, struct err *err)
 {
 	struct peer spawner = PEER_NONE;
 	int r;
 
-	*out = (struct spawner_identity){ c->git.name, c->git.email };
-	if (out->name.n > 0 && out->email.n > 0)
-		return 0;
+	*out = (struct spawner_identity){ 0 };
 	h->programs.apart = (struct str_list){ (struct str[]){ str_from(h->place.top) }, 1 };
 	TRY(spawner_start(&h->programs, &spawner, err));
 	r = spawner_identity(spawner.chan, h->mem, out, err);
@@ -92,9 +90,10 @@ static int open_box(struct history *h, const struct place *place, enum history_u
 		TRY(check_identity(&id, err));
 		spec.name = str_dupz(h->mem, id.name);
 		spec.email = str_dupz(h->mem, id.email);
+		spec.person = &id;
 	}
 	spec.jail_bin = h->programs.jail_path;
-	spec.root_as_uid = config.sandbox.root_as_uid;
+	spec.config = &config.sandbox;
 	TRY(gitbox_open(&spec, &h->box, err));
 	TRY(dir_open(AT_FDCWD, h->place.top, &h->workspace, err));
 	return repo_open(gitbox_host(h->box), h->workspace, str_from(h->ref.id), &h->repo, err);

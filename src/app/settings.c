@@ -394,16 +394,15 @@ int settings_params(struct start *s, struct err *err)
 int settings_identity(struct start *s, struct err *err)
 {
 	const struct config *c = s->config;
-	struct spawner_identity id = { 0 };
 
 	if (s->rq->git_name) {
 		s->params.git_name = str_from(s->rq->git_name);
 		s->params.git_email = str_from(s->rq->git_email);
 		return 0;
 	}
-	TRY(spawner_take_identity(s->spawner.chan, s->mem, &id, err));
-	s->params.git_name = or_else(c->git.name, id.name);
-	s->params.git_email = or_else(c->git.email, id.email);
+	TRY(spawner_take_identity(s->spawner.chan, s->mem, &s->person, err));
+	s->params.git_name = or_else(c->git.name, s->person.name);
+	s->params.git_email = or_else(c->git.email, s->person.email);
 	return 0;
 }
 
@@ -460,10 +459,11 @@ int settings_git_cell(struct start *s, struct zygote_spec *out, struct err *err)
 		.repo = &s->repo,
 		.jail_bin = s->programs.jail_path,
 		.profile = s->profile,
-		.root_as_uid = s->config->sandbox.root_as_uid,
+		.config = &s->config->sandbox,
 		.name = s->params.git_name.n > 0 ? str_dupz(s->mem, s->params.git_name) : NULL,
 		.email = s->params.git_email.n > 0 ? str_dupz(s->mem, s->params.git_email) : NULL,
 		.run_id = s->mode->writes ? s->ref.id : NULL,
+		.person = &s->person,
 		.read_only = !s->mode->writes,
 	};
 

@@ -19,7 +19,7 @@
 static int ask_git(struct start *s, struct repo_head *out, struct err *err)
 {
 	struct gitbox_spec spec = { .repo = &s->repo, .jail_bin = s->programs.jail_path, .profile = s->profile,
-		.root_as_uid = s->config->sandbox.root_as_uid };
+		.config = &s->config->sandbox };
 	auto_gitbox struct gitbox *box = NULL;
 	autoclose int top = -1;
 	struct repo *repo = NULL;

@@ -45,6 +45,7 @@ struct start {
 
 	struct hooks_spec hooks;
 	struct run_params params;
+	struct spawner_identity person; /* of the person's own git */
 	struct endpoint_table endpoints;
 	struct route_table allowed; /* sandbox.allow_urls */
 	int secrets_fd;

@@ -36,7 +36,7 @@ static const char *const settings[] = {
 static const char *const mapped[] = { "core.checkStat=minimal", "core.trustctime=false" };
 
 static const char *const fixed_env[] = {
-	"PATH=/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+	"PATH=/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
 	"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_LITERAL_PATHSPECS=1",
 	"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_EDITOR=false", "GIT_ASKPASS=false",
 	"GIT_SSH_COMMAND=false", "GIT_PAGER=cat",
@@ -257,11 +257,12 @@ static int add_drivers(struct build *b)
 static const char *const *make_env(const struct build *b)
 {
 	const struct zygote_git_request *rq = b->rq;
-	const char **env = arena_array(b->mem, COUNT(fixed_env) + 5, sizeof(*env));
+	const char **env = arena_array(b->mem, COUNT(fixed_env) + 6, sizeof(*env));
 	size_t n = 0;
 
 	for (; n < COUNT(fixed_env); n++)
 		env[n] = fixed_env[n];
+	env[n++] = str_printf(b->mem, "GIT_CONFIG_GLOBAL=%s", rq->config ? rq->config : "/dev/null").p;
 	env[n++] = str_printf(b->mem, "GIT_DIR=%s", rq->git_dir).p;
 	env[n++] = str_printf(b->mem, "GIT_WORK_TREE=%s", rq->work_tree).p;
 	if (strcmp(rq->git_dir, rq->common_dir) != 0)

@@ -24,8 +24,8 @@
 	/* porcelain v2 with branch, NUL separated; untracked files one by one */                            \
 	X(GIT_STATUS, 1, ANY, PERSON, 0,                                                                     \
 		"status --porcelain=v2 --branch -z --untracked-files=all --ignore-submodules=all --no-renames") \
-	/* names of settings that could name a program */                                                    \
-	X(GIT_DRIVERS, 2, ANY, PERSON, 0, "config --null --name-only --get-regexp ^(filter|merge)\\.")       \
+	/* KEY LF VALUE NUL: what could name a program, and what the cell cannot do */                                                    \
+	X(GIT_DRIVERS, 2, ANY, PERSON, 0, "config --null --get-regexp ^(filter\\.|merge\\.|core\\.sharedrepository$)")       \
 	X(GIT_RESOLVE, 3, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{commit}")        \
 	X(GIT_TREE_OF, 4, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^{tree}")          \
 	X(GIT_FILES, 5, ANY, PERSON, 0, "ls-files -z --cached --deduplicate")                                \
@@ -66,6 +66,8 @@
 	X(GIT_LOG_NAMES, 27, ANY, PERSON, 0,                                                                 \
 		"log -z --no-color --no-show-signature --no-mailmap --no-merges --no-renames --no-ext-diff --no-textconv " \
 		"--ignore-submodules=all --name-only --format=%x01 --max-count={n} {v} --")                  \
+	/* NAME NUL "filter" NUL VALUE NUL for each name; the work tree's attributes come first */           \
+	X(GIT_FILTERS, 28, ANY, OWN, 1, "check-attr -z --stdin filter")                                      \
 	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
 	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0,                                                               \
 		"update-ref --no-deref -m agent6-step refs/heads/agent6/{r} {s} {z}")                        \

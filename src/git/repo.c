@@ -53,8 +53,22 @@ int repo_run(struct repo *r, enum git_op op, const struct str *args, size_t n, s
 	return r->host->run(r->host->self, op, all, drivers + n, in, mem, out, err);
 }
 
+/* A line that ends in a colon is continued by an indented one, or after an empty one. */
+static struct str with_more(struct str line, struct str rest, struct arena *mem)
+{
+	if (!str_ends(line, STR(":")))
+		return line;
+	while (rest.n > 0) {
+		struct str more = str_trim(str_line(&rest));
+
+		if (more.n > 0)
+			return str_printf(mem, STR_FMT " " STR_FMT, STR_ARG(line), STR_ARG(more));
+	}
+	return line;
+}
+
 /* The line that says what went wrong: the first "fatal: " or "error: ", else the first one. */
-static struct str complaint(struct str errs)
+static struct str complaint(struct str errs, struct arena *mem)
 {
 	static const char *const marks[] = { "fatal: ", "error: " };
 	struct str first = STR("");
@@ -64,7 +78,7 @@ static struct str complaint(struct str errs)
 
 		for (size_t i = 0; i < COUNT(marks); i++)
 			if (str_starts(line, str_from(marks[i])))
-				return str_skip(line, strlen(marks[i]));
+				return with_more(str_skip(line, strlen(marks[i])), errs, mem);
 		if (first.n == 0)
 			first = line;
 	}
@@ -73,7 +87,8 @@ static struct str complaint(struct str errs)
 
 int repo_failed(const struct git_result *res, const char *doing, struct err *err)
 {
-	struct str why = complaint(res->errs);
+	auto_arena struct arena *tmp = arena_new();
+	struct str why = complaint(res->errs, tmp);
 
 	if (why.n == 0)
 		return err_set(err, ERR_REMOTE, "%s: git ended with status %d", doing, res->code);
@@ -115,19 +130,38 @@ static struct str driver_word(struct str key, struct arena *mem)
 	return str_printf(mem, "%s" STR_FMT, merger ? GIT_MERGER_PREFIX : GIT_DRIVER_PREFIX, STR_ARG(str_head(rest, dot)));
 }
 
+/* Directories of such a repository are made set-group-id, which no process of ours may do. */
+static int check_shared(struct str value, struct err *err)
+{
+	static const char *const private[] = { "umask", "false", "0", "no", "off" };
+
+	for (size_t i = 0; i < COUNT(private); i++)
+		if (str_eqz(value, private[i]))
+			return 0;
+	err_set(err, ERR_UNSUPPORTED, "the repository is shared with others (core.sharedRepository), and agent6 makes no "
+				      "set-group-id directory, which git would need there");
+	err_hint(err, "work in a clone of it; or, if nobody else writes here: git config core.sharedRepository umask");
+	return -ERR_UNSUPPORTED;
+}
+
 /* Each name once. A name that cannot be said is left: its program cannot run in the cell either. */
 static int load_drivers(struct repo *r, struct err *err)
 {
 	auto_arena struct arena *tmp = arena_new();
 	struct git_result res;
 	struct name_list names = { 0 };
+	struct str shared = STR("umask");
 
 	TRY(repo_run(r, GIT_DRIVERS, NULL, 0, STR(""), tmp, &res, err));
 	if (res.code > 1) /* 1: there are none */
 		return repo_failed(&res, "read the repository's configuration", err);
 	for (struct str rest = res.out; rest.n > 0 && names.n < GIT_DRIVERS_MAX;) {
-		struct str word = driver_word(str_cut(&rest, '\0'), r->mem);
+		struct str value = str_cut(&rest, '\0'), key = str_cut(&value, '\n');
+		struct str word = str_starts(key, STR("core.")) ? STR("") : driver_word(key, r->mem);
 		bool seen = word.n == 0;
+
+		if (str_starts(key, STR("core.")))
+			shared = value;
 
 		for (size_t i = 0; i < word.n && !seen; i++)
 			seen = !strchr(":abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", word.p[i]);
@@ -137,7 +171,7 @@ static int load_drivers(struct repo *r, struct err *err)
 			*vec_new(&names) = word;
 	}
 	r->drivers = names_take(&names, r->mem);
-	return 0;
+	return check_shared(shared, err);
 }
 
 int repo_open(const struct git_host *host, int workspace_fd, struct str run_id, struct repo **out, struct err *err)
@@ -161,6 +195,7 @@ void repo_close(struct repo *r)
 	if (!r)
 		return;
 	arena_free(r->mem);
+	vec_fini(&r->left);
 	free(r);
 }
 
@@ -195,25 +230,47 @@ bool status_next(struct str *rest, struct status_entry *e, struct repo_head *hea
 	return false;
 }
 
+/* A file with a content filter looks changed wherever git must read it to know: only its filter could tell. It is in no step
+ * either way. */
+static int add_unfiltered(struct repo *r, struct name_list *maybe, struct arena *mem, struct name_list *dirty, struct err *err)
+{
+	struct name_list filtered = { 0 };
+	int rc = repo_take_filtered(r, maybe, mem, &filtered, err);
+
+	for (size_t i = 0; i < maybe->n && rc == 0; i++)
+		*vec_new(dirty) = maybe->p[i];
+	for (size_t i = 0; i < filtered.n && rc == 0 && !r->left_known; i++)
+		*vec_new(&r->left) = repo_left_mark(r, filtered.p[i]);
+	repo_left_sort(r);
+	r->left_known = true;
+	vec_fini(&filtered);
+	vec_fini(maybe);
+	return rc;
+}
+
 int repo_status(struct repo *r, struct arena *mem, struct repo_status *out, struct err *err)
 {
 	struct repo_status st = { .head = { .unborn = true } };
-	struct name_list dirty = { 0 }, untracked = { 0 };
+	struct name_list dirty = { 0 }, maybe = { 0 }, untracked = { 0 };
 	struct status_entry e;
 	struct git_result res;
+	int rc;
 
 	TRY(repo_must(r, "read the state of the repository", GIT_STATUS, NULL, 0, STR(""), mem, &res, err));
 	for (struct str rest = res.out; status_next(&rest, &e, &st.head);) {
 		if (e.kind == '?')
 			*vec_new(&untracked) = e.name;
+		else if (e.kind == '1' && e.index == '.' && e.disk == 'M')
+			*vec_new(&maybe) = e.name;
 		else
 			*vec_new(&dirty) = e.name;
 		st.unmerged |= e.kind == 'u';
 	}
+	rc = add_unfiltered(r, &maybe, mem, &dirty, err);
 	st.dirty = names_take(&dirty, mem);
 	st.untracked = names_take(&untracked, mem);
 	*out = st;
-	return 0;
+	return rc;
 }
 
 int repo_head(struct repo *r, struct arena *mem, struct repo_head *out, struct err *err)

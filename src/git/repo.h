@@ -92,7 +92,7 @@ struct repo_stepped {
 	bool committed;         /* false: the tree is what the chain already has */
 	struct str sha, parent; /* the chain's tip afterwards and before; empty: none */
 	struct str_list paths;  /* what was looked at */
-	struct str_list left_out; /* "name: why" */
+	struct str_list left_out; /* "name: why", when first left out and whenever it changed since */
 	bool branch_kept;       /* somebody moved or removed the branch, or it cannot be: it was left alone */
 	struct str branch_why;
 };
@@ -100,7 +100,7 @@ struct repo_stepped {
  * environment of the git zygote. */
 int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena *mem, struct repo_stepped *out,
 	struct err *err) CHECKED;
-/* Whether a step would have something to commit; message is not needed. 1, 0. */
+/* Whether a step would have something to commit, or to leave out that it did not before; message is not needed. 1, 0. */
 int repo_is_changed(struct repo *r, const struct repo_step *step, struct err *err) CHECKED;
 /* The names of what a step would commit, at most max of them, removed ones first; returns how many there are. */
 int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct str_list *out,

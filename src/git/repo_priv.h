@@ -10,6 +10,11 @@
 
 #define SHA_SPACE 65
 
+/* One for each file that is in no step, of its name and of how it stood: it is told once, and again when it changed. */
+struct left_marks {
+	VEC(uint64_t);
+};
+
 struct repo {
 	const struct git_host *host;
 	int workspace_fd;
@@ -24,6 +29,8 @@ struct repo {
 	/* The last skip list, sorted: it is the same one at every step. */
 	const struct str_list *skip_of;
 	struct str_list skip;
+	struct left_marks left; /* what was left out by the last step; before the first, what looked changed at the start */
+	bool left_known;
 };
 
 /* Runs an operation with the drivers switched off. */
@@ -44,6 +51,15 @@ struct name_list {
 	VEC(struct str);
 };
 struct str_list names_take(struct name_list *l, struct arena *mem); /* moved into the arena */
+
+/* The mark of a file as it stands now, and whether it was left out like that already. */
+uint64_t repo_left_mark(struct repo *r, struct str name);
+void repo_left_sort(struct repo *r); /* after r->left was changed */
+bool repo_left_knows(const struct repo *r, uint64_t mark);
+/* Takes the names out of `l` that have a content filter, and appends them to `filtered`: what git stores of such a file is not
+ * what is on disk, and the program that would tell runs nowhere here. repo_filter.c. */
+int repo_take_filtered(struct repo *r, struct name_list *l, struct arena *mem, struct name_list *filtered, struct err *err)
+	CHECKED;
 
 /* One entry of `status --porcelain=v2 -z`. */
 struct status_entry {

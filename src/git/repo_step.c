@@ -73,7 +73,9 @@ static int stand_at(struct repo *r, struct str parent, struct arena *mem, struct
 }
 
 struct scan {
-	struct name_list add, gone, left_out;
+	struct name_list add, gone;
+	struct name_list left_out; /* "name: why", those that are new or changed since they were left out last */
+	struct left_marks left;    /* of all of them */
 };
 
 static void scan_fini(struct scan *s)
@@ -81,10 +83,20 @@ static void scan_fini(struct scan *s)
 	vec_fini(&s->add);
 	vec_fini(&s->gone);
 	vec_fini(&s->left_out);
+	vec_fini(&s->left);
+}
+
+static void leave(struct repo *r, struct str name, struct str why, struct arena *mem, struct scan *s)
+{
+	uint64_t mark = repo_left_mark(r, name);
+
+	*vec_new(&s->left) = mark;
+	if (!repo_left_knows(r, mark))
+		*vec_new(&s->left_out) = str_printf(mem, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(why));
 }
 
 /* Whether a file can and should go into a commit; what should have but cannot is named. */
-static void consider(const struct repo *r, struct str name, uint64_t big, struct arena *mem, struct scan *s)
+static void consider(struct repo *r, struct str name, uint64_t big, struct arena *mem, struct scan *s)
 {
 	const char *path = str_dupz(mem, name);
 	struct stat st;
@@ -94,12 +106,23 @@ static void consider(const struct repo *r, struct str name, uint64_t big, struct
 	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return;
 	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > big)
-		*vec_new(&s->left_out) = str_printf(mem, STR_FMT ": %llu MB, larger than %llu MB", STR_ARG(name),
-			(unsigned long long)st.st_size >> 20, (unsigned long long)big >> 20);
+		leave(r, name, str_printf(mem, "%llu MB, larger than %llu MB", (unsigned long long)st.st_size >> 20,
+			(unsigned long long)big >> 20), mem, s);
 	else if (S_ISREG(st.st_mode) && faccessat(r->workspace_fd, path, R_OK, AT_EACCESS) < 0)
-		*vec_new(&s->left_out) = str_printf(mem, STR_FMT ": cannot be read", STR_ARG(name));
+		leave(r, name, STR("cannot be read"), mem, s);
 	else
 		*vec_new(&s->add) = name;
+}
+
+static int leave_filtered(struct repo *r, struct arena *mem, struct scan *s, struct err *err)
+{
+	struct name_list filtered = { 0 };
+	int rc = repo_take_filtered(r, &s->add, mem, &filtered, err);
+
+	for (size_t i = 0; i < filtered.n && rc == 0; i++)
+		leave(r, filtered.p[i], STR("it has a content filter, and none runs here"), mem, s);
+	vec_fini(&filtered);
+	return rc;
 }
 
 static int scan_tree(struct repo *r, const struct repo_step *step, struct arena *mem, struct scan *s, struct err *err)
@@ -121,7 +144,7 @@ static int scan_tree(struct repo *r, const struct repo_step *step, struct arena 
 		else
 			consider(r, e.name, big, mem, s);
 	}
-	return 0;
+	return leave_filtered(r, mem, s, err);
 }
 
 /* Entries to remove go first: what stands in a removed file's place may then come in. */
@@ -203,6 +226,11 @@ int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena 
 	TRY(scan_tree(r, step, mem, &s, err));
 	done.parent = done.sha = parent;
 	done.left_out = names_take(&s.left_out, mem);
+	vec_fini(&r->left);
+	r->left = s.left;
+	s.left = (struct left_marks){ 0 };
+	repo_left_sort(r);
+	r->left_known = true;
 	if (s.add.n + s.gone.n > 0) {
 		TRY(update_index(r, &s, parent, mem, err));
 		TRY(repo_sha(r, "write the tree", GIT_INDEX_TREE, NULL, 0, STR(""), mem, &tree, err));
@@ -235,7 +263,7 @@ int repo_is_changed(struct repo *r, const struct repo_step *step, struct err *er
 	TRY(find_parent(r, step->base, tmp, &parent, err));
 	TRY(stand_at(r, parent, tmp, err));
 	TRY(scan_tree(r, step, tmp, &s, err));
-	return s.add.n + s.gone.n > 0;
+	return s.add.n + s.gone.n + s.left_out.n > 0;
 }
 
 int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct str_list *out,

@@ -29,7 +29,7 @@ static const struct {
 	enum spawn_op op;
 	const char *argv[7];
 } programs[] = {
-	{ SPAWN_GIT_IDENTITY, { "git", "config", "--global", "--null", "--get-regexp", "^user\\.(name|email)$", NULL } },
+	{ SPAWN_GIT_IDENTITY, { "git", "config", "--global", "--null", "--get-regexp", "^(user\\.(name|email)|core\\.(autocrlf|eol|excludesfile))$", NULL } },
 };
 
 /* What the programs above need to find themselves and the person's own configuration. */
@@ -377,6 +377,20 @@ int spawner_ask_identity(int chan, struct err *err)
 	return ask(chan, SPAWN_GIT_IDENTITY, err);
 }
 
+/* Where git looks for it, with the home directory written out. */
+static struct str excludes_path(struct str value, struct arena *mem)
+{
+	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+
+	if (str_starts(value, STR("~/")) && home)
+		return str_printf(mem, "%s" STR_FMT, home, STR_ARG(str_skip(value, 1)));
+	if (value.n > 0)
+		return value;
+	if (xdg && xdg[0])
+		return str_printf(mem, "%s/git/ignore", xdg);
+	return home ? str_printf(mem, "%s/.config/git/ignore", home) : STR("");
+}
+
 /* KEY LF VALUE NUL, and so on; git itself takes the last of several. */
 int spawner_take_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err)
 {
@@ -392,7 +406,14 @@ int spawner_take_identity(int chan, struct arena *mem, struct spawner_identity *
 			id.name = str_trim(value);
 		else if (str_eqz(key, "user.email"))
 			id.email = str_trim(value);
+		else if (str_eqz(key, "core.autocrlf"))
+			id.autocrlf = value;
+		else if (str_eqz(key, "core.eol"))
+			id.eol = value;
+		else if (str_eqz(key, "core.excludesfile"))
+			id.excludes = value;
 	}
+	id.excludes = excludes_path(id.excludes, mem);
 	*out = id;
 	return 0;
 }

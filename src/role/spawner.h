@@ -24,9 +24,11 @@ int spawner_start(const struct programs *progs, struct peer *out, struct err *er
  * what they print: nobody else sees it. *to_client: the client's end; -1 when no endpoint has one. */
 int spawner_tokens(int chan, const struct endpoint_table *t, int *to_client, struct err *err) CHECKED;
 
-/* user.name and user.email of the person's global git configuration; empty when they have none. */
+/* What the person's global git configuration says: user.name and user.email, and what decides which files and bytes git takes.
+ * Empty when it says nothing. excludes: core.excludesFile, or where git looks when that is not set; it need not exist. */
 struct spawner_identity {
 	struct str name, email;
+	struct str autocrlf, eol, excludes;
 };
 int spawner_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err) CHECKED;
 /* The two halves of it, for who has something else to do meanwhile. */

@@ -72,6 +72,19 @@ static int copy_index(const struct zygote *z, struct err *err)
 	return futimens(to, times) < 0 ? err_sys(err, errno, "set the time of %s", z->git.index) : 0;
 }
 
+static int write_config(const struct zygote *z, struct err *err)
+{
+	const char *text = z->spec.git_config ? z->spec.git_config : "";
+	size_t n = strlen(text);
+
+	if (n == 0)
+		return 0;
+	autoclose int to = open(z->git.config, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (to < 0 || write(to, text, n) != (ssize_t)n)
+		return err_sys(err, errno, "write %s", z->git.config);
+	return 0;
+}
+
 static int remove_lock(int common, const char *dir, const char *name, struct err *err)
 {
 	autoclose int fd = file_openat2(common, dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0,
@@ -102,6 +115,7 @@ static int prepare(struct zygote *z, struct err *err)
 {
 	if (z->spec.kind == ZYGOTE_GIT) {
 		TRY(remove_stale_locks(z, err));
+		TRY(write_config(z, err));
 		return copy_index(z, err);
 	}
 	if (z->spec.policy.profile == PROFILE_STRICT && mkdir(ZYGOTE_HOME, 0700) < 0 && errno != EEXIST)
@@ -198,6 +212,7 @@ int zygote_own_dir(struct zygote *z, struct arena *mem, const char **out, struct
 	if (!realpath(dir, real))
 		return err_sys(err, errno, "find %s", dir);
 	z->git.index = str_printf(mem, "%s/index", real).p;
+	z->git.config = str_printf(mem, "%s/gitconfig", real).p;
 	for (size_t i = 0; i < z->spec.policy.env.n; i++) {
 		bool home = strcmp(z->spec.policy.env.p[i], "HOME=" ZYGOTE_HOME) == 0;
 
@@ -288,7 +303,7 @@ int zygote_main(zygote_git_fn *git)
 	struct err err = { 0 };
 	int r;
 
-	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX }, .monitor = FD_MONITOR,
+	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX, .config = ZYGOTE_GIT_CONFIG }, .monitor = FD_MONITOR,
 		.asker = FD_ASKER, .exe = -1, .keeper = -1 };
 	signal(SIGPIPE, SIG_IGN); /* a server may close its input; what runs in a jail gets the usual answer to it */
 	r = stand(z, mem, &err);

@@ -25,7 +25,8 @@
 #define ZYGOTE_BYTES_MAX (1024 * 1024)
 #define ZYGOTE_HOME      "/tmp/agent6-home" /* HOME of commands, made in the cell; without a
 					      * sandbox a private directory takes its place */
-#define ZYGOTE_GIT_INDEX "/tmp/agent6.index" /* the git cell's own index */
+#define ZYGOTE_GIT_INDEX  "/tmp/agent6.index" /* the git cell's own index */
+#define ZYGOTE_GIT_CONFIG "/tmp/agent6.gitconfig"
 
 enum zygote_kind { ZYGOTE_COMMAND, ZYGOTE_GIT, ZYGOTE_SERVER };
 
@@ -65,6 +66,7 @@ struct zygote_spec {
 	const char *git_dir, *common_dir; /* absolute; equal unless this is a linked worktree */
 	const char *run_id;               /* whose refs may be moved; "" for none */
 	bool may_merge;                   /* operations on the person's branches: never for an agent */
+	const char *git_config;           /* what stands for git's global configuration, as a file's text; "" for none */
 };
 
 int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err *err) CHECKED;
@@ -77,6 +79,7 @@ struct zygote_git_request {
 	size_t nargs;
 	bool has_stdin;
 	const char *work_tree, *git_dir, *common_dir, *index, *run_id;
+	const char *config; /* the file of the global configuration; NULL: none */
 	bool may_merge;
 	bool mapped_ids; /* files have other owners here than outside */
 };

@@ -62,6 +62,7 @@ struct request {
 struct git_place {
 	zygote_git_fn *words;
 	const char *index; /* the run's own */
+	const char *config; /* where spec.git_config lies, when there is one */
 	bool mapped_ids;   /* owners look different here than outside */
 };
 

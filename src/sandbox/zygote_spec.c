@@ -54,7 +54,8 @@ int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err 
 {
 	const struct {
 		const char *key, *value;
-	} texts[] = { { "git_dir", s->git_dir }, { "common_dir", s->common_dir }, { "run_id", s->run_id } };
+	} texts[] = { { "git_dir", s->git_dir }, { "common_dir", s->common_dir }, { "run_id", s->run_id },
+		{ "git_config", s->git_config ? s->git_config : "" } };
 
 	BUG_IF(s->nlimits > COUNT(s->limits) || s->nservers > COUNT(s->servers));
 	TRY(buf_addf(out, err, "{\"kind\":\"%s\",\"may_merge\":%s,", kind_words[s->kind], s->may_merge ? "true" : "false"));
@@ -212,6 +213,8 @@ static int decode_head(struct jsonr *r, struct zygote_spec *s)
 			TRY(decode_text(r, &s->common_dir));
 		else if (str_eqz(key, "run_id"))
 			TRY(decode_text(r, &s->run_id));
+		else if (str_eqz(key, "git_config"))
+			TRY(decode_text(r, &s->git_config));
 		else if (str_eqz(key, "limits"))
 			TRY(decode_limits(r, s));
 		else if (str_eqz(key, "no_git"))
@@ -233,7 +236,7 @@ static bool run_id_ok(const char *id)
 int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *out, struct err *err)
 {
 	struct jsonr *r = arena_alloc(mem, sizeof(*r));
-	struct zygote_spec s = { .git_dir = "", .common_dir = "", .run_id = "" };
+	struct zygote_spec s = { .git_dir = "", .common_dir = "", .run_id = "", .git_config = "" };
 
 	jsonr_init(r, str_line(&text), POLICY_BYTES_MAX, mem, err);
 	if (decode_head(r, &s) < 0)

@@ -36,6 +36,8 @@ static const char *jail_bin(struct arena *mem)
 }
 
 /* A linked worktree: its git directory and the common one are both outside the work tree. */
+static const struct config_sandbox nothing_granted = { .root_as_uid = POLICY_ROOT_UID };
+
 TEST(gitbox_serves_a_plain_repository_and_a_linked_worktree)
 {
 	auto_dir struct test_dir dir = test_dir_new();
@@ -62,7 +64,7 @@ TEST(gitbox_serves_a_plain_repository_and_a_linked_worktree)
 
 		CHECK_OK(discover_repo(trees[i], mem, &d, &err));
 		struct gitbox_spec spec = { .repo = &d, .jail_bin = jail_bin(mem), .name = "A", .email = "a@example.invalid",
-			.run_id = i == 0 ? "run-1" : "run-2", .may_merge = true };
+			.run_id = i == 0 ? "run-1" : "run-2", .may_merge = true, .config = &nothing_granted };
 
 		CHECK_OK(gitbox_open(&spec, &box, &err));
 		CHECK_OK(repo_open(gitbox_host(box), fd, str_from(spec.run_id), &repo, &err));
@@ -92,7 +94,7 @@ TEST(gitbox_says_why_there_is_no_cell)
 	auto_arena struct arena *mem = arena_new();
 	struct discovered d = { .top = "/nonexistent/top", .dot_git = "/nonexistent/top/.git",
 		.git_dir = "/nonexistent/top/.git", .common_dir = "/nonexistent/top/.git" };
-	struct gitbox_spec spec = { .repo = &d, .jail_bin = jail_bin(mem) };
+	struct gitbox_spec spec = { .repo = &d, .jail_bin = jail_bin(mem), .config = &nothing_granted };
 	struct gitbox *box;
 	struct err err = { 0 };
 

@@ -147,6 +147,13 @@ TEST(gitop_switches_every_named_filter_off_and_names_the_repository)
 			strcmp(w.env[i], "GIT_OPTIONAL_LOCKS=0") == 0 || strcmp(w.env[i], "GIT_CONFIG_GLOBAL=/dev/null") == 0;
 	CHECK_INT(off, 4);
 	CHECK_INT(dirs, 4);
+	struct zygote_git_request rq = { .op = GIT_STATUS, .work_tree = "/w", .git_dir = "/w/.git", .common_dir = "/w/.git",
+		.index = "/tmp/i", .config = "/tmp/c", .run_id = "calm-fox-1" };
+
+	CHECK_OK(gitop_words(&rq, mem, &w, &err));
+	for (size_t i = dirs = 0; w.env[i]; i++)
+		dirs += strcmp(w.env[i], "GIT_CONFIG_GLOBAL=/tmp/c") == 0;
+	CHECK_INT(dirs, 1);
 }
 
 TEST(git_branch_names_are_what_git_takes)

@@ -304,11 +304,20 @@ static void hostile(struct fixture *f)
 	s = step_from_head(f);
 	plant(f);
 	fixture_repo(f);
+	CHECK_OK(repo_status(f->repo, f->mem, &st, &err));
 	test_write(&f->dir, "a.txt", STR("changed\n"));
 	test_write(&f->dir, "d/b.txt", STR("changed\n"));
+	test_write(&f->dir, "plain", STR("changed\n"));
+	CHECK_INT(repo_is_changed(f->repo, &s, &err), 1);
 	CHECK_OK(repo_status(f->repo, f->mem, &st, &err));
+	CHECK_INT(st.dirty.n, 0); /* what only a filter could tell is no question to the person */
 	r = step(f, &s);
 	CHECK(r.committed);
+	CHECK_INT(r.left_out.n, 2);
+	CHECK(str_find(r.left_out.p[0], STR("content filter")) < r.left_out.p[0].n);
+	CHECK_INT(repo_is_changed(f->repo, &s, &err), 0); /* it was said */
+	test_write(&f->dir, "a.txt", STR("and again\n"));
+	CHECK_INT(repo_is_changed(f->repo, &s, &err), 1);
 	CHECK_OK(repo_diff(f->repo, s.base, r.sha, NULL, f->mem, &text, &err));
 	CHECK(str_find(text, STR("+changed")) < text.n);
 	CHECK_OK(repo_diff_stat(f->repo, s.base, r.sha, NULL, f->mem, &text, &err));

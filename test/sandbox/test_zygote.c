@@ -544,7 +544,7 @@ TEST(zygote_spec_survives_its_encoding)
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf b = BUF_MAX(ZYGOTE_BYTES_MAX);
 	struct zygote_spec s = { .kind = ZYGOTE_GIT, .git_dir = "/w/.git", .common_dir = "/c\"x", .run_id = "calm-fox-1",
-		.may_merge = true, .nlimits = 2, .limits = { { JOB_GIT, 5000, false }, { JOB_VERIFY, 0, true } },
+		.git_config = "[core]\n\teol = \"lf\"\n", .may_merge = true, .nlimits = 2, .limits = { { JOB_GIT, 5000, false }, { JOB_VERIFY, 0, true } },
 		.policy = { .profile = PROFILE_STRICT, .cwd = "/w", .git_cell = true, .root_as_uid = 64006,
 			.memory_limit_mb = 77 } }, got;
 	struct err err = { 0 };
@@ -555,6 +555,7 @@ TEST(zygote_spec_survives_its_encoding)
 	CHECK_INT(got.kind, s.kind);
 	CHECK_STR(str_from(got.common_dir), str_from(s.common_dir));
 	CHECK_STR(str_from(got.run_id), str_from(s.run_id));
+	CHECK_STR(str_from(got.git_config), str_from(s.git_config));
 	CHECK(got.may_merge);
 	CHECK_INT(got.nlimits, 2);
 	CHECK_INT(got.limits[0].timeout_ms, 5000);
