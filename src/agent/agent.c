@@ -107,6 +107,14 @@ static int host_job(
 	return background_adopt(&r->background, req, req->class != JOB_BACKGROUND, mem, out, err);
 }
 
+static int host_mcp(void *self, const struct mcp_tool *tool, struct str args, struct arena *mem, struct mcp_reply *out,
+	struct err *err)
+{
+	struct run *r = self;
+
+	return mcp_call(&r->mcp, tool, args, mem, out, err);
+}
+
 static int host_background(void *self, const struct background_request *req, struct arena *mem,
 	struct background_report *out, struct err *err)
 {
@@ -189,12 +197,13 @@ static int set_tools(struct run *r, struct err *err)
 	struct str later = STR("?");
 	struct tool_ctx shown;
 
-	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask, .background = host_background,
+	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask, .background = host_background, .mcp = host_mcp,
 		.graph = tasks_host_graph, .note = tasks_host_note };
 	r->tools.host = &r->host;
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
 	r->tools.skills = &r->skills;
+	r->tools.mcp = &r->mcp.catalogue;
 	if (!tool_mode_from(r->p->mode, &r->tools.mode))
 		return err_set(err, ERR_INVALID, "mode \"" STR_FMT "\" is not known", STR_ARG(str_head(r->p->mode, 16)));
 	r->tools.unconfined = str_eqz(r->p->isolation, "none");
@@ -365,6 +374,12 @@ static int open_conversation(struct run *r, struct err *err)
 	return keep_put(r->keep, RECORD_MESSAGE, 0, STR(""), conversation_get(r->conv, 0), err);
 }
 
+/* Their tools are part of the prompt, which stays the same for the leg. */
+static int open_servers(struct run *r, struct err *err)
+{
+	return mcp_open(&r->mcp, r->links, r->keep, &r->p->servers, r->mem, err);
+}
+
 static int begin_new(struct run *r, struct err *err)
 {
 	const char *source;
@@ -375,6 +390,7 @@ static int begin_new(struct run *r, struct err *err)
 	TRY(ask_gate(r, &source, err));
 	if (r->reason != REASON_NONE)
 		return 0;
+	TRY(open_servers(r, err));
 	TRY(set_tools(r, err));
 	TRY(put_manifest(r, err));
 	TRY(step_put_untracked(r, err));
@@ -395,6 +411,7 @@ static int begin_again(struct run *r, struct err *err)
 		r->st.standing = r->p->standing;
 	for (size_t i = 0; i < r->p->pins.n; i++)
 		TRY(context_pin(r, NULL, r->p->pins.p[i], err));
+	TRY(open_servers(r, err));
 	TRY(set_tools(r, err));
 	if (str_eqz(r->p->mode, "review"))
 		return 0;
@@ -428,6 +445,7 @@ static void run_fini(struct run *r)
 	conversation_free(r->conv);
 	tasks_fini(r);
 	asks_fini(&r->asks);
+	mcp_fini(&r->mcp);
 	background_fini(&r->background);
 	jobs_fini(&r->commands);
 	jobs_fini(&r->git);

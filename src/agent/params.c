@@ -92,3 +92,25 @@ struct seat_params seat_params_of(const struct run_params *p)
 #undef X
 	return out;
 }
+
+int server_params_pack(const struct server_params *p, struct buf *out, struct err *err)
+{
+#define X(kind, member) PUT_##kind(member)
+	SERVER_PARAMS(X)
+#undef X
+	return pack_ok(out, err);
+}
+
+int server_params_unpack(struct str bytes, struct arena *mem, struct server_params *out, struct err *err)
+{
+	struct unpack u = unpack_from(bytes);
+	struct server_params p = { 0 };
+
+#define X(kind, member) GET_##kind(member)
+	SERVER_PARAMS(X)
+#undef X
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "what is said of a server does not fit this version of agent6");
+	*out = p;
+	return 0;
+}

@@ -95,6 +95,7 @@
 	X(INT, structural_priors)                                                                            \
 	X(STR, decompose)         /* off, auto, on */                                                        \
 	X(STR, revise_prompt)     /* off, auto, interactive */                                               \
+	X(STRS, servers)          /* packed struct server_params: MCP servers, those with a channel first and in its order */ \
 	X(STRS, seats)            /* packed struct seat_params by enum config_role; an empty one is not played */
 
 #define PARAM_FIELD_STR(m)  struct str m;
@@ -118,6 +119,21 @@ struct seat_params {
 	SEAT_PARAMS(X)
 #undef X
 };
+
+/* A server whose tools the model may call. */
+#define SERVER_PARAMS(X)                                                                                     \
+	X(STR, name) X(INT, startup_timeout_s) X(INT, call_timeout_s)                                        \
+	X(STRS, tools)            /* of its tools these alone; empty: all */                                 \
+	X(INT, writes)            /* 1: it may change files that the run's commands see */
+
+struct server_params {
+#define X(kind, member) PARAM_FIELD_##kind(member)
+	SERVER_PARAMS(X)
+#undef X
+};
+
+int server_params_pack(const struct server_params *p, struct buf *out, struct err *err) CHECKED;
+int server_params_unpack(struct str bytes, struct arena *mem, struct server_params *out, struct err *err) CHECKED;
 
 int seat_params_pack(const struct seat_params *p, struct buf *out, struct err *err) CHECKED;
 int seat_params_unpack(struct str bytes, struct arena *mem, struct seat_params *out, struct err *err) CHECKED;

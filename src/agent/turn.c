@@ -289,7 +289,7 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 	struct tool_outcome *oc, struct err *err)
 {
 	const struct tool *tool = tool_find(c->name);
-	bool effect = tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH;
+	bool effect = tool_may_change(&r->tools, c->name);
 	/* A gate that there is not, or that may not run, is refused by the tool: it never started. */
 	bool gate = tool && tool->effect == EFFECT_VERIFY && r->st.verify_command.n > 0 &&
 		!str_eqz(r->p->run_commands, "no");
@@ -402,11 +402,9 @@ static int put_in_flight(struct run *r, const struct turn *t, struct err *err)
 	bool put = false;
 
 	for (size_t i = 0; i < names.n; i++) {
-		const struct tool *tool = tool_find(t->reply.calls[i].name);
-
 		names.p[i] = str_head(
 			t->reply.calls[i].name, utf8_head(t->reply.calls[i].name, PREVIEW_NAME));
-		put = put || (tool && tool->effect != EFFECT_NONE && tool->effect != EFFECT_FINISH);
+		put = put || tool_may_change(&r->tools, t->reply.calls[i].name);
 	}
 	if (!put) /* nothing that could be half done */
 		return 0;

@@ -29,7 +29,7 @@ const char *settings_resolve(const char *path, struct arena *mem)
 struct trusted {
 	const char *path; /* links followed */
 	const char *what;
-	bool hidden;
+	bool server, hidden;
 };
 
 struct granted {
@@ -66,6 +66,8 @@ static void hide(struct start *s, struct trusted *t, struct policy_list *cell)
 		return;
 	t->hidden = true;
 	policy_list_add(cell, s->mem, t->path);
+	if (t->server) /* the agent's tools do not see what a server was granted */
+		return;
 	if (tools->n > 0)
 		memcpy(more, tools->p, tools->n * sizeof(*more));
 	more[tools->n++] = str_from(t->path);
@@ -98,17 +100,17 @@ static int check_file(const struct start *s, const struct granted *g, struct err
 	return err_set(err, ERR_DENIED, "%s: %s holds %s, which --config names: the model could change it", g->key, g->path, file);
 }
 
-int settings_grants(struct start *s, struct policy_list *cell, struct err *err)
+static int check_lists(struct start *s, const char *key, const struct str_list *reads, const struct str_list *writes, bool server,
+	struct policy_list *cell, struct err *err)
 {
-	const struct config_sandbox *c = &s->config->sandbox;
 	const struct {
 		const char *key;
 		const struct str_list *list;
 		bool writable;
-	} lists[] = { { "sandbox.extra_read_paths", &c->extra_read_paths, false },
-		{ "sandbox.extra_write_paths", &c->extra_write_paths, true } };
-	struct trusted all[] = { { settings_resolve(s->config_dir, s->mem), "configuration directory", false },
-		{ settings_resolve(s->state_dir, s->mem), "state directory", false } };
+	} lists[] = { { str_printf(s->mem, "%s.extra_read_paths", key).p, reads, false },
+		{ str_printf(s->mem, "%s.extra_write_paths", key).p, writes, true } };
+	struct trusted all[] = { { settings_resolve(s->config_dir, s->mem), "configuration directory", server, false },
+		{ settings_resolve(s->state_dir, s->mem), "state directory", server, false } };
 
 	for (size_t i = 0; i < COUNT(lists); i++)
 		for (size_t k = 0; k < lists[i].list->n; k++) {
@@ -119,4 +121,16 @@ int settings_grants(struct start *s, struct policy_list *cell, struct err *err)
 			TRY(check_file(s, &g, err));
 		}
 	return 0;
+}
+
+int settings_grants(struct start *s, struct policy_list *cell, struct err *err)
+{
+	const struct config_sandbox *c = &s->config->sandbox;
+
+	return check_lists(s, "sandbox", &c->extra_read_paths, &c->extra_write_paths, false, cell, err);
+}
+
+int settings_server_grants(struct start *s, const char *key, const struct config_mcp *m, struct policy_list *cell, struct err *err)
+{
+	return check_lists(s, key, &m->extra_read_paths, &m->extra_write_paths, true, cell, err);
 }

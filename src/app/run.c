@@ -149,6 +149,11 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.hooks_end = s->hooks.on_complete.n > 0, .hooks_wait = s->hooks.on_wait.n > 0, .hook_ms = s->hooks.timeout_ms,
 		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
+	for (size_t i = 0; i < s->nservers; i++) {
+		spec.servers[i] = (struct monitor_server){ s->servers[i].zygote, s->servers[i].config->name };
+		s->servers[i].zygote = PEER_NONE;
+	}
+	spec.nservers = s->nservers;
 	/* The monitor owns them all from here on, and what is recorded stays. */
 	s->kept = true;
 	s->zygote = s->git = s->recorder = s->spawner = s->view = PEER_NONE;
@@ -204,6 +209,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_profile(&s, err));
 	TRY(settings_networks(&s, err));
 	TRY(settings_params(&s, err));
+	TRY(servers_choose(&s, err));
 	if (s.profile != PROFILE_HARDENED)
 		TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
 	r = find_session(&s, err);

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of agent_ends, in the order of the agent's descriptors 3 to 7. */
-enum agent_end { END_MONITOR, END_ZYGOTE, END_GIT, END_CLIENT, END_RECORDER };
+/* Of agent_ends, in the order of the agent's descriptors from 3 on. */
+enum agent_end { END_MONITOR, END_ZYGOTE, END_GIT, END_CLIENT, END_RECORDER, END_SERVER };
 
 /* ---- recorder ---- */
 
@@ -67,7 +67,7 @@ static int launch_agent(struct start *s, struct err *err)
 
 	pack_strs(&b, argv, COUNT(argv));
 	TRY(pack_ok(&b, err));
-	TRY(chan_send(s->zygote.chan, WIRE_START_AGENT, buf_str(&b), s->agent_ends, COUNT(s->agent_ends), err));
+	TRY(chan_send(s->zygote.chan, WIRE_START_AGENT, buf_str(&b), s->agent_ends, END_SERVER + s->nservers, err));
 	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
 		base_close_fd(&s->agent_ends[i]);
 	return 0;
@@ -156,7 +156,7 @@ static int note_all(struct str_list degraded, const struct start *s, struct err 
 struct start start_new(struct arena *mem, const struct run_request *rq)
 {
 	return (struct start){ .mem = mem, .rq = rq, .mode = app_mode_find(rq && rq->mode ? rq->mode : "run"), .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
-		.secrets_fd = -1, .agent_ends = { -1, -1, -1, -1, -1 }, .programs = { -1, -1, -1, "" },
+		.secrets_fd = -1, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = { -1, -1, -1, "" },
 		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
 		.git = PEER_NONE, .view = PEER_NONE };
 }
@@ -201,6 +201,7 @@ static int launch_all(struct start *s, struct err *err)
 		TRY(zygote_launch(s->programs.jail, to_git, s->programs.agent6, &git_cell, &s->git, err));
 	}
 	TRY(launch_recorder(s, to_recorder, err));
+	TRY(servers_launch(s, err));
 	return brief_egress(s, err);
 }
 
@@ -216,6 +217,7 @@ int start_processes(struct start *s, struct err *err)
 	TRY(launch_agent(s, err));
 	TRY(wait_recorder(s, err));
 	TRY(start_manifest(s, err));
+	servers_await(s);
 	TRY(note_all(notes, s, err));
 	if (!s->rq->rehearse)
 		TRY(start_view(s, time_iso(began_us, since), err));
@@ -232,6 +234,8 @@ void start_fini(struct start *s)
 		base_close_fd(&s->agent_ends[i]);
 	peer_end(&s->zygote);
 	peer_end(&s->git);
+	for (size_t i = 0; i < s->nservers; i++)
+		peer_end(&s->servers[i].zygote);
 	peer_kill(&s->recorder);
 	peer_kill(&s->spawner);
 	egress_stop(&s->egress);

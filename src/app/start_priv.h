@@ -27,7 +27,7 @@ struct start {
 	enum policy_profile profile;
 	bool attended;
 
-	struct str notices[48];  /* what the person must be told at the start */
+	struct str notices[128];  /* what the person must be told at the start */
 	size_t nnotices;
 
 	struct paths paths;
@@ -53,7 +53,12 @@ struct start {
 	struct programs programs;
 	struct egress egress;
 	struct peer spawner, recorder, zygote, git, view;
-	int agent_ends[5];       /* monitor, zygote, git zygote, client, recorder: what the agent is given */
+	int agent_ends[AGENT_ENDS_MAX]; /* monitor, zygote, git zygote, client, recorder, servers: what the agent is given */
+	struct start_server {
+		const struct config_mcp *config;
+		struct peer zygote;
+	} servers[MCP_SERVERS_MAX]; /* MCP servers of this run that are programs */
+	size_t nservers;
 	int agent_chan;          /* our end */
 };
 
@@ -89,6 +94,16 @@ int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *er
 int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err) CHECKED;
 int settings_protect(struct start *s, struct zygote_spec *z, struct err *err) CHECKED; /* protect.c */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
+/* The same for what one MCP server was granted; key: "mcp.NAME". */
+int settings_server_grants(struct start *s, const char *key, const struct config_mcp *m, struct policy_list *hide, struct err *err)
+	CHECKED;
+
+/* servers.c: MCP servers. */
+int servers_choose(struct start *s, struct err *err) CHECKED; /* servers, and what the agent is told of them */
+int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec *out, struct err *err) CHECKED;
+int servers_launch(struct start *s, struct err *err) CHECKED;
+void servers_await(struct start *s); /* one that cannot be had is a notice, and the run goes on without it */
+bool servers_run(const struct start *s, const struct config_mcp *m); /* enabled, and this run calls tools */
 
 /* settings_network.c: who may reach what, by the table of app/network.h. They want config and profile. */
 int settings_networks(struct start *s, struct err *err) CHECKED; /* of commands: refusals, notices */

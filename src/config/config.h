@@ -119,6 +119,24 @@ struct config_provider {
 	struct config_origin origin[CONFIG_KEYS_MAX];
 };
 
+enum config_approval { APPROVAL_ASK, APPROVAL_YES, APPROVAL_NO };
+
+/* A server whose tools the model may call. */
+struct config_mcp {
+	struct str name;
+	bool enabled;
+	struct str_list command; /* argv of a server on standard input and output; empty: */
+	struct str url;          /* ... one over HTTP */
+	int approval;
+	struct str_list tools;   /* of its tools only these; empty: all */
+	struct str_list env;     /* names of the operator's variables that it gets */
+	struct str_list extra_read_paths, extra_write_paths; /* absolute */
+	bool allow_network;      /* of a command: the host's network */
+	struct str api_key_env;  /* of a url: variable that holds the token */
+	int64_t startup_timeout_s, call_timeout_s;
+	struct config_origin origin[CONFIG_KEYS_MAX];
+};
+
 struct config_model {
 	struct str provider, model; /* both empty: not chosen */
 	int effort;
@@ -146,6 +164,8 @@ struct config {
 	struct config_origin origin[CONFIG_KEYS_MAX];
 	struct config_provider **providers; /* in order of first mention */
 	size_t nproviders;
+	struct config_mcp **mcp; /* likewise */
+	size_t nmcp;
 	struct config_model models[CONFIG_ROLES]; /* as written; config_model_of knows the fallback */
 	struct arena *mem;                        /* borrowed */
 	const char *home;                         /* for "~/" in paths; NULL: not known */
@@ -172,6 +192,7 @@ int config_override(struct config *c, const char *key, struct str text, const ch
 
 bool config_is_set(const struct config *c, const char *key); /* by some layer; fixed keys only */
 const struct config_provider *config_provider(const struct config *c, struct str name); /* NULL when absent */
+const struct config_mcp *config_mcp(const struct config *c, struct str name); /* NULL when absent */
 struct config_model config_model_of(const struct config *c, enum config_role role); /* unset fields are the worker's */
 struct str config_base_url(const struct config_provider *p); /* without a '/' at the end */
 enum config_auth config_auth_of(const struct config_provider *p); /* never AUTO */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "config/keys_priv.h"
+#include "fmt/mcp.h"
 
 #include <ctype.h>
 #include <stddef.h>
 
 #define PROVIDERS_MAX 32
+#define SERVERS_MAX   32
 
 static const char *const profiles[] = { "auto", "strict", "hardened", "none", NULL };
 static const char *const agent_networks[] = { "providers", "local", "open", NULL };
@@ -21,6 +23,7 @@ static const char *const api_formats[] = { "anthropic", "openai", "responses", N
 static const char *const deployments[] = { "direct", "vertex", "azure", NULL };
 static const char *const auth_styles[] = { "auto", "bearer", "x_api_key", "api_key_header", "none", NULL };
 static const char *const efforts[] = { "unset", "off", "low", "medium", "high", "xhigh", "max", NULL };
+static const char *const approvals[] = { "ask", "yes", "no", NULL };
 static const char *const role_names[] = { "worker", "planner", "critic", "reviewer", "summarizer" };
 
 _Static_assert(COUNT(profiles) == CONFIG_PROFILE_NONE + 2, "words of the enum");
@@ -36,6 +39,7 @@ _Static_assert(COUNT(api_formats) == CONFIG_API_RESPONSES + 2, "words of the enu
 _Static_assert(COUNT(deployments) == DEPLOYMENT_AZURE + 2, "words of the enum");
 _Static_assert(COUNT(auth_styles) == CONFIG_AUTH_NONE + 2, "words of the enum");
 _Static_assert(COUNT(efforts) == CONFIG_EFFORT_MAX + 2, "words of the enum");
+_Static_assert(COUNT(approvals) == APPROVAL_NO + 2, "words of the enum");
 _Static_assert(COUNT(role_names) == CONFIG_ROLES, "a name for each role");
 
 #define AT(member) offsetof(struct config, member)
@@ -216,6 +220,35 @@ static const struct field provider[] = {
 };
 #undef AT
 
+#define AT(member) offsetof(struct config_mcp, member)
+static const struct field mcp[] = {
+	{ "command", &field_strs, AT(command), FIELD_LOOSENS, .max = 64,
+		.help = "Program and arguments of a server that speaks on standard input and output. It runs in a jail of its own "
+			"that shows nothing of the workspace and reaches no network, for as long as the run." },
+	{ "url", &field_str, AT(url), FIELD_LOOSENS | KEY_URL, .max = 2000,
+		.help = "Address of a server over HTTP; in place of command. http only on this machine." },
+	{ "enabled", &field_bool, AT(enabled), 0, "true", .help = "Whether runs start it." },
+	{ "approval", &field_enum, AT(approval), FIELD_LOOSENS, "ask", .choices = approvals,
+		.help = "Whether a call of its tools is made: after a question that shows tool and arguments, without one, or "
+			"never, so that it is not started." },
+	{ "tools", &field_strs, AT(tools), .max = 128,
+		.help = "Names of its tools that the model is given, as the server calls them; empty is all of them." },
+	{ "env", &field_strs, AT(env), FIELD_LOOSENS, .max = 32,
+		.help = "Names of environment variables that it gets from yours, beside PATH, HOME, LANG, LC_ALL and TERM." },
+	{ "extra_read_paths", &field_strs, AT(extra_read_paths), FIELD_LOOSENS | KEY_PATHS, .max = 32,
+		.help = "Absolute paths that it may read; the workspace too only when it is named here." },
+	{ "extra_write_paths", &field_strs, AT(extra_write_paths), FIELD_LOOSENS | KEY_PATHS, .max = 32,
+		.help = "Absolute paths that it may change." },
+	{ "allow_network", &field_bool, AT(allow_network), FIELD_LOOSENS, "false",
+		.help = "Give its command the host's network." },
+	{ "api_key_env", &field_str, AT(api_key_env), .max = 200,
+		.help = "Environment variable that holds the token for its url. Only the process that talks to it gets the token." },
+	{ "startup_timeout_s", &field_int, AT(startup_timeout_s), 0, "10", 1, 600,
+		.help = "Seconds it may take to start and to list its tools; then the run goes on without it." },
+	{ "call_timeout_s", &field_int, AT(call_timeout_s), 0, "60", 1, 86400, .help = "Seconds a call of a tool may take." },
+};
+#undef AT
+
 #define AT(member) offsetof(struct config_model, member)
 static const struct field model[] = {
 	{ "provider", &field_str, AT(provider), .max = 64, .help = "Name of a configured provider." },
@@ -232,11 +265,12 @@ static const struct field model[] = {
 };
 #undef AT
 
-_Static_assert(COUNT(fixed) <= CONFIG_KEYS_MAX && COUNT(provider) <= CONFIG_KEYS_MAX && COUNT(model) <= CONFIG_KEYS_MAX,
+_Static_assert(COUNT(fixed) <= CONFIG_KEYS_MAX && COUNT(provider) <= CONFIG_KEYS_MAX && COUNT(model) <= CONFIG_KEYS_MAX && COUNT(mcp) <= CONFIG_KEYS_MAX,
 	"every key has an origin");
 
 const struct keys keys_fixed = { fixed, COUNT(fixed) };
 const struct keys keys_provider = { provider, COUNT(provider) };
+const struct keys keys_mcp = { mcp, COUNT(mcp) };
 const struct keys keys_model = { model, COUNT(model) };
 
 const struct key_section key_sections[] = {
@@ -252,6 +286,8 @@ const struct key_section key_sections[] = {
 	{ "notify", "Your own programs that are told of a session. They run on this host, as you." },
 	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "
 		       "elsewhere." },
+	{ "mcp", "One table for each server of the Model Context Protocol: `[mcp.NAME]`. Its tools are the model's as "
+		 "`mcp__NAME__TOOL`, in runs only. `agent6 mcp connect` writes it." },
 	{ "models", "Which model plays which role: `[models.worker]`, and planner, critic, reviewer, summarizer. A role "
 		    "without one of its own is played by the worker's." },
 };
@@ -274,7 +310,7 @@ const char *config_layer_name(enum config_layer layer)
 
 const char *config_word(const char *key, int index)
 {
-	static const struct keys *const tables[] = { &keys_fixed, &keys_provider, &keys_model };
+	static const struct keys *const tables[] = { &keys_fixed, &keys_provider, &keys_mcp, &keys_model };
 	const struct field *f = NULL;
 
 	for (size_t i = 0; i < COUNT(tables) && !f; i++)
@@ -330,6 +366,29 @@ struct config_provider *keys_provider_make(struct config *c, struct str name)
 	return p;
 }
 
+const struct config_mcp *config_mcp(const struct config *c, struct str name)
+{
+	for (size_t i = 0; i < c->nmcp; i++)
+		if (str_eq(c->mcp[i]->name, name))
+			return c->mcp[i];
+	return NULL;
+}
+
+struct config_mcp *keys_mcp_make(struct config *c, struct str name)
+{
+	struct config_mcp *m = (struct config_mcp *)config_mcp(c, name);
+
+	if (m || !mcp_name_ok(name) || c->nmcp == SERVERS_MAX)
+		return m;
+	m = arena_alloc(c->mem, sizeof(*m));
+	BUG_IF(fields_default(mcp, COUNT(mcp), c->mem, m, sizeof(*m), ERR_DISCARD) < 0);
+	m->name = str_dup(c->mem, name);
+	if (!c->mcp)
+		c->mcp = arena_array(c->mem, SERVERS_MAX, sizeof(struct config_mcp *));
+	c->mcp[c->nmcp++] = m;
+	return m;
+}
+
 static int role_index(struct str name)
 {
 	for (int i = 0; i < CONFIG_ROLES; i++)
@@ -368,6 +427,11 @@ bool keys_find(struct config *c, const struct str *path, size_t n, bool make, st
 
 		if (!p || !find_row(&keys_provider, path[2], p, p->origin, out))
 			return false;
+	} else if (str_eqz(path[0], "mcp") && field_find(mcp, COUNT(mcp), path[2])) {
+		struct config_mcp *m = make ? keys_mcp_make(c, path[1]) : (struct config_mcp *)config_mcp(c, path[1]);
+
+		if (!m || !find_row(&keys_mcp, path[2], m, m->origin, out))
+			return false;
 	} else {
 		return false;
 	}
@@ -388,6 +452,8 @@ bool keys_is_section(const struct str *path, size_t n)
 	}
 	if (str_eqz(path[0], "providers"))
 		return n == 1 || (n == 2 && config_name_ok(path[1]));
+	if (str_eqz(path[0], "mcp"))
+		return n == 1 || (n == 2 && mcp_name_ok(path[1]));
 	return str_eqz(path[0], "models") && (n == 1 || (n == 2 && role_index(path[1]) >= 0));
 }
 
@@ -409,11 +475,12 @@ static const char *same_last_name(struct str name)
 static bool near_in_table(const struct str *path, size_t n, struct buf *near)
 {
 	bool is_model = str_eqz(path[0], "models");
-	const struct keys *k = is_model ? &keys_model : &keys_provider;
+	bool is_mcp = str_eqz(path[0], "mcp");
+	const struct keys *k = is_model ? &keys_model : is_mcp ? &keys_mcp : &keys_provider;
 	const struct field *f = n == 3 ? field_nearest(k->p, k->n, path[2]) : NULL;
 	struct str middle = n > 1 ? path[1] : STR("");
 
-	if (n != 3 || (!is_model && !str_eqz(path[0], "providers")))
+	if (n != 3 || (!is_model && !is_mcp && !str_eqz(path[0], "providers")))
 		return false;
 	if (is_model && role_index(middle) < 0) {
 		f = field_find(k->p, k->n, path[2]);
@@ -437,6 +504,9 @@ int keys_unknown(struct str shown, const struct str *path, size_t n, struct err 
 	if (str_eqz(path[0], "providers") && n > 1 && !config_name_ok(path[1]))
 		return err_set(err, ERR_INVALID, STR_FMT ": the name of a provider is of letters, digits, '-' and '_'",
 			STR_ARG(shown));
+	if (str_eqz(path[0], "mcp") && n > 1 && !mcp_name_ok(path[1]))
+		return err_set(err, ERR_INVALID, STR_FMT ": the name of a server is of letters, digits, '-' and '_', without \"__\", "
+						 "at most %d", STR_ARG(shown), MCP_NAME_MAX);
 	if (r < 0 || near.n == 0) {
 		r = err_set(err, ERR_INVALID, STR_FMT ": unknown key", STR_ARG(shown));
 		err_hint(err, "\"agent6 config reference\" prints them all");
@@ -472,7 +542,7 @@ static size_t add_leaves(struct config *c, const struct keys *k, struct str pref
 
 size_t config_leaves(struct config *c, struct arena *mem, struct config_leaf **out)
 {
-	size_t max = COUNT(fixed) + c->nproviders * COUNT(provider) + CONFIG_ROLES * COUNT(model), n = 0;
+	size_t max = COUNT(fixed) + c->nproviders * COUNT(provider) + c->nmcp * COUNT(mcp) + CONFIG_ROLES * COUNT(model), n = 0;
 
 	*out = arena_array(mem, max, sizeof(**out));
 	n += add_leaves(c, &keys_fixed, STR(""), c, c->origin, *out);
@@ -481,6 +551,12 @@ size_t config_leaves(struct config *c, struct arena *mem, struct config_leaf **o
 		struct str prefix = str_printf(c->mem, "providers." STR_FMT, STR_ARG(p->name));
 
 		n += add_leaves(c, &keys_provider, prefix, p, p->origin, *out + n);
+	}
+	for (size_t i = 0; i < c->nmcp; i++) {
+		struct config_mcp *m = c->mcp[i];
+		struct str prefix = str_printf(c->mem, "mcp." STR_FMT, STR_ARG(m->name));
+
+		n += add_leaves(c, &keys_mcp, prefix, m, m->origin, *out + n);
 	}
 	for (int i = 0; i < CONFIG_ROLES; i++) {
 		struct str prefix = str_printf(c->mem, "models.%s", role_names[i]);

@@ -13,6 +13,7 @@ struct keys {
 
 extern const struct keys keys_fixed;    /* of struct config, by dotted name */
 extern const struct keys keys_provider; /* of struct config_provider, below providers.<name> */
+extern const struct keys keys_mcp;      /* of struct config_mcp, below mcp.<name> */
 extern const struct keys keys_model;    /* of struct config_model, below models.<role> */
 
 /* A section of the reference page and of `config show`. */
@@ -39,6 +40,7 @@ bool keys_path_is(const struct str *path, size_t n, const char *dotted);
 bool keys_find(struct config *c, const struct str *path, size_t n, bool make, struct config_leaf *out);
 bool keys_is_section(const struct str *path, size_t n); /* keys stand below it */
 struct config_provider *keys_provider_make(struct config *c, struct str name);
+struct config_mcp *keys_mcp_make(struct config *c, struct str name);
 /* "...: unknown key; did you mean ...?" about the path as it is shown. */
 int keys_unknown(struct str shown, const struct str *path, size_t n, struct err *err);
 

@@ -188,9 +188,9 @@ static bool is_apart(struct loader *l, const struct toml *t)
 
 	if (!l->preset)
 		return str_eqz(t->name, "presets") && t->kind == TOML_TABLE;
-	if (!str_eqz(t->name, "providers"))
+	if (!str_eqz(t->name, "providers") && !str_eqz(t->name, "mcp"))
 		return false;
-	err_set(&err, ERR_INVALID, "providers: not in a preset");
+	err_set(&err, ERR_INVALID, STR_FMT ": not in a preset", STR_ARG(t->name));
 	fault_at(l, t->key_at, &err);
 	return true;
 }

@@ -31,7 +31,7 @@ static int accept_path(struct config *c, struct str key, struct str *path, struc
 /* Of what is granted or hidden: not everything, and not what a cell has of its own or never lets be written. */
 static int accept_grant(struct str key, struct str path, struct err *err)
 {
-	bool writable = str_eqz(key, "sandbox.extra_write_paths");
+	bool writable = str_ends(key, STR(".extra_write_paths"));
 	const char *in = root_never_granted(path.p);
 	int r;
 
@@ -174,6 +174,14 @@ int keys_accept(struct config *c, const struct config_leaf *leaf, struct err *er
 
 /* ------------------------------------------------------------------ values beside each other */
 
+static bool is_variable(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (!isalnum((unsigned char)name.p[i]) && name.p[i] != '_')
+			return false;
+	return name.n > 0 && name.n <= 200;
+}
+
 struct check {
 	keys_fault_fn *fn;
 	void *self;
@@ -239,6 +247,34 @@ static void check_hook(const struct check *k, const struct config *c, const char
 		}
 }
 
+static void mcp_fault(const struct check *k, const struct config_mcp *m, const char *name, const char *what)
+{
+	struct err err = { 0 };
+
+	err_set(&err, ERR_INVALID, "mcp." STR_FMT ".%s: %s", STR_ARG(m->name), name, what);
+	k->fn(k->self, place_in(&keys_mcp, m->origin, name), &err);
+}
+
+static void check_mcp(const struct check *k, const struct config_mcp *m)
+{
+	bool command = m->command.n > 0;
+
+	if (command == (m->url.n > 0))
+		mcp_fault(k, m, command ? "url" : "command", command ? "a server has a command or a url, not both"
+								     : "required, unless it is reached by a url");
+	if (command && str_trim(m->command.p[0]).n == 0)
+		mcp_fault(k, m, "command", "its program is blank");
+	if (command && m->api_key_env.n > 0)
+		mcp_fault(k, m, "api_key_env", "is for a url; a command gets variables by \"env\"");
+	if (!command && (m->allow_network || m->env.n > 0 || m->extra_read_paths.n > 0 || m->extra_write_paths.n > 0))
+		mcp_fault(k, m, "url", "a server over HTTP runs elsewhere: env, allow_network and paths are for a command");
+	for (size_t i = 0; i < m->env.n; i++)
+		if (!is_variable(m->env.p[i])) {
+			mcp_fault(k, m, "env", "expected names of variables, without '=' and values");
+			return;
+		}
+}
+
 static void check_model(const struct check *k, const struct config *c, enum config_role role)
 {
 	const struct config_model *m = &c->models[role];
@@ -267,6 +303,8 @@ void keys_check(struct config *c, keys_fault_fn *fn, void *self)
 		check_provider(&k, c->providers[i]);
 	check_hook(&k, c, "notify.on_complete", &c->notify.on_complete);
 	check_hook(&k, c, "notify.on_wait", &c->notify.on_wait);
+	for (size_t i = 0; i < c->nmcp; i++)
+		check_mcp(&k, c->mcp[i]);
 	for (int i = 0; i < CONFIG_ROLES; i++)
 		check_model(&k, c, (enum config_role)i);
 }

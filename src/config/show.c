@@ -121,6 +121,8 @@ int config_show_table(struct config *c, bool descriptions, struct buf *out, stru
 			TRY(buf_addc(out, '\n', err));
 		if (str_eqz(str_from(key_sections[s].name), "providers") && c->nproviders == 0)
 			TRY(buf_addz(out, "  no provider is configured; \"agent6 connect\" does it\n", err));
+		if (str_eqz(str_from(key_sections[s].name), "mcp") && c->nmcp == 0)
+			TRY(buf_addz(out, "  no server is configured; \"agent6 mcp connect\" does it\n", err));
 		for (size_t i = 0; i < n; i++)
 			if (in_section(leaves[i].key, str_from(key_sections[s].name)) && !is_quiet(c, &leaves[i]))
 				TRY(add_row(&leaves[i], descriptions, out, err));
@@ -173,6 +175,8 @@ static int unknown(struct config *c, struct str key, struct err *err)
 		return err_wrap(err, "the key \"" STR_FMT "\"", STR_ARG(str_head(key, 80)));
 	if (n > 1 && str_eqz(path[0], "providers") && config_name_ok(path[1]) && !config_provider(c, path[1]))
 		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(path[1]));
+	if (n > 1 && str_eqz(path[0], "mcp") && config_name_ok(path[1]) && !config_mcp(c, path[1]))
+		return err_set(err, ERR_INVALID, "no server \"" STR_FMT "\" is configured", STR_ARG(path[1]));
 	return keys_unknown(key, path, n, err);
 }
 
@@ -210,6 +214,8 @@ int config_show_detail(struct config *c, struct str key, struct buf *out, struct
 		}
 	if (shown == 0 && str_eqz(key, "providers"))
 		return buf_addz(out, "no provider is configured; \"agent6 connect\" does it\n", err);
+	if (shown == 0 && str_eqz(key, "mcp"))
+		return buf_addz(out, "no server is configured; \"agent6 mcp connect\" does it\n", err);
 	return shown > 0 ? 0 : unknown(c, key, err);
 }
 
@@ -279,7 +285,7 @@ static bool exists(const struct config_leaf *leaves, size_t n, struct str key)
 	for (size_t i = 0; i < n; i++)
 		if (in_section(leaves[i].key, key))
 			return true;
-	return str_eqz(key, "providers"); /* there may be none */
+	return str_eqz(key, "providers") || str_eqz(key, "mcp"); /* there may be none */
 }
 
 int config_show_json(struct config *c, struct str_list only, struct buf *out, struct err *err)
@@ -327,7 +333,7 @@ static const char intro[] =
 	"workflow.require_verify_to_finish = true\n"
 	"```\n"
 	"\n"
-	"A preset holds no key marked **!**, no key of the global file alone, and no provider.\n"
+	"A preset holds no key marked **!**, no key of the global file alone, no provider and no server.\n"
 	"\n"
 	"An unknown key, a wrong type or a value out of range is an error with file, line and column; nothing is half\n"
 	"used. `agent6 config show` prints the result with the source of each value, `agent6 config set KEY VALUE`\n"
@@ -357,9 +363,13 @@ int config_print_reference(struct buf *out, struct err *err)
 	for (size_t s = 0; s < nkey_sections; s++) {
 		struct str name = str_from(key_sections[s].name);
 		const struct keys *k = str_eqz(name, "providers") ? &keys_provider
+			: str_eqz(name, "mcp")                    ? &keys_mcp
 			: str_eqz(name, "models")                 ? &keys_model
 								  : &keys_fixed;
-		const char *prefix = k == &keys_provider ? "providers.NAME." : k == &keys_model ? "models.ROLE." : "";
+		const char *prefix = k == &keys_provider ? "providers.NAME."
+			: k == &keys_mcp                 ? "mcp.NAME."
+			: k == &keys_model               ? "models.ROLE."
+							 : "";
 
 		TRY(buf_addf(out, err, "\n## %s\n\n%s\n", key_sections[s].name, key_sections[s].help));
 		for (size_t i = 0; i < k->n; i++)

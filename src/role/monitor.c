@@ -55,24 +55,28 @@ int monitor_note(struct monitor *m, enum event_id event, struct str json, struct
 
 /* ---- the end ---- */
 
+static bool is_zygote(enum peer_id id)
+{
+	return id == PEER_ZYGOTE || id == PEER_GIT || id >= PEER_SERVER;
+}
+
 /* What stands around a zygote ends what is in it first. */
 static void kill_member(const struct member *p)
 {
 	if (p->peer.proc.pid > 0)
-		proc_kill(&p->peer.proc, p->id == PEER_ZYGOTE || p->id == PEER_GIT ? SIGTERM : SIGKILL);
+		proc_kill(&p->peer.proc, is_zygote(p->id) ? SIGTERM : SIGKILL);
 }
 
 /* Who was asked and stays does not keep the run from ending; without a namespace, what is in it may stay then. */
 static int kill_deaf(void *self, uint32_t events, struct err *err)
 {
-	static const enum peer_id asked[] = { PEER_ZYGOTE, PEER_GIT };
 	struct monitor *m = self;
 
 	(void)events;
 	(void)err;
-	for (size_t i = 0; i < COUNT(asked); i++)
-		if (m->members[asked[i]].peer.proc.pid > 0)
-			proc_kill(&m->members[asked[i]].peer.proc, SIGKILL);
+	for (int i = 0; i < PEER_COUNT; i++)
+		if (is_zygote((enum peer_id)i) && m->members[i].peer.proc.pid > 0)
+			proc_kill(&m->members[i].peer.proc, SIGKILL);
 	return 0;
 }
 
@@ -371,6 +375,7 @@ static const struct {
 	int (*serve)(struct monitor *m, struct member *from, struct err *err);
 } requests[] = {
 	{ WIRE_APPROVE, ask_approval },
+	{ WIRE_APPROVE_CALL, ask_call },
 	{ WIRE_ASK, ask_question },
 	{ WIRE_DONE, on_done },
 	{ WIRE_JOB_END, on_job_end },
@@ -608,10 +613,12 @@ static int watch_all(struct monitor *m, struct err *err)
 		{ PEER_VIEW, "view", LINK_MONITOR_VIEW, s->view },
 		{ PEER_AGENT, "agent", LINK_MONITOR_AGENT, { .proc = { 0, -1 }, .chan = s->agent_chan } },
 	};
-	_Static_assert(COUNT(rows) == PEER_COUNT, "every peer is watched");
+	_Static_assert(COUNT(rows) == PEER_SERVER, "every peer is watched");
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		TRY(watch_member(m, rows[i].id, rows[i].name, rows[i].link, rows[i].peer, err));
+	for (size_t i = 0; i < s->nservers; i++)
+		TRY(watch_member(m, (enum peer_id)(PEER_SERVER + i), "cell of an MCP server", LINK_MONITOR_ZYGOTE, s->servers[i].zygote, err));
 	return 0;
 }
 

@@ -13,12 +13,21 @@
 #ifndef ROLE_MONITOR_H
 #define ROLE_MONITOR_H
 
+#include "fmt/mcp.h"
 #include "role/launch.h"
 
 enum approval_policy { APPROVE_ASK, APPROVE_YES, APPROVE_NO };
 
+/* An MCP server's zygote: what it asks about is shown with this name. */
+struct monitor_server {
+	struct peer zygote;
+	struct str name;
+};
+
 struct monitor_spec {
 	struct peer zygote, git, client, broker, recorder, spawner, view; /* PEER_NONE where there is none */
+	struct monitor_server servers[MCP_SERVERS_MAX];
+	size_t nservers;
 	int agent_chan;       /* our end of the agent's channel */
 	int answers_fd;       /* the run's answers/ directory; -1: nobody ever answers */
 	enum approval_policy commands;

@@ -57,13 +57,22 @@ static int note_answer(struct monitor *m, const struct pending *p, bool approved
 	return monitor_note(m, EVENT_APPROVAL_ANSWER, buf_str(&b), err);
 }
 
+static struct str server_name(const struct monitor *m, enum peer_id from)
+{
+	return m->spec->servers[from - PEER_SERVER].name;
+}
+
 static int note_prompt(struct monitor *m, const struct pending *p, struct str text, struct err *err)
 {
-	auto_buf struct buf b = BUF_MAX(CHAN_BODY - 1024);
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY - 1024), scope = BUF_MAX(128);
 
 	TRY(buf_addz(&b, "{", err));
 	TRY(json_add_member(&b, "id", str_from(p->id), err));
 	TRY(json_add_member(&b, "prompt", text, err));
+	if (p->tool[0] != '\0') {
+		TRY(buf_addf(&scope, err, "mcp." STR_FMT, STR_ARG(server_name(m, p->from))));
+		TRY(json_add_member(&b, "scope", buf_str(&scope), err));
+	}
 	TRY(buf_addz(&b, ",\"standing\":true}", err));
 	return monitor_note(m, EVENT_APPROVAL_PROMPT, buf_str(&b), err);
 }
@@ -130,6 +139,75 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 		return verdict(m, from->id, job, false, "too many approvals are open", err);
 	TRY(note_prompt(m, p, buf_str(&text), err));
 	return hook_waiting(m, SPAWN_APPROVAL, err);
+}
+
+/* ---- calls of a server's tools ---- */
+
+static struct call_grant *call_grant(struct monitor *m, enum peer_id from, struct str tool)
+{
+	for (size_t i = 0; i < m->ncalls; i++)
+		if (m->calls[i].from == from && str_eqz(tool, m->calls[i].tool))
+			return &m->calls[i];
+	return NULL;
+}
+
+static void set_call_grant(struct monitor *m, const struct pending *p, enum grant grant)
+{
+	struct call_grant *g = call_grant(m, p->from, str_from(p->tool));
+
+	if (!g && m->ncalls == CALL_GRANTS_MAX)
+		return; /* asked about again */
+	if (!g)
+		g = &m->calls[m->ncalls++];
+	*g = (struct call_grant){ .from = p->from, .grant = grant };
+	snprintf(g->tool, sizeof(g->tool), "%s", p->tool);
+}
+
+static enum grant standing(struct monitor *m, enum peer_id from, struct str tool)
+{
+	const struct call_grant *g = call_grant(m, from, tool);
+
+	return g ? g->grant : m->everything;
+}
+
+static int prompt_call(struct monitor *m, struct member *from, uint32_t job, struct str tool, struct str args, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(PROMPT_BYTES);
+
+	/* What is not seen whole is not allowed. */
+	if (args.n == 0 || buf_addf(&text, ERR_DISCARD, "Allow the tool \"" STR_FMT "\" of MCP server " STR_FMT ": " STR_FMT, STR_ARG(tool),
+			STR_ARG(server_name(m, from->id)), STR_ARG(args)) < 0)
+		return verdict(m, from->id, job, false, "the arguments are too long to be shown to the operator: make several "
+			"smaller calls", err);
+	struct pending *p = pending_new(m, false, job, from->id);
+	if (!p)
+		return verdict(m, from->id, job, false, "too many approvals are open", err);
+	snprintf(p->tool, sizeof(p->tool), STR_FMT, STR_ARG(tool));
+	return note_prompt(m, p, buf_str(&text), err);
+}
+
+int ask_call(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t job = unpack_u32(&u);
+	struct str tool = unpack_str(&u), args = unpack_str(&u);
+
+	if (!unpack_done(&u) || !mcp_tool_ok(tool) || from->id < PEER_SERVER)
+		return err_set(err, ERR_PROTOCOL, "WIRE_APPROVE_CALL does not decode");
+	m->worked = true;
+	if (m->state != MON_RUNNING || m->interrupts >= (int)STOP_NOW)
+		return verdict(m, from->id, job, false, "the run is stopping", err);
+	switch (standing(m, from->id, tool)) {
+	case GRANT_ALWAYS:
+		return verdict(m, from->id, job, true, "", err);
+	case GRANT_NEVER:
+		return verdict(m, from->id, job, false, "the operator refuses this tool in this run", err);
+	case GRANT_NONE:
+		break;
+	}
+	if (!m->spec->attended)
+		return verdict(m, from->id, job, false, "its approval is \"ask\" and nobody can answer", err);
+	return prompt_call(m, from, job, tool, args, err);
 }
 
 /* ---- questions of the agent ---- */
@@ -212,7 +290,9 @@ static int take_approval(struct monitor *m, struct pending *p, struct str text, 
 		if (!str_eqz(text, words[i].word))
 			continue;
 		allowed = words[i].allowed;
-		if (words[i].grant != GRANT_NONE)
+		if (words[i].grant != GRANT_NONE && p->tool[0] != '\0')
+			set_call_grant(m, p, words[i].grant);
+		else if (words[i].grant != GRANT_NONE)
 			m->commands = words[i].grant;
 	}
 	p->used = false;
@@ -285,7 +365,7 @@ int ask_grant(struct monitor *m, enum grant grant, struct err *err)
 {
 	bool allowed = grant == GRANT_ALWAYS;
 
-	m->commands = grant;
+	m->commands = m->everything = grant;
 	for (size_t i = 0; i < PENDING_MAX; i++) {
 		struct pending *p = &m->pending[i];
 

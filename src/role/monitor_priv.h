@@ -15,7 +15,8 @@
 #define ID_MAX      32
 
 enum peer_id { PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_BROKER, PEER_RECORDER, PEER_SPAWNER, PEER_VIEW, PEER_AGENT,
-	PEER_COUNT };
+	PEER_SERVER, /* the first of the MCP servers' zygotes */
+	PEER_COUNT = PEER_SERVER + MCP_SERVERS_MAX };
 
 enum monitor_state {
 	MON_RUNNING,
@@ -34,7 +35,17 @@ struct pending {
 	uint32_t questions; /* of a question: how many texts it has, so many answers are sent */
 	uint32_t number;   /* job, or the agent's number of its question */
 	enum peer_id from;
+	char tool[MCP_TOOL_MAX + 1]; /* of a call of a server's tool; empty: a command */
 };
+
+/* The operator's standing answer about one tool of one server. */
+struct call_grant {
+	enum peer_id from;
+	char tool[MCP_TOOL_MAX + 1];
+	enum grant grant;
+};
+
+#define CALL_GRANTS_MAX 128
 
 struct member {
 	struct monitor *mon;
@@ -65,12 +76,16 @@ struct monitor {
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */
 	enum grant commands;    /* the operator's standing answer in this run */
+	enum grant everything;  /* said for as long as nobody is there: commands and calls alike */
+	struct call_grant calls[CALL_GRANTS_MAX];
+	size_t ncalls;
 	struct pending pending[PENDING_MAX];
 	struct chan_msg *msg;   /* one message at a time */
 };
 
 /* monitor_ask.c: approvals and questions. */
 int ask_approval(struct monitor *m, struct member *from, struct err *err) CHECKED;  /* WIRE_APPROVE */
+int ask_call(struct monitor *m, struct member *from, struct err *err) CHECKED;      /* WIRE_APPROVE_CALL */
 int ask_question(struct monitor *m, struct member *from, struct err *err) CHECKED;  /* WIRE_ASK */
 int ask_read_answers(struct monitor *m, struct err *err) CHECKED; /* the directory changed */
 void ask_give_up(struct monitor *m); /* nobody will answer: the run is ending */

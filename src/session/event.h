@@ -99,7 +99,10 @@ enum event_flags {
 	X(APPROVAL_ANSWER, "approval.answer", EVENT_MO, S("id"), B("approved"), S("source"), SO("answer"), SO("scope")) \
 	X(QUESTION_PROMPT, "question.prompt", EVENT_MO, S("id"), A("questions"))                              \
 	X(QUESTION_ANSWER, "question.answer", EVENT_MO, S("id"), L("answers"), S("source"))                   \
-	X(MCP_UNAVAILABLE, "mcp.server_unavailable", EVENT_AM, S("server"), S("error"))                       \
+	X(MCP_UNAVAILABLE, "mcp.server_unavailable", EVENT_AM, S("server"), S("error"), SO("stderr_tail"))    \
+	X(MCP_READY, "mcp.ready", EVENT_AG, S("server"), I("tools"), S("protocol"), LO("left_out"))           \
+	X(MCP_ENDED, "mcp.ended", EVENT_AG, S("server"), S("detail"), SO("stderr_tail"))                      \
+	X(MCP_NOTE, "mcp.note", EVENT_AG, S("server"), S("text"))                                             \
 	/* commits, the task graph, nudges */                                                                \
 	X(GRAPH_UPDATE, "graph.update", EVENT_AG, OO("nodes"), SO("cursor"))                                  \
 	X(AUTO_COMMIT, "loop.auto_commit", EVENT_AG, I("iteration"), S("sha"), S("subject"))                  \

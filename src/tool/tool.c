@@ -146,6 +146,55 @@ static int decode(const struct tool *t, struct str text, struct tool_ctx *ctx, v
 	return 0;
 }
 
+/* ------------------------------------------------------------------ tools of servers */
+
+static const struct mcp_tool *find_mcp(const struct tool_ctx *ctx, struct str name)
+{
+	return ctx->mcp && ctx->mode == MODE_RUN ? mcp_tool_find(ctx->mcp, name) : NULL;
+}
+
+bool tool_may_change(const struct tool_ctx *ctx, struct str name)
+{
+	const struct tool *t = tool_find(name);
+
+	return t ? t->effect != EFFECT_NONE && t->effect != EFFECT_FINISH : find_mcp(ctx, name) != NULL;
+}
+
+static int call_mcp(struct tool_ctx *ctx, const struct mcp_tool *t, struct str text, struct buf *json, struct tool_outcome *oc,
+	struct err *err)
+{
+	auto_buf struct buf args = BUF_MAX(RAW_RESULT_MAX);
+	struct str raw = str_trim(text);
+	struct jval v = jval_from(raw.n == 0 ? STR("{}") : raw);
+	struct mcp_reply r = { 0 };
+
+	if (v.type != JSCAN_OBJECT)
+		return not_json(text.n, err);
+	TRY(jval_add(&args, v, NUL_REPLACE, err));
+	TRY(ctx->host->mcp(ctx->host->self, t, buf_str(&args), ctx->mem, &r, err));
+	oc->refused = r.why == JOB_DENIED || r.why == JOB_REFUSED;
+	if (r.why != JOB_EXITED)
+		return err_set(err, ERR_DENIED, STR_FMT " %s: " STR_FMT, STR_ARG(t->shown),
+			r.why == JOB_DENIED ? "was denied" : r.why == JOB_REFUSED ? "was refused" : "failed", STR_ARG(r.note));
+	oc->ok = !r.failed;
+	oc->ran_command = r.may_have_written;
+	oc->summary = str_printf(ctx->mem, "%s%zu bytes in %.1fs", r.failed ? "failed, " : "", r.json.n, (double)r.wall_ms / 1000.0);
+	return buf_add(json, r.json, err);
+}
+
+static int add_mcp_schemas(const struct tool_ctx *ctx, const char *sep, struct buf *out, struct err *err)
+{
+	for (size_t i = 0; ctx->mcp && ctx->mode == MODE_RUN && i < ctx->mcp->n; i++) {
+		const struct mcp_tool *t = &ctx->mcp->p[i];
+
+		TRY(buf_addf(out, err, "%s{\"name\":\"" STR_FMT "\"", sep, STR_ARG(t->shown)));
+		TRY(json_add_member(out, "description", t->help, err));
+		TRY(buf_addf(out, err, ",\"input_schema\":" STR_FMT "}", STR_ARG(t->schema)));
+		sep = ",";
+	}
+	return 0;
+}
+
 /* ------------------------------------------------------------------ calling */
 
 static int run(const struct tool *t, struct tool_ctx *ctx, struct str args, struct buf *json,
@@ -166,7 +215,7 @@ static int run(const struct tool *t, struct tool_ctx *ctx, struct str args, stru
 /* Failures that are ours or the operator's to handle, never the model's. */
 static bool ends_the_run(const struct tool *t, int r)
 {
-	return r == -ERR_STOPPED || r == -ERR_CLOSED || (r == -ERR_UNSUPPORTED && t->effect == EFFECT_VERIFY);
+	return r == -ERR_STOPPED || r == -ERR_CLOSED || (r == -ERR_UNSUPPORTED && t && t->effect == EFFECT_VERIFY);
 }
 
 static int report(const struct err *failure, struct buf *json, struct err *err)
@@ -184,13 +233,16 @@ int tool_call(struct tool_ctx *ctx, struct str name, struct str args, struct buf
 {
 	auto_buf struct buf json = BUF_MAX(RAW_RESULT_MAX);
 	const struct tool *t = tool_find(name);
+	const struct mcp_tool *m = t ? NULL : find_mcp(ctx, name);
 	struct err failure = { 0 };
-	int r = t ? 0 : unknown_name(name, ctx, &failure);
+	int r = t || m ? 0 : unknown_name(name, ctx, &failure);
 
 	*oc = (struct tool_outcome){ 0 };
 	if (t)
 		r = run(t, ctx, args, &json, oc, &failure);
-	if (t && r < 0 && ends_the_run(t, r)) {
+	else if (m)
+		r = call_mcp(ctx, m, args, &json, oc, &failure);
+	if ((t || m) && r < 0 && ends_the_run(t, r)) {
 		*err = failure;
 		return r;
 	}
@@ -201,7 +253,7 @@ int tool_call(struct tool_ctx *ctx, struct str name, struct str args, struct buf
 	}
 	if (oc->summary.n == 0)
 		oc->summary = STR("ok");
-	return result_cap(t ? t->name : "unknown", buf_str(&json), out, err);
+	return result_cap(t ? t->name : m ? str_dupz(ctx->mem, m->shown) : "unknown", buf_str(&json), out, err);
 }
 
 int tools_schema(const struct tool_ctx *ctx, struct buf *out, struct err *err)
@@ -219,5 +271,6 @@ int tools_schema(const struct tool_ctx *ctx, struct buf *out, struct err *err)
 		TRY(buf_addc(out, '}', err));
 		sep = ",";
 	}
+	TRY(add_mcp_schemas(ctx, sep, out, err));
 	return buf_addc(out, ']', err);
 }

@@ -18,6 +18,7 @@
 #include "fmt/wire.h"
 #include "graph/graph.h"
 #include "memory/notes.h"
+#include "tool/mcp.h"
 
 #define TOOL_RESULT_MAX 60000
 
@@ -71,6 +72,16 @@ struct background_report {
 	size_t gap_at;
 };
 
+/* What came of a call of a server's tool. */
+struct mcp_reply {
+	enum job_end why;     /* JOB_EXITED: it was answered; else note says why not */
+	struct str json;      /* the result for the model */
+	bool failed;          /* it says of itself that it failed */
+	bool may_have_written; /* files that the run's commands see */
+	struct str note;
+	int64_t wall_ms;
+};
+
 enum note_how { NOTE_KEEP, NOTE_DROP }; /* arg of RECORD_NOTE */
 
 /* Everything a tool may ask of the world outside this process. */
@@ -84,6 +95,9 @@ struct tool_host {
 	/* -ERR_NOENT: no such id, and err names those there are. */
 	int (*background)(void *self, const struct background_request *req, struct arena *mem,
 		struct background_report *out, struct err *err);
+	/* A tool of a server: args is one JSON object. */
+	int (*mcp)(void *self, const struct mcp_tool *tool, struct str args, struct arena *mem, struct mcp_reply *out,
+		struct err *err);
 	/* To the recorder: an operation that was applied and made this version; a note kept or taken back. */
 	int (*graph)(void *self, const struct graph_op *op, int64_t version, struct err *err);
 	int (*note)(void *self, enum note_how how, struct str id, struct str json, struct err *err);
@@ -110,6 +124,7 @@ struct tool_ctx {
 	int64_t command_timeout_ms;    /* 0: none */
 	int64_t command_checkin_ms;    /* of run mode, where what was handed back can be looked after; 0: never */
 	const struct skills *skills;   /* memory/skill.h; NULL: none */
+	const struct mcp_catalogue *mcp; /* tools of servers; NULL: none */
 	bool unconfined;               /* the sandbox is off */
 	bool commands_online;          /* commands have the host's network */
 	struct str_list metric_command; /* empty: there is no metric */
@@ -166,6 +181,8 @@ extern const struct tool *const tools[]; /* in the order the model sees; NULL en
 
 const struct tool *tool_find(struct str name);
 bool tool_mode_from(struct str word, enum tool_mode *out); /* "run", "plan", "ask", "review" */
+/* By its name, a server's too: it may change something outside of the conversation. */
+bool tool_may_change(const struct tool_ctx *ctx, struct str name);
 bool tool_exposed(const struct tool *t, const struct tool_ctx *ctx);
 
 /* args: the JSON text as the model sent it. out: the result for the model. Never leaves out empty. */

@@ -203,7 +203,7 @@ static int edit(struct command_ctx *ctx, const struct edit_args *args, enum conf
 	return 0;
 }
 
-/* "providers.NAME": every key of that provider, in one edit. Anything else is one key. */
+/* "providers.NAME", "mcp.NAME": every key of it, in one edit. Anything else is one key. */
 static int run_unset(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct edit_args *args = decoded;
@@ -215,7 +215,9 @@ static int run_unset(struct command_ctx *ctx, const void *decoded, struct err *e
 	struct place place;
 	size_t nleaves, n = 0, changed = 0;
 
-	if (!str_starts(args->key, STR("providers.")) || memchr(args->key.p + strlen("providers."), '.', args->key.n - strlen("providers.")))
+	struct str table = args->key, kind = str_cut(&table, '.');
+
+	if ((!str_eqz(kind, "providers") && !str_eqz(kind, "mcp")) || table.n == 0 || str_find(table, STR(".")) < table.n)
 		return edit(ctx, args, CONFIG_UNSET, err);
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
 	TRY(config_load(&place.files, ctx->mem, config, err));
@@ -260,7 +262,7 @@ static const struct command commands[] = {
 	{ .name = "config set", .help = "set one key", .about = "The value is TOML; bare text is a string. The rest of the "
 		"file stays as it is. A value that\nwould make the configuration wrong is refused and nothing is written.",
 		FIELDS(edit_fields, edit_args), .run = run_set },
-	{ .name = "config unset", .help = "remove one key, or all of a provider, from a file", FIELDS(unset_fields, edit_args), .run = run_unset },
+	{ .name = "config unset", .help = "remove one key, or all of a provider or a server, from a file", FIELDS(unset_fields, edit_args), .run = run_unset },
 	{ .name = "config add", .help = "add an item to a list", FIELDS(edit_fields, edit_args), .run = run_add },
 	{ .name = "config remove", .help = "remove an item from a list", FIELDS(edit_fields, edit_args), .run = run_remove },
 	{ .name = "config presets", .help = "list the strategy presets and what each sets", FIELDS(presets_fields, presets_args),

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* mcp_priv: what the two files about MCP servers share: mcp.c has their lives, mcp_talk.c what is said. */
+#ifndef AGENT_MCP_PRIV_H
+#define AGENT_MCP_PRIV_H
+
+#include "agent/mcp.h"
+
+#define MCP_PROBE_MS 3000
+
+/* mcp.c */
+int mcp_start(struct mcp_server *s, struct err *err) CHECKED;
+int mcp_give_up(struct mcp_server *s, const char *why, struct err *err) CHECKED;
+int mcp_note(struct mcp_server *s, const char *text, struct err *err) CHECKED;
+
+/* mcp_talk.c; a request becomes the open one */
+int mcp_ask(struct mcp_server *s, const struct mcp_say *words, struct err *err) CHECKED;
+int mcp_tell(struct mcp_server *s, const struct mcp_say *words, struct err *err) CHECKED; /* no answer is due */
+int mcp_ask_initialize(struct mcp_server *s, struct err *err) CHECKED;
+int mcp_ask_list(struct mcp_server *s, struct str cursor, struct err *err) CHECKED;
+int mcp_on_message(void *self, const struct rpc_message *m, struct err *err) CHECKED;
+int mcp_on_said(void *self, uint32_t number, const struct job_result *r, struct err *err) CHECKED;
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* MCP servers of a run: which there are, what each one's cell shows, and their zygotes. */
+#include "app/start_priv.h"
+#include "app/zygotes.h"
+#include "sys/chan.h"
+#include "sys/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PARAMS_BYTES 65536
+#define END_SERVER   5 /* of agent_ends: the first one's */
+
+bool servers_run(const struct start *s, const struct config_mcp *m)
+{
+	return s->mode->writes && s->rq->recording_fd < 0 && m->enabled && m->approval != APPROVAL_NO;
+}
+
+static bool asks(const struct start *s, const struct config_mcp *m)
+{
+	return m->approval == APPROVAL_ASK && !s->rq->auto_approve;
+}
+
+/* It runs what its words name while the model works: they may not lie where the model writes. */
+static int check_command(const struct start *s, const struct config_mcp *m, struct err *err)
+{
+	struct str_list writable = settings_writable(s);
+	int r;
+
+	for (size_t i = 0; i < m->command.n; i++)
+		for (size_t k = 0; k < writable.n && m->command.p[i].n > 0 && m->command.p[i].p[0] == '/'; k++) {
+			const char *word = settings_resolve(str_dupz(s->mem, m->command.p[i]), s->mem);
+			const char *dir = str_dupz(s->mem, writable.p[k]);
+
+			if (!path_is_within(word, dir) || strcmp(word, dir) == 0) /* the workspace itself is what it works on */
+				continue;
+			r = err_set(err, ERR_DENIED, "mcp." STR_FMT ".command: %s lies in %s, where the model may write", STR_ARG(m->name), word,
+				dir);
+			err_hint(err, "keep the server outside of the repository");
+			return r;
+		}
+	return 0;
+}
+
+static bool is_base(const char *kv)
+{
+	static const char *const names[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "TERM=" };
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (strncmp(kv, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static void add_env(struct start *s, const struct config_mcp *m, struct zygote_spec *z)
+{
+	auto_buf struct buf unset = BUF_MAX(8192);
+	struct policy_list all = { 0 };
+
+	cell_env(&s->tools, (const char *const *)environ, s->workspace, s->mem, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (is_base(all.p[i]))
+			policy_list_add(&z->policy.env, s->mem, all.p[i]);
+	for (size_t i = 0; i < m->env.n; i++) {
+		const char *name = str_dupz(s->mem, m->env.p[i]), *value = getenv(name);
+
+		if (value)
+			policy_list_add(&z->servers[0].env, s->mem, str_printf(s->mem, "%s=%s", name, value).p);
+		else
+			BUG_IF(buf_addf(&unset, ERR_DISCARD, "%s%s", unset.n > 0 ? ", " : "", name) < 0);
+	}
+	if (unset.n > 0)
+		start_notice(s, str_printf(s->mem, "mcp." STR_FMT ".env: not set here: " STR_FMT, STR_ARG(m->name), STR_ARG(buf_str(&unset))));
+}
+
+static void add_paths(struct policy_list *to, struct arena *mem, struct str_list from)
+{
+	for (size_t i = 0; i < from.n; i++)
+		policy_list_add(to, mem, str_dupz(mem, from.p[i]));
+}
+
+/* The repository's own directories are read-only for it as they are for commands. */
+static int protect(struct start *s, const struct config_mcp *m, struct zygote_spec *z, struct err *err)
+{
+	const char *dirs[] = { s->repo.dot_git, s->repo.git_dir, s->repo.common_dir };
+	int r;
+
+	if (!s->is_git || !s->config->sandbox.protect_git)
+		return 0;
+	for (size_t i = 0; i < COUNT(dirs); i++)
+		for (size_t k = 0; k < m->extra_write_paths.n; k++) {
+			if (!path_is_within(dirs[i], settings_resolve(str_dupz(s->mem, m->extra_write_paths.p[k]), s->mem)))
+				continue;
+			if (s->profile == PROFILE_STRICT) {
+				policy_list_add(&z->policy.extra_protect_paths, s->mem, dirs[i]);
+				break;
+			}
+			r = err_set(err, ERR_UNSUPPORTED, "mcp." STR_FMT ".extra_write_paths: " STR_FMT " holds %s, which profile \"%s\" cannot "
+				"keep read-only", STR_ARG(m->name), STR_ARG(m->extra_write_paths.p[k]), dirs[i], policy_profile_name(s->profile));
+			err_hint(err, "grant the directories in it that the server has to write");
+			return r;
+		}
+	return 0;
+}
+
+int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec *out, struct err *err)
+{
+	const char *name = str_dupz(s->mem, m->name), *key = str_printf(s->mem, "mcp.%s", name).p;
+	struct zygote_spec z = { .kind = ZYGOTE_SERVER, .run_id = "", .git_dir = "", .common_dir = "", .nlimits = 1,
+		.limits = { { JOB_MCP, 0, false } }, .nservers = 1 };
+
+	z.servers[0] = (struct zygote_server){ .name = name, .composed = true, .ask = asks(s, m) };
+	add_paths(&z.servers[0].argv, s->mem, m->command);
+	z.policy.profile = s->profile;
+	z.policy.bare = true;
+	z.policy.cwd = s->workspace; /* whose owner root becomes where ids cannot be mapped */
+	z.policy.network = m->allow_network ? NETWORK_HOST : NETWORK_NONE;
+	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? s->config->sandbox.memory_limit_mb : 0;
+	z.policy.root_as_uid = s->config->sandbox.root_as_uid;
+	z.policy.tool_paths = s->tools.mounts;
+	add_paths(&z.policy.extra_ro_paths, s->mem, m->extra_read_paths);
+	add_paths(&z.policy.extra_rw_paths, s->mem, m->extra_write_paths);
+	add_paths(&z.policy.hide_paths, s->mem, s->config->sandbox.hide_paths);
+	TRY(check_command(s, m, err));
+	TRY(settings_server_grants(s, key, m, &z.policy.hide_paths, err));
+	TRY(protect(s, m, &z, err));
+	add_env(s, m, &z);
+	*out = z;
+	return 0;
+}
+
+/* ---- a run's ---- */
+
+static int tell_agent(struct start *s, const struct config_mcp *m, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(PARAMS_BYTES);
+	const struct server_params p = { .name = m->name, .startup_timeout_s = m->startup_timeout_s,
+		.call_timeout_s = m->call_timeout_s, .tools = m->tools, .writes = m->extra_write_paths.n > 0 };
+
+	if (server_params_pack(&p, &b, err) < 0)
+		return err_wrap(err, "mcp." STR_FMT, STR_ARG(m->name));
+	s->params.servers.p[s->params.servers.n++] = str_dup(s->mem, buf_str(&b));
+	return 0;
+}
+
+int servers_choose(struct start *s, struct err *err)
+{
+	s->params.servers = (struct str_list){ arena_array(s->mem, MCP_SERVERS_MAX, sizeof(struct str)), 0 };
+	for (size_t i = 0; i < s->config->nmcp; i++) {
+		const struct config_mcp *m = s->config->mcp[i];
+
+		if (!servers_run(s, m))
+			continue;
+		if (m->url.n > 0) {
+			start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " is not used: servers over HTTP are not yet", STR_ARG(m->name)));
+			continue;
+		}
+		if (s->nservers == MCP_SERVERS_MAX) {
+			int r = err_set(err, ERR_LIMIT, "more than %d MCP servers are enabled", MCP_SERVERS_MAX);
+
+			err_hint(err, "agent6 config set mcp." STR_FMT ".enabled false", STR_ARG(m->name));
+			return r;
+		}
+		if (m->allow_network && s->profile != PROFILE_NONE)
+			start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " has the host's network (mcp." STR_FMT ".allow_network)", STR_ARG(m->name),
+				STR_ARG(m->name)));
+		TRY(tell_agent(s, m, err));
+		s->servers[s->nservers++] = (struct start_server){ m, PEER_NONE };
+	}
+	return 0;
+}
+
+int servers_launch(struct start *s, struct err *err)
+{
+	for (size_t i = 0; i < s->nservers; i++) {
+		struct zygote_spec cell;
+		int pair[2];
+
+		TRY(servers_cell(s, s->servers[i].config, &cell, err));
+		TRY(chan_pair(pair, err));
+		autoclose int to_zygote = pair[1];
+		s->agent_ends[END_SERVER + i] = pair[0];
+		TRY(zygote_launch(s->programs.jail, to_zygote, -1, &cell, &s->servers[i].zygote, err));
+	}
+	return 0;
+}
+
+void servers_await(struct start *s)
+{
+	for (size_t i = 0; i < s->nservers; i++) {
+		struct start_server *v = &s->servers[i];
+		struct str_list notes = { 0 };
+		struct err err = { 0 };
+
+		if (zygote_await(&v->zygote, s->mem, &notes, &err) == 0)
+			continue;
+		peer_end(&v->zygote);
+		start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " is not there: %s%s%s", STR_ARG(v->config->name), err.msg,
+			err.hint[0] ? "; " : "", err.hint));
+	}
+}

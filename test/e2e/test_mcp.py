@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""MCP servers: real programs in real jails; the model is scripted. The servers of test/e2e/mcp_server.py misbehave by name."""
+import json
+import os
+import re
+import shutil
+import socket
+import time
+
+import pytest
+
+from conftest import SOURCE, call, finish, script, turn
+
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
+
+
+def server(lab, *how, name="lab", extra="", read=(), write=()):
+    """The configuration of the test server; it lies beside the repository and is all that the server may read."""
+    folder = os.path.join(lab.folder, "servers")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "mcp_server.py")
+    shutil.copy(os.path.join(SOURCE, "test", "e2e", "mcp_server.py"), path)
+    return (f"[mcp.{name}]\ncommand = {json.dumps([PYTHON, path, *how])}\n"
+            f"extra_read_paths = {json.dumps([folder, *read])}\nextra_write_paths = {json.dumps(list(write))}\n{extra}\n")
+
+
+def results(mock, request=-1):
+    """What the tools of the last turn answered, as the model sees it."""
+    body = mock.model_requests()[request]["body"]
+    return [json.loads(m["content"]) for m in body["messages"] if m["role"] == "tool"]
+
+
+def offered(mock):
+    return [t["function"]["name"] for t in mock.model_requests()[0]["body"]["tools"] if t["function"]["name"].startswith("mcp__")]
+
+
+def play(lab, config, *turns, flags=(), **kw):
+    mock = lab.mock(script(*turns, finish()), extra=config)
+    return mock, lab.run("do it", *flags, **kw)
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_tool_of_a_server_is_called(lab_of_each_profile, era):
+    lab = lab_of_each_profile.repo(a="1\n")
+    mock, r = play(lab, server(lab, era), turn(call("mcp__lab__echo", text="hello")), turn(call("mcp__lab__seen")))
+    assert r.returncode == 0, r.both
+    assert offered(mock) == [f"mcp__lab__{n}" for n in ("echo", "fails", "look", "rich", "seen")]
+    assert results(mock)[0] == {"content": "hello"}
+    sent = json.loads(results(mock)[1]["content"])
+    assert [m["method"] for m in sent] == (["server/discover"] + ([] if era == "modern" else ["initialize", "notifications/initialized"]) +
+                                           ["tools/list", "tools/call", "tools/call"])
+    assert sent[-2]["params"]["arguments"] == {"text": "hello"}
+    ready = lab.events("mcp.ready")
+    assert [(e["server"], e["tools"]) for e in ready] == [("lab", 5)]
+    assert ready[0]["protocol"] == ("2026-07-28" if era == "modern" else "2025-06-18")
+    assert lab.agent6("replay", lab.run_dirs()[-1].split("/")[-1]).returncode == 0
+
+
+def test_a_server_reaches_what_it_was_granted_and_nothing_else(lab_of_each_profile):
+    lab = lab_of_each_profile.repo(a="1\n")
+    granted = os.path.join(lab.folder, "granted")
+    os.makedirs(granted)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        secret = os.path.join(lab.folder, "secret")
+        with open(secret, "w") as f:
+            f.write("a secret")
+        lab.env.update(LOOK_PORT=str(port), OTHER="not its own")
+        looks = [dict(path=secret), dict(path=os.path.join(lab.ws, "a")), dict(path=os.path.join(lab.home, ".config/agent6/config.toml")),
+                 dict(write=os.path.join(lab.ws, "a")), dict(write=os.path.join(granted, "new")), dict(path="/etc/shadow")]
+        mock, r = play(lab, server(lab, extra='env = ["LOOK_PORT"]', write=[granted]),
+                       turn(*[call("mcp__lab__look", **a) for a in looks]))
+    assert r.returncode == 0, r.both
+    found = [json.loads(x["content"]) for x in results(mock)]
+    for which in (0, 1, 2, 5):
+        assert found[which]["path"] in ("FileNotFoundError", "PermissionError"), looks[which]
+    assert found[3]["write"] in ("FileNotFoundError", "PermissionError", "OSError")
+    assert found[4]["write"] == len("was here\n")
+    assert {f["network"] for f in found} <= {"ConnectionRefusedError", "PermissionError", "OSError"}
+    assert "OTHER" not in found[0]["env"] and "LOOK_PORT" in found[0]["env"] and "MOCK_API_KEY" not in found[0]["env"]
+    assert found[0]["cwd"] == found[0]["home"] and not found[0]["home"].startswith(lab.home)
+    assert open(os.path.join(granted, "new")).read() == "was here\n"
+    assert lab.read("a") == "1\n"
+
+
+def test_a_server_that_asks_is_answered_and_given_nothing(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, "asks"), turn(call("mcp__lab__seen")))
+    assert r.returncode == 0, r.both
+    replies = {json.dumps(m["id"]): m for m in json.loads(results(mock)[0]["content"]) if "method" not in m}
+    assert replies['0'] == {"jsonrpc": "2.0", "id": 0, "result": {}}
+    assert [replies[k]["error"]["code"] for k in ('"q1"', "2", '"q3"')] == [-32601] * 3
+
+
+@pytest.mark.parametrize("how", ["noise", "stderr", "wrong-ids", "progress", "changes", "long-line", "pages", "close-on-probe",
+                                 "quiet-on-probe", "endless"])
+def test_a_careless_server_works_all_the_same(lab, how):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, how), turn(call("mcp__lab__echo", text="one")), turn(call("mcp__lab__echo", text="two")))
+    assert r.returncode == 0, r.both
+    assert results(mock) == [{"content": "one"}, {"content": "two"}]
+    assert lab.events("mcp.server_unavailable") == []
+    notes = [e["text"] for e in lab.events("mcp.note")]
+    assert (how in ("wrong-ids", "changes")) == (len(notes) == 1), notes
+
+
+@pytest.mark.parametrize("how,error", [
+    ("dies", "it ended with status 3"), ("silent", "it was not ready after 2 s (startup_timeout_s)"),
+    ("junk", "100 lines in a row that are no message"), ("old", 'it speaks protocol "1999-01-01", which agent6 does not'),
+])
+def test_a_run_goes_on_without_a_server_that_does_not_start(lab, how, error):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, how, extra="startup_timeout_s = 2"), turn(call("mcp__lab__echo", text="x")))
+    assert r.returncode == 0, r.both
+    assert offered(mock) == []
+    gone = lab.events("mcp.server_unavailable")
+    assert [(e["server"], e["error"]) for e in gone] == [("lab", error)]
+    assert "there is no tool named mcp__lab__echo" in results(mock)[0]["error"]
+    assert f"mcp lab: {error}" in r.err
+    if how == "dies":
+        assert gone[0]["stderr_tail"] == "fatal: no database at the given place"
+
+
+@pytest.mark.parametrize("how,error", [
+    ("hang-call", "mcp__lab__echo failed: no answer after 2 s (call_timeout_s)"), ("die-call", "mcp__lab__echo failed: it ended with status 9"),
+    ("flood", "mcp__lab__echo failed: it floods: 2000 messages that nobody asked for"),
+    ("grow", "mcp__lab__echo failed: no answer after 2 s (call_timeout_s)"),
+])
+def test_a_call_that_goes_wrong_is_an_error_for_the_model(lab, how, error):
+    lab.repo(a="1\n")
+    began = time.monotonic()
+    mock, r = play(lab, server(lab, how, extra="call_timeout_s = 2"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__rich")))
+    assert r.returncode == 0, r.both
+    assert time.monotonic() - began < 30
+    assert results(mock)[0]["error"] == error
+    if how in ("hang-call", "die-call"):  # it goes on, or is started anew
+        assert results(mock)[1]["content"] == ("one\n\n[image image/png, 4 bytes of base64, not shown]\n\n[link to note://17: Ring buffers]"
+                                               "\n\n[resource note://18]\ntwo\n\n[unsupported content: smell]")
+    else:
+        assert "error" in results(mock)[1]
+
+
+def test_a_cancelled_call_is_told_to_the_server(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, "hang-call", extra="call_timeout_s = 1"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__seen")))
+    sent = json.loads(results(mock)[1]["content"])
+    hung = next(m for m in sent if m.get("method") == "tools/call")
+    assert [m["params"]["requestId"] for m in sent if m.get("method") == "notifications/cancelled"] == [hung["id"]]
+
+
+def test_odd_names_are_offered_once_each_and_lead_to_their_own_tool(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, "names"), finish())
+    names = offered(mock)
+    assert r.returncode == 0 and len(names) == len(set(names))
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", n) for n in names)
+    assert "mcp__lab__has_dot" in names and len([n for n in names if n.startswith("mcp__lab__has_dot_")]) == 2
+    left = lab.events("mcp.ready")[0]["left_out"]
+    assert len(left) == 3 and all("printable ASCII" in l for l in left)
+
+
+def test_a_very_long_list_is_cut_and_named(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, "many"), finish())
+    assert r.returncode == 0 and len(offered(mock)) == 64
+    assert lab.events("mcp.ready")[0]["left_out"] == ["2941 more: a server may offer 64 tools: name those that are wanted in its `tools`"]
+    lab.config(open(os.path.join(lab.home, ".config/agent6/config.toml")).read() + 'tools = ["t2999", "echo"]\n')
+    r = lab.run()
+    names = [t["function"]["name"] for t in mock.model_requests()[-1]["body"]["tools"] if "mcp__" in t["function"]["name"]]
+    assert names == ["mcp__lab__echo", "mcp__lab__t2999"]
+
+
+def test_nothing_of_a_server_reaches_the_terminal_as_it_is(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, "escapes", "stderr"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__fails")))
+    assert r.returncode == 0, r.both
+    assert "\x1b]0;owned" not in r.both and "\x07" not in r.both and "\x1b[2J" not in r.both
+    about = next(t["function"]["description"] for t in mock.model_requests()[0]["body"]["tools"] if t["function"]["name"] == "mcp__lab__echo")
+    assert about == "says[31m it]0;owned back"
+    assert results(mock)[1] == {"error": "there is no such note"}
+
+
+def test_a_long_answer_keeps_its_head_and_tail(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, "big"), turn(call("mcp__lab__echo", text="abcdefgh")))
+    got = results(mock)[0]["content"]
+    assert len(got) < 60000 and "bytes left out" in got and got.startswith("abcdefgh") and got.endswith("abcdefgh")
+
+
+def test_a_server_may_finish_when_the_run_is_over_and_holds_nothing_up(lab):
+    lab.repo(a="1\n")
+    granted = os.path.join(lab.folder, "granted")
+    os.makedirs(granted)
+    lab.env["SERVER_PID"] = os.path.join(granted, "pid")
+    began = time.monotonic()
+    mock, r = play(lab, server(lab, "stays", extra='env = ["SERVER_PID"]', write=[granted]), turn(call("mcp__lab__echo", text="x")))
+    assert r.returncode == 0, r.both
+    assert time.monotonic() - began < 15
+    assert open(lab.env["SERVER_PID"]).read() != ""
+    left = [p for p in os.listdir("/proc") if p.isdigit() and b"mcp_server.py" in cmdline(p) and lab.folder.encode() in cmdline(p)]
+    assert left == []
+
+
+def cmdline(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+
+
+def test_nobody_to_ask_means_no_call(lab):
+    lab.repo(a="1\n")
+    mock = lab.mock(script(turn(call("mcp__lab__echo", text="x")), finish()), extra=server(lab), top='[sandbox]\nrun_commands = "yes"\n')
+    r = lab.agent6("run", "do it")
+    assert r.returncode == 0, r.both
+    assert results(mock)[0] == {"error": 'mcp__lab__echo was denied: its approval is "ask" and nobody can answer'}
+
+
+def test_approval_no_and_disabled_servers_are_not_started(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, extra='approval = "no"') + server(lab, name="off", extra="enabled = false"), finish())
+    assert r.returncode == 0 and offered(mock) == []
+    assert lab.events("mcp.ready") == []
+
+
+def test_a_server_lies_where_the_model_does_not_write(lab):
+    lab.repo(a="1\n", server_DOT_py="print()\n")
+    lab.mock(script(finish()), extra=f'[mcp.lab]\ncommand = ["{PYTHON}", "{lab.ws}/server.py"]\n')
+    r = lab.run()
+    assert r.returncode != 0 and "mcp.lab.command" in r.err and "where the model may write" in r.err
+
+
+def test_a_server_that_may_write_the_workspace_may_not_write_git(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, write=[lab.ws]), turn(call("mcp__lab__look", write=os.path.join(lab.ws, ".git", "config"))),
+                   turn(call("mcp__lab__look", write=os.path.join(lab.ws, "b"))))
+    assert r.returncode == 0, r.both
+    assert json.loads(results(mock)[0]["content"])["write"] in ("OSError", "PermissionError")
+    assert lab.git("show", "HEAD:a") == "1\n" and "was here" not in lab.read(".git/config")
+    assert lab.events("loop.auto_commit"), "what it wrote is a step"
+
+
+def test_the_prompt_is_the_same_each_time(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, name="one") + server(lab, name="two"), turn(call("mcp__two__echo", text="x")))
+    lab.run()
+    tools = [json.dumps(q["body"]["tools"]) for q in mock.model_requests()]
+    assert len(tools) > 2 and len(set(tools)) == 1
