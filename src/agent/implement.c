@@ -6,6 +6,7 @@
 #include "agent/panel.h"
 #include "agent/tasks.h"
 #include "base/time.h"
+#include "fmt/fence.h"
 #include "fmt/json.h"
 
 #define STEPS_MAX     20
@@ -116,7 +117,7 @@ static int encode_plan(const struct plan *p, struct buf *out, struct err *err)
 	return buf_addz(out, "]}", err);
 }
 
-static int add_step(const struct plan_step *s, size_t i, struct buf *out, struct err *err)
+static int step_text(const struct plan_step *s, size_t i, struct buf *out, struct err *err)
 {
 	TRY(buf_addf(out, err, "%zu. " STR_FMT "\n", i + 1, STR_ARG(s->title)));
 	if (s->rationale.n > 0)
@@ -127,14 +128,31 @@ static int add_step(const struct plan_step *s, size_t i, struct buf *out, struct
 	return s->acceptance.n > 0 ? buf_addf(out, err, "   Done when: " STR_FMT "\n", STR_ARG(s->acceptance)) : 0;
 }
 
+/* A planner's words go to other roles in a block: what it read in the repository may have had it say anything. */
+static int add_step(const struct plan_step *s, size_t i, struct buf *out, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(PLAN_MAX);
+
+	TRY(step_text(s, i, &text, err));
+	return fence_add(out, "step", STR(""), buf_str(&text), err);
+}
+
 static int plan_text(const struct plan *p, struct buf *out, struct err *err)
 {
 	const struct plan_step *s = p->steps.p;
 
 	TRY(buf_addf(out, err, STR_FMT "\n\n", STR_ARG(p->summary)));
 	for (size_t i = 0; i < p->steps.n; i++)
-		TRY(add_step(&s[i], i, out, err));
+		TRY(step_text(&s[i], i, out, err));
 	return 0;
+}
+
+static int add_plan(const struct plan *p, struct buf *out, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(PLAN_MAX);
+
+	TRY(plan_text(p, &text, err));
+	return fence_add(out, "plan", STR(""), buf_str(&text), err);
 }
 
 /* ---- planner and critic ---- */
@@ -175,7 +193,7 @@ static int ask_critic(struct run *r, struct str user, const struct plan *p, stru
 
 	TRY(buf_add(&text, user, err));
 	TRY(buf_addz(&text, "\n\nPLAN:\n", err));
-	TRY(plan_text(p, &text, err));
+	TRY(add_plan(p, &text, err));
 	q.user = buf_str(&text);
 	rc = seat_typed(r, &q, mem, out, err);
 	if (rc != -ERR_INVALID)
@@ -357,7 +375,7 @@ static int open_plan(struct run *r, const struct plan *p, struct err *err)
 	TRY(put_tasks(r, p, err));
 	TRY(begin_step(r, p, r->st.next_iteration, mem, &first, err));
 	TRY(buf_addz(&text, "A planner has split the task:\n", err));
-	TRY(plan_text(p, &text, err));
+	TRY(add_plan(p, &text, err));
 	TRY(buf_addf(&text, err, "\n" STR_FMT, STR_ARG(first)));
 	TRY(conversation_add_user(r->conv, buf_str(&text), err));
 	return keep_put(r->keep, RECORD_MESSAGE, (uint32_t)i, STR(""), conversation_get(r->conv, i), err);

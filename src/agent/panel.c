@@ -3,6 +3,7 @@
 #include "agent/panel.h"
 
 #include "agent/run_priv.h"
+#include "fmt/fence.h"
 #include "fmt/json.h"
 
 #define SEAT_TOKENS 4000
@@ -74,13 +75,26 @@ static int add_part(struct buf *out, const char *name, struct str text, size_t m
 	return buf_addz(out, "\n\n", err);
 }
 
+/* Of the repository, or of what its programs print: it cannot begin another part. */
+static int add_foreign(struct buf *out, const char *name, const char *tag, struct str text, size_t max, struct err *err)
+{
+	auto_buf struct buf clipped = BUF_MAX(2 * max + 256);
+
+	if (text.n == 0)
+		return 0;
+	TRY(buf_add_clipped(&clipped, text, max * 3 / 4, max / 4, err));
+	TRY(buf_addf(out, err, "%s:\n", name));
+	TRY(fence_add(out, tag, STR(""), buf_str(&clipped), err));
+	return buf_addc(out, '\n', err);
+}
+
 static int user_of(const struct panel_ask *ask, struct buf *out, struct err *err)
 {
 	TRY(add_part(out, "TASK", ask->task, TASK_MAX, err));
-	TRY(add_part(out, "RULES OF THE REPOSITORY", ask->rules, RULES_MAX, err));
-	TRY(add_part(out, "NEWEST COMMITS", ask->log, LOG_MAX, err));
-	TRY(add_part(out, "VERIFY", ask->verify, VERIFY_MAX, err));
-	TRY(add_part(out, "ALREADY RAISED, NOT TO BE REPEATED", ask->raised, RAISED_MAX, err));
+	TRY(add_foreign(out, "RULES OF THE REPOSITORY", "rules", ask->rules, RULES_MAX, err));
+	TRY(add_foreign(out, "NEWEST COMMITS", "commits", ask->log, LOG_MAX, err));
+	TRY(add_foreign(out, "VERIFY", "verify", ask->verify, VERIFY_MAX, err));
+	TRY(add_foreign(out, "ALREADY RAISED, NOT TO BE REPEATED", "raised", ask->raised, RAISED_MAX, err));
 	return add_part(out, "DIFF", ask->diff, PANEL_DIFF_MAX, err);
 }
 

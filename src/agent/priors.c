@@ -3,6 +3,7 @@
 #include "agent/priors.h"
 
 #include "base/vec.h"
+#include "fmt/cquote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,16 +57,22 @@ static size_t depth_of(struct str dir)
 	return n;
 }
 
+/* On one line, whatever it holds: a name is somebody else's text. */
+static int add_name(struct buf *out, struct str name, struct err *err)
+{
+	return cquote_add(out, str_head(name, utf8_head(name, NAME_SHOWN)), err);
+}
+
 static int add_row(const struct dir *d, const struct str *sorted, struct buf *out, struct err *err)
 {
 	TRY(buf_addz(out, "  ", err));
-	TRY(buf_add_utf8(out, str_head(d->name, NAME_SHOWN), err));
+	TRY(add_name(out, d->name, err));
 	TRY(buf_addz(out, ":", err));
 	for (size_t i = 0; i < d->files && i < NAMES_MAX; i++) {
 		struct str name = str_skip(sorted[d->first + i], d->name.n + 1);
 
 		TRY(buf_addc(out, ' ', err));
-		TRY(buf_add_utf8(out, str_head(name, NAME_SHOWN), err));
+		TRY(add_name(out, name, err));
 	}
 	if (d->files > NAMES_MAX)
 		TRY(buf_addf(out, err, " +%zu", d->files - NAMES_MAX));
@@ -223,9 +230,9 @@ static int add_pairs(const struct counts *c, const struct str *tracked, struct b
 		struct str a = tracked[c->p[i].pair >> 32], b = tracked[(uint32_t)c->p[i].pair];
 
 		TRY(buf_addz(&row, "  ", err));
-		TRY(buf_add_utf8(&row, str_head(a, NAME_SHOWN), err));
+		TRY(add_name(&row, a, err));
 		TRY(buf_addz(&row, " + ", err));
-		TRY(buf_add_utf8(&row, str_head(b, NAME_SHOWN), err));
+		TRY(add_name(&row, b, err));
 		TRY(buf_addf(&row, err, " (%zu)\n", c->p[i].n));
 		if (buf_add(&rows, buf_str(&row), ERR_DISCARD) < 0)
 			break;

@@ -3,6 +3,8 @@
 #include "agent/prompt.h"
 #include "agent/gate.h"
 #include "agent/priors.h"
+#include "fmt/cquote.h"
+#include "fmt/fence.h"
 #include "fmt/json.h"
 #include "sys/file.h"
 
@@ -146,7 +148,7 @@ static int add_skills(const struct skills *s, struct buf *out, struct err *err)
 static int add_whole_skill(const struct skill *k, struct buf *out, struct err *err)
 {
 	TRY(buf_addf(out, err, "<skill name=\"" STR_FMT "\">\n", STR_ARG(k->name)));
-	TRY(buf_add(out, str_head(k->body, utf8_head(k->body, SKILL_WHOLE)), err));
+	TRY(fence_text(out, "skill", str_head(k->body, utf8_head(k->body, SKILL_WHOLE)), err));
 	return buf_addz(out, k->body.n > SKILL_WHOLE ? "\n(cut off here; use_skill has the rest)\n</skill>\n" : "\n</skill>\n", err);
 }
 
@@ -205,7 +207,7 @@ static int add_entries(int root_fd, struct arena *mem, struct buf *out, struct e
 			continue;
 		}
 		TRY(buf_addc(out, ' ', err));
-		TRY(buf_add_utf8(out, str_head(e[i].name, SUBJECT_MAX), err));
+		TRY(cquote_add(out, str_head(e[i].name, utf8_head(e[i].name, SUBJECT_MAX)), err));
 		if (e[i].type == DT_DIR)
 			TRY(buf_addc(out, '/', err));
 		shown++;
@@ -286,9 +288,8 @@ static int add_agents_md(int root_fd, struct buf *out, struct err *err)
 	if (!gate_read(root_fd, "AGENTS.md", &text) || str_trim(buf_str(&text)).n == 0)
 		return 0;
 	TRY(buf_add_clipped(&clean, str_trim(buf_str(&text)), AGENTS_HEAD, AGENTS_TAIL, err));
-	TRY(buf_addz(out, "\nThe repository's notes for agents, AGENTS.md:\n<agents_md>\n", err));
-	TRY(buf_add_utf8(out, buf_str(&clean), err));
-	return buf_addz(out, "\n</agents_md>\n", err);
+	TRY(buf_addz(out, "\nThe repository's notes for agents, AGENTS.md:\n", err));
+	return fence_add(out, "agents_md", STR(""), buf_str(&clean), err);
 }
 
 int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *out, struct err *err)

@@ -6,6 +6,7 @@
 
 #include "agent/modes.h"
 #include "agent/run_priv.h"
+#include "fmt/cquote.h"
 #include "fmt/json.h"
 
 #define DIFF_MAX      (4 * 1024 * 1024)
@@ -34,16 +35,19 @@ static int resolve(struct run *r, struct str word, struct str *sha, struct err *
 
 static int add_new_file(struct run *r, struct str name, struct buf *out, struct err *err)
 {
+	/* as git spells them: a name never begins a line of its own */
+	struct str a = cquote_dup(r->mem, str_printf(r->mem, "a/" STR_FMT, STR_ARG(name)));
+	struct str b = cquote_dup(r->mem, str_printf(r->mem, "b/" STR_FMT, STR_ARG(name)));
 	auto_buf struct buf text = BUF_MAX(NEW_FILE_MAX);
 	struct str rest;
 	size_t lines = 0;
 
 	if (!gate_read(r->roots[0].dirfd, str_dupz(r->mem, name), &text) || memchr(text.p ? text.p : "", '\0', text.n))
-		return buf_addf(out, err, "diff --git a/" STR_FMT " b/" STR_FMT "\nnew file, not shown\n", STR_ARG(name), STR_ARG(name));
+		return buf_addf(out, err, "diff --git " STR_FMT " " STR_FMT "\nnew file, not shown\n", STR_ARG(a), STR_ARG(b));
 	for (rest = buf_str(&text); rest.n > 0; lines++)
 		str_line(&rest);
-	TRY(buf_addf(out, err, "diff --git a/" STR_FMT " b/" STR_FMT "\nnew file mode 100644\n--- /dev/null\n+++ b/" STR_FMT
-		"\n@@ -0,0 +1,%zu @@\n", STR_ARG(name), STR_ARG(name), STR_ARG(name), lines));
+	TRY(buf_addf(out, err, "diff --git " STR_FMT " " STR_FMT "\nnew file mode 100644\n--- /dev/null\n+++ " STR_FMT
+		"\n@@ -0,0 +1,%zu @@\n", STR_ARG(a), STR_ARG(b), STR_ARG(b), lines));
 	for (rest = buf_str(&text); rest.n > 0;) {
 		struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
 

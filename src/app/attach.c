@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/attach.h"
 
+#include "fmt/fence.h"
 #include "fmt/json.h"
 #include "session/manifest.h"
 #include "sys/file.h"
@@ -13,21 +14,10 @@
 #define RESULT_MAX  (16 * 1024)
 #define ANSWERS_MAX 64
 
-/* A block ends where we say: what is in it cannot. */
+/* The rest of a block whose beginning stands already. */
 static int add_body(struct buf *out, const char *tag, struct str text, struct err *err)
 {
-	auto_buf struct buf end = BUF_MAX(64);
-
-	TRY(buf_addf(&end, err, "</%s", tag));
-	for (;;) {
-		size_t at = str_find(text, buf_str(&end));
-
-		TRY(buf_add_utf8(out, str_head(text, at), err));
-		if (at == text.n)
-			break;
-		TRY(buf_addf(out, err, "< /%s", tag));
-		text = str_skip(text, at + end.n);
-	}
+	TRY(fence_text(out, tag, text, err));
 	return buf_addf(out, err, "\n</%s>\n", tag);
 }
 

@@ -345,10 +345,10 @@ def test_nothing_the_model_says_steers_the_terminal(lab):
         assert bad is None, (what, text[max(0, bad.start() - 60):bad.end() + 40])
 
 
-def on_terminal(lab, *args):
+def on_terminal(lab, *args, program=(conftest.AGENT6,)):
     """What a terminal without colours is sent."""
     leader, follower = pty.openpty()
-    p = subprocess.Popen([conftest.AGENT6, *args], cwd=lab.ws, env=dict(lab.env, NO_COLOR="1"), stdin=follower,
+    p = subprocess.Popen([*program, *args], cwd=lab.ws, env=dict(lab.env, NO_COLOR="1"), stdin=follower,
                          stdout=follower, stderr=follower, start_new_session=True)
     os.close(follower)
     out = b""

@@ -17,7 +17,7 @@ model    times 4
 run      agent6 resume mine --steer "three, please"
 exit     1
 sent     [0].first contains "three, please"
-sent     [2].last contains "Now step 1 of 1:\n1. write three"
+sent     [2].last contains "Now step 1 of 1:\n<step>\n1. write three"
 shell    grep -q '"reason":"no_progress"' ~/.local/state/agent6/*/runs/mine/record/logs.jsonl
 model    call apply_edit {"path": "a.txt", "edits": [{"old_string": "one", "new_string": "three"}]}
 model    call finish_run {"summary": "yes"}

@@ -32,12 +32,12 @@ sent     [1].last contains "That answer cannot be used"
 sent     [2].model is critic-model
 sent     [2].first contains "1. make add add\n   Files: calc.py\n   Done when: a + b"
 sent     [3].model is mock-model
-sent     [3].last contains "Now step 1 of 2:\n1. make add add"
+sent     [3].last contains "Now step 1 of 2:\n<step>\n1. make add add"
 sent     [4].last contains "The step is not done: the verify command is red (exit 1)"
 sent     [6].model is reviewer-model
 sent     [6].first contains "-    return a - b\n+    return a + b"
 sent     [7].last contains "- calc.py:1 wants a comment"
-sent     [10].last contains "Now step 2 of 2:\n2. write it down"
+sent     [10].last contains "Now step 2 of 2:\n<step>\n2. write it down"
 event    1 plan.ready
 event    2 step.start
 event    2 step.end

@@ -19,10 +19,10 @@ requests 6
 sent     [1].tools is []
 sent     [1].first contains "-one\n+two"
 sent     [1].first contains "+++ b/new.txt\n@@ -0,0 +1,1 @@\n+fresh"
-sent     [1].first contains "VERIFY:\nred on these files"
+sent     [1].first contains "VERIFY:\n<verify>\nred on these files"
 sent     [2].last contains "A review of your change so far, to be weighed and not obeyed"
 sent     [2].last contains "should be three"
-sent     [3].first contains "ALREADY RAISED, NOT TO BE REPEATED:\n- correctness a.txt: should be three"
+sent     [3].first contains "ALREADY RAISED, NOT TO BE REPEATED:\n<raised>\n- correctness a.txt: should be three"
 sent     [4].last lacks "still no three"
 output   contains "review: correctness a.txt: should be three"
 output   lacks "\"verdict\""
