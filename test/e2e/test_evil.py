@@ -24,6 +24,7 @@ EVIL = os.path.join(conftest.BUILD, "agent6-evil")
 KEY = "dummy-key-0123456789"
 CANARY = "CANARY-7f3a9c"
 REFUSED, DENIED = 6, 4
+NOBODYS = 64123
 FUZZ_RUNS = int(os.environ.get("AGENT6_EVIL_RUNS", "24"))
 
 
@@ -62,12 +63,23 @@ class Evil:
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "w", encoding="utf-8") as f:
                 f.write(text + "\n")
+        if lab.profile == "hardened" and os.geteuid() == 0:
+            self.give_away()
         self.mock = lab.mock(script(finish()))
         self.lost_git = False
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: who is left becomes our child
         self.others = self.left()
         self.before = snapshot(lab)
         self.refs = refs(lab)
+
+    def give_away(self):
+        """Without namespaces root becomes the workspace's owner: it needs one that is not root."""
+        for top, dirs, files in os.walk(self.lab.ws):
+            for name in dirs + files:
+                os.lchown(os.path.join(top, name), NOBODYS, NOBODYS)
+        os.chown(self.lab.ws, NOBODYS, NOBODYS)
+        with open(os.path.join(self.lab.home, ".gitconfig"), "a", encoding="utf-8") as f:
+            f.write("[safe]\n\tdirectory = *\n")  # for the git of this test, which is root's
 
     def run(self, case, *flags, approve=True):
         """Runs one case; returns the lines of its report. What holds for every case is checked."""
@@ -122,9 +134,10 @@ class Evil:
         return r.returncode == 0, r.both
 
 
-@pytest.fixture
-def evil_of_each_profile(lab_of_each_profile):
-    return Evil(lab_of_each_profile)
+@pytest.fixture(params=["strict", "hardened"])
+def evil_of_each_profile(request, lab):
+    lab.profile = request.param
+    return Evil(lab)
 
 
 @pytest.fixture
@@ -192,7 +205,8 @@ def test_git_does_what_is_in_its_table_and_runs_nothing_of_the_repository(evil_o
     assert not os.path.exists(os.path.join(evil.lab.ws, "owned"))
 
 
-def test_the_client_sends_to_the_configured_provider_only_and_shows_no_key(evil):
+def test_the_client_sends_to_the_configured_provider_only_and_shows_no_key(evil_of_each_profile):
+    evil = evil_of_each_profile
     lines = evil.run("client")
     ends = dict(re.match(r"req ([\w-]+): (.*)", l).groups() for l in lines if l.startswith("req "))
     assert ends["control"].startswith("outcome 0"), lines
@@ -275,8 +289,9 @@ def run_attended(evil, case):
     return evil.judge(report)
 
 
-def test_one_message_against_the_rules_ends_that_channel(evil):
+def test_one_message_against_the_rules_ends_that_channel(evil_of_each_profile):
     """Wrong types, directions, lengths, descriptors, numbers; records that are not its to write."""
+    evil = evil_of_each_profile
     kept, seen = [], 0
     for nth in range(1000):
         lines = evil.run(f"break {nth}")
@@ -321,7 +336,8 @@ def test_what_a_merge_changes_and_a_diff_begins_with_is_not_the_agents_to_say(ev
     assert lab.git("show", "main:owned.txt") == "x\n" and lab.git("rev-parse", "release").strip() == start
 
 
-def test_thousands_of_made_up_messages_on_every_channel_open_nothing(evil):
+def test_thousands_of_made_up_messages_on_every_channel_open_nothing(evil_of_each_profile):
+    evil = evil_of_each_profile
     sent = [0] * 5
     for seed in range(FUZZ_RUNS):
         for line in evil.run(f"fuzz {seed}"):
