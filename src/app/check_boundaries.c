@@ -6,6 +6,7 @@
 
 #include "app/network.h"
 #include "app/start_priv.h"
+#include "sandbox/group.h"
 #include "sandbox/jail.h"
 #include "sandbox/landlock.h"
 #include "sandbox/root.h"
@@ -123,6 +124,21 @@ static void class_row(const struct bounds *b, const char *name, enum job_class i
 		rights(c->tools), rights(c->tmp)));
 }
 
+static void memory_row(const struct bounds *b)
+{
+	const struct group_host host = GROUP_HOST;
+	struct group_place place;
+	long long all = b->commands.memory_max_mb, each = b->commands.policy.memory_limit_mb;
+	bool group = b->s->profile != PROFILE_NONE && all > 0 && group_find(&host, b->k->mem, &place, ERR_DISCARD) == 0;
+
+	if (group && each > 0)
+		row(b, "commands.memory", str_printf(b->k->mem, "%lld MiB all together, and each process", all));
+	else if (group || each > 0)
+		row(b, "commands.memory", str_printf(b->k->mem, "%lld MiB %s", group ? all : each, group ? "all together" : "each process"));
+	else
+		row(b, "commands.memory", STR("no limit of ours"));
+}
+
 static void command_rows(const struct bounds *b)
 {
 	const struct sandbox_policy *p = &b->commands.policy;
@@ -155,8 +171,7 @@ static void command_rows(const struct bounds *b)
 		row(b, "commands.protected", text(b, &protect));
 	row(b, "commands.hidden", text(b, &hidden));
 	reach_row(b, "commands.network", NETWORK_OF_COMMANDS, NETWISH_AUTO);
-	row(b, "commands.memory", p->memory_limit_mb > 0 ? str_printf(b->k->mem, "%lld MiB", (long long)p->memory_limit_mb)
-							: STR("no limit of ours"));
+	memory_row(b);
 	for (size_t i = 0; i < b->commands.nlimits; i++)
 		row(b, str_printf(b->k->mem, "commands.time.%s", jail_class_find(b->commands.limits[i].class)->name).p,
 			str_printf(b->k->mem, "%s, %s", b->commands.limits[i].timeout_ms == 0 ? "no time limit"

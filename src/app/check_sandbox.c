@@ -3,6 +3,7 @@
 #include "app/check_priv.h"
 
 #include "app/profile.h"
+#include "sandbox/group.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
 
@@ -60,6 +61,30 @@ static void host_rows(const struct box *b)
 static const char *with_hint(const struct box *b, const char *asked, const struct err *err)
 {
 	return str_printf(b->k->mem, "%s asked for: %s%s%s", asked, err->msg, err->hint[0] ? "; " : "", err->hint).p;
+}
+
+/* One is made and removed: that a directory looks delegated is not that it is. */
+static void group_row(const struct box *b)
+{
+	int64_t limit = b->config->sandbox.memory_limit_mb;
+	const struct group_host host = GROUP_HOST;
+	struct group g = GROUP_NONE;
+	struct group_place place;
+	struct err err = { 0 };
+
+	if (limit == 0)
+		row(b, CHECK_INFO, "memory_group", "", "sandbox.memory_limit_mb = 0: memory is not limited");
+	else if (group_find(&host, b->k->mem, &place, &err) < 0 || group_make(&place, limit, &g, &err) < 0 ||
+		group_end(&g, &err) < 0)
+		row(b, CHECK_INFO, "memory_group", "",
+			str_printf(b->k->mem, "%s; %s%s%s", err.msg,
+				config_is_set(b->config, "sandbox.memory_limit_mb") ? "each process is limited by itself"
+										    : "the default of sandbox.memory_limit_mb limits nothing here",
+				err.hint[0] ? "; " : "", err.hint).p);
+	else
+		row(b, CHECK_PASS, "memory_group", "",
+			str_printf(b->k->mem, "%lld MiB for all of a run's jail together, in a group beneath %s", (long long)limit,
+				place.dir).p);
 }
 
 /* What a run and its commands would get. 1: nothing, they would be refused. */
@@ -161,6 +186,7 @@ int check_sandbox(const struct check *k, const struct place *place, struct err *
 		row(&b, CHECK_FAIL, "jail", "P9", "skipped: sandbox.profile = \"none\" confines nothing");
 		return 0;
 	}
+	group_row(&b);
 	if (programs_open(&b.programs, err) < 0) {
 		row(&b, CHECK_FAIL, "programs", "", err->msg);
 		*err = (struct err){ 0 };

@@ -53,14 +53,24 @@ static int guard_no_git(struct start *s, struct zygote_spec *z, struct err *err)
 	return 0;
 }
 
+static void protect_dot_git(struct start *s, struct zygote_spec *z, const char *dot_git, bool *more)
+{
+	if (s->profile == PROFILE_STRICT)
+		policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
+	else if (z->inner_git.n < NEWGIT_DIRS_MAX)
+		policy_list_add(&z->inner_git, s->mem, dot_git);
+	else
+		*more = true;
+}
+
 /* Work trees inside that the repository knows of, submodules above all: git enters them when it is used at the top, and runs
- * what their .git says. It is read-only where it is, and none may appear where it is not. */
+ * what their .git says. It is read-only where it is, or watched where nothing can be; and none may appear where it is not. */
 static int protect_inner(struct start *s, struct zygote_spec *z, struct err *err)
 {
 	struct discovered_inner in;
 	struct stat st;
 
-	if (!s->is_git || s->profile != PROFILE_STRICT)
+	if (!s->is_git || s->profile == PROFILE_NONE)
 		return 0;
 	TRY(discover_inner(&s->repo, s->mem, &in, err));
 	for (size_t i = 0; i < in.n; i++) {
@@ -68,7 +78,7 @@ static int protect_inner(struct start *s, struct zygote_spec *z, struct err *err
 		autofree char *real = realpath(in.dirs[i], NULL); /* git enters no link, but a command may put a directory there */
 
 		if (real && strcmp(real, in.dirs[i]) == 0 && lstat(dot_git, &st) == 0)
-			policy_list_add(&z->policy.extra_protect_paths, s->mem, dot_git);
+			protect_dot_git(s, z, dot_git, &in.more);
 		else if (z->no_git.n < NEWGIT_DIRS_MAX)
 			policy_list_add(&z->no_git, s->mem, in.dirs[i]);
 		else

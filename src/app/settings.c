@@ -425,6 +425,7 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	z.policy.cwd = s->workspace;
 	z.policy.network = settings_jail_network(s);
 	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? c->memory_limit_mb : 0;
+	z.memory_max_mb = c->memory_limit_mb;
 	z.policy.root_as_uid = c->root_as_uid;
 	z.policy.tool_paths = s->tools.mounts;
 	add_all(&z.policy.extra_ro_paths, s->mem, c->extra_read_paths);

@@ -76,8 +76,8 @@ static const struct field fixed[] = {
 		.help = "Absolute paths that are empty for everything the model influences, wherever else they are "
 			"granted." },
 	{ "sandbox.memory_limit_mb", &field_int, AT(sandbox.memory_limit_mb), FIELD_LOOSENS, "4096", 0, 1 << 24,
-		.help = "Memory of the run's commands in MiB; 0 is no limit. The default holds where control groups are "
-			"delegated; a value that is set holds everywhere." },
+		.help = "Memory in MiB of all of a run's jail together, where a control group can be had (check sandbox "
+			"says so); a value that is set also holds for each process, everywhere. 0 is no limit." },
 	{ "sandbox.root_as_uid", &field_int, AT(sandbox.root_as_uid), FIELD_GLOBAL | FIELD_LOOSENS, "64006", 1, INT32_MAX,
 		.help = "The unprivileged user id that stands for root when agent6 is started as root." },
 

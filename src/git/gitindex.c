@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "git/gitindex.h"
+#include "base/siphash.h"
 #include "sys/file.h"
 
 #include <limits.h>
@@ -11,6 +12,8 @@
 #define MODE_LINK  0160000
 #define MODE_DIR   0040000 /* a sparse index: a directory whose files are not named */
 #define EXTENDED   0x4000
+#define ASSUMED    0x8000 /* of flags: git is to believe that the file is unchanged ... */
+#define SKIPPED    0x4000 /* of the extended ones: ... or is not to look for it */
 #define LENGTH     0x0fff /* of flags; as much: longer than that */
 
 struct reading {
@@ -82,11 +85,18 @@ static int take_name(struct reading *r, size_t fixed, struct err *err)
 	return 0;
 }
 
-static int read_entry(struct reading *r, gitindex_found_fn *found, void *self, struct err *err)
+struct entry {
+	unsigned mode, flags, extended;
+	struct str path;
+};
+
+typedef int entry_fn(void *self, const struct entry *e, struct err *err);
+
+static int read_entry(struct reading *r, entry_fn *each, void *self, struct err *err)
 {
 	size_t fixed = STAT_BYTES + r->hash + 2;
 	const char *p = take_bytes(r, fixed);
-	unsigned mode, flags;
+	unsigned mode, flags, extended = 0;
 
 	if (!p)
 		return broken(err);
@@ -94,19 +104,20 @@ static int read_entry(struct reading *r, gitindex_found_fn *found, void *self, s
 	flags = be(p + fixed - 2, 2);
 	if (flags & EXTENDED) {
 		fixed += 2;
-		if (r->version < 3 || !take_bytes(r, 2))
+		const char *more = take_bytes(r, 2);
+
+		if (r->version < 3 || !more)
 			return broken(err);
+		extended = be(more, 2);
 	}
 	TRY(take_name(r, fixed, err));
 	if ((flags & LENGTH) != (r->name_n < LENGTH ? r->name_n : LENGTH))
 		return broken(err);
 	if (mode == MODE_DIR || r->name_n == 0)
 		return broken(err);
-	if (mode != MODE_LINK)
-		return 0;
-	if (!path_is_clean((struct str){ r->path, r->name_n + 1 }))
-		return broken(err);
-	return found(self, (struct str){ r->path + 1, r->name_n }, err);
+	const struct entry e = { mode, flags, extended, str_of(r->path + 1, r->name_n) };
+
+	return each(self, &e, err);
 }
 
 /* They end where the checksum begins. */
@@ -123,7 +134,7 @@ static int read_extensions(struct reading *r, struct err *err)
 	return r->rest.n == r->hash ? 0 : broken(err);
 }
 
-static int read_all(struct str bytes, size_t hash, gitindex_found_fn *found, void *self, struct err *err)
+static int read_all(struct str bytes, size_t hash, entry_fn *each, void *self, struct err *err)
 {
 	struct reading r = { .rest = bytes, .hash = hash, .path = "/" };
 	const char *head = take_bytes(&r, 12);
@@ -136,13 +147,70 @@ static int read_all(struct str bytes, size_t hash, gitindex_found_fn *found, voi
 	if (r.version < 2 || r.version > 4)
 		return broken(err);
 	for (unsigned i = 0; i < n; i++)
-		TRY(read_entry(&r, found, self, err));
+		TRY(read_entry(&r, each, self, err));
 	return read_extensions(&r, err);
+}
+
+static int read_either(struct str bytes, entry_fn *each, void *self, struct err *err)
+{
+	int r = read_all(bytes, 20, each, self, err);
+
+	return r == -ERR_INVALID ? read_all(bytes, 32, each, self, err) : r;
+}
+
+struct links {
+	gitindex_found_fn *found;
+	void *self;
+};
+
+static int only_links(void *self, const struct entry *e, struct err *err)
+{
+	const struct links *l = self;
+	char path[PATH_MAX + 1] = "/";
+
+	if (e->mode != MODE_LINK)
+		return 0;
+	memcpy(path + 1, e->path.p, e->path.n);
+	if (!path_is_clean((struct str){ path, e->path.n + 1 }))
+		return broken(err);
+	return l->found(l->self, e->path, err);
 }
 
 int gitindex_links(struct str bytes, gitindex_found_fn *found, void *self, struct err *err)
 {
-	int r = read_all(bytes, 20, found, self, err);
+	struct links l = { found, self };
 
-	return r == -ERR_INVALID ? read_all(bytes, 32, found, self, err) : r;
+	return read_either(bytes, only_links, &l, err);
+}
+
+/* ---- the digest ---- */
+
+struct digest {
+	const uint64_t *key;
+	uint64_t sum;
+};
+
+static int add_entry(void *self, const struct entry *e, struct err *err)
+{
+	struct digest *d = self;
+	unsigned flags = e->flags & ASSUMED, more = e->extended & SKIPPED;
+	const uint64_t all[] = { d->sum, e->mode == MODE_LINK, flags, more, siphash(d->key, e->path) };
+
+	(void)err;
+	if (e->mode != MODE_LINK && flags == 0 && more == 0)
+		return 0;
+	d->sum = siphash(d->key, str_of((const char *)all, sizeof(all)));
+	return 0;
+}
+
+int gitindex_digest(struct str bytes, const uint64_t key[2], uint64_t *out, struct err *err)
+{
+	struct digest d = { key, 0 };
+
+	if (read_all(bytes, 20, add_entry, &d, ERR_DISCARD) < 0) { /* names of 32 bytes then */
+		d.sum = 0;
+		TRY(read_all(bytes, 32, add_entry, &d, err));
+	}
+	*out = d.sum;
+	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* agent6-jail: one command under one policy: JSON on stdin, one line of JSON on stdout. */
+#include "git/gitindex.h"
 #include "git/gitop.h"
 #include "sandbox/attempt.h"
 #include "sandbox/once.h"
@@ -63,7 +64,7 @@ int main(int argc, char **argv)
 	if (argc == 1)
 		return run_once(&err) < 0 ? refuse(&err) : 0;
 	if (argc == 2 && strcmp(argv[1], "--zygote") == 0)
-		return zygote_main(gitop_words);
+		return zygote_main(gitop_words, gitindex_digest);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		puts("agent6-jail " AGENT6_VERSION);
 		return 0;

@@ -2,22 +2,29 @@
 /* Copyright The agent6 authors. */
 #include "sandbox/gitwatch.h"
 #include "base/arena.h"
-#include "base/str.h"
+#include "base/siphash.h"
 #include "base/vec.h"
+#include "sandbox/fds.h"
+#include "sys/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define READ_MAX  (1024 * 1024) /* of a file; a larger one has changed when its times have */
 #define DEPTH_MAX 64
+#define INDEX_MAX (256 * 1024 * 1024)
+#define READER_MS 10000 /* far longer than the largest index takes */
 #define RACY_NS   (3 * 1000000000LL) /* coarser than any file system's time stamps: FAT's are of two seconds */
 
 /* What is looked at in a git directory. */
@@ -37,14 +44,16 @@ static const struct place {
 	{ "packed-refs", PART_REFS, WHOLE }, { "shallow", PART_REFS, WHOLE }, { "refs", PART_REFS, WHOLE },
 };
 
+struct stamp {
+	ino_t ino;
+	mode_t mode;
+	off_t size;
+	struct timespec mtime, ctime;
+};
+
 struct entry {
 	const char *name; /* in the arena of its list */
-	struct stamp {
-		ino_t ino;
-		mode_t mode;
-		off_t size;
-		struct timespec mtime, ctime;
-	} stamp;
+	struct stamp stamp;
 	uint64_t hash; /* of the content */
 	bool racy;     /* it was changed so shortly before it was read that its times may stay as they are */
 };
@@ -62,48 +71,13 @@ struct gitwatch {
 	struct list parts[PARTS];
 	bool skip[PARTS];
 	size_t dirs; /* how many of the two differ */
+	struct index {
+		enum { INDEX_UNKNOWN, INDEX_NONE, INDEX_READ } state; /* UNKNOWN: not looked at yet, or not to be read */
+		struct stamp stamp;
+		bool racy;
+		uint64_t sum;
+	} index;
 };
-
-/* SipHash-2-4 (Aumasson and Bernstein, 2012): who writes the files does not know the key. */
-#define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
-static void sip_round(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[1] = ROTL(v[1], 13) ^ v[0];
-	v[0] = ROTL(v[0], 32);
-	v[2] += v[3];
-	v[3] = ROTL(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = ROTL(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = ROTL(v[1], 17) ^ v[2];
-	v[2] = ROTL(v[2], 32);
-}
-
-static uint64_t sip(const uint64_t key[2], const char *p, size_t n)
-{
-	uint64_t v[4] = { key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
-		key[1] ^ 0x7465646279746573 };
-	uint64_t last = (uint64_t)n << 56, word;
-
-	for (; n >= 8; p += 8, n -= 8) {
-		memcpy(&word, p, 8);
-		v[3] ^= word;
-		sip_round(v);
-		sip_round(v);
-		v[0] ^= word;
-	}
-	for (size_t i = 0; i < n; i++)
-		last |= (uint64_t)(unsigned char)p[i] << (8 * i);
-	v[3] ^= last;
-	sip_round(v);
-	sip_round(v);
-	v[0] ^= last;
-	v[2] ^= 0xff;
-	for (int i = 0; i < 4; i++)
-		sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
 
 /* ---- one name ---- */
 
@@ -114,7 +88,7 @@ static uint64_t hash_of(const struct gitwatch *w, int dir, const char *name, con
 	if (S_ISLNK(st->st_mode)) {
 		ssize_t n = readlinkat(dir, name, link, sizeof(link));
 
-		return n < 0 ? 0 : sip(w->key, link, (size_t)n);
+		return n < 0 ? 0 : siphash(w->key, str_of(link, (size_t)n));
 	}
 	if (!S_ISREG(st->st_mode) || st->st_size > READ_MAX)
 		return 0;
@@ -122,7 +96,7 @@ static uint64_t hash_of(const struct gitwatch *w, int dir, const char *name, con
 	autofree char *bytes = mem_alloc((size_t)st->st_size + 1);
 	ssize_t got = fd < 0 ? -1 : pread(fd, bytes, (size_t)st->st_size, 0);
 
-	return got < 0 ? 0 : sip(w->key, bytes, (size_t)got);
+	return got < 0 ? 0 : siphash(w->key, str_of(bytes, (size_t)got));
 }
 
 static struct stamp stamp_of(const struct stat *st)
@@ -266,17 +240,32 @@ static void list_fini(struct list *l)
 	*l = (struct list){ 0 };
 }
 
-static void take_entry_of_workspace(const struct gitwatch *w, struct list *now, const struct list *before)
+/* True: it is a directory. */
+static bool take_dot_git(const struct gitwatch *w, struct list *now, const struct list *before, const char *dot_git)
 {
 	struct stat st;
 
-	if (lstat(w->spec.dot_git, &st) < 0)
-		return;
+	if (lstat(dot_git, &st) < 0)
+		return false;
 	if (S_ISDIR(st.st_mode)) { /* what is in it changes its times */
 		st.st_size = 0;
 		st.st_mtim = st.st_ctim = (struct timespec){ 0, 0 };
 	}
-	add(w, now, before, AT_FDCWD, w->spec.dot_git, w->spec.dot_git, &st);
+	add(w, now, before, AT_FDCWD, dot_git, dot_git, &st);
+	return S_ISDIR(st.st_mode);
+}
+
+static void take_places(const struct gitwatch *w, enum part part, const char *dir, struct list *now, const struct list *before)
+{
+	autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char shown[PATH_MAX];
+
+	for (size_t p = 0; fd >= 0 && p < COUNT(places); p++) {
+		struct walk k = { w, now, before, part, places[p].shape, false };
+
+		if (places[p].part == part && snprintf(shown, sizeof(shown), "%s/%s", dir, places[p].name) < (int)sizeof(shown))
+			walk_name(k, fd, places[p].name, shown, 0);
+	}
 }
 
 /* Everything of one part as it is now. By path, each time: what lies there is what git would take. */
@@ -284,21 +273,15 @@ static struct list take_list(const struct gitwatch *w, enum part part, const str
 {
 	const char *const dirs[] = { w->spec.common_dir, w->spec.git_dir };
 	struct list now = { .mem = arena_new() };
-	char shown[PATH_MAX];
 
 	if (part == PART_FIXED)
-		take_entry_of_workspace(w, &now, before);
-	for (size_t i = 0; i < w->dirs; i++) {
-		autoclose int fd = open(dirs[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		for (size_t p = 0; fd >= 0 && p < COUNT(places); p++) {
-			struct walk k = { w, &now, before, part, places[p].shape, false };
-
-			if (places[p].part == part &&
-				snprintf(shown, sizeof(shown), "%s/%s", dirs[i], places[p].name) < (int)sizeof(shown))
-				walk_name(k, fd, places[p].name, shown, 0);
-		}
-	}
+		(void)take_dot_git(w, &now, before, w->spec.dot_git);
+	for (size_t i = 0; i < w->dirs; i++)
+		take_places(w, part, dirs[i], &now, before);
+	/* A repository inside: a file that says where it is kept, or all of it. Its refs are no business of the one at the top. */
+	for (size_t i = 0; part == PART_FIXED && w->spec.inner && i < w->spec.inner->n; i++)
+		if (take_dot_git(w, &now, before, w->spec.inner->p[i]))
+			take_places(w, part, w->spec.inner->p[i], &now, before);
 	if (now.entries.n > 0)
 		qsort(now.entries.p, now.entries.n, sizeof(struct entry), by_name);
 	return now;
@@ -348,16 +331,108 @@ static void look(struct gitwatch *w, enum part part, struct buf *changed)
 	w->parts[part] = now;
 }
 
+/* ---- the index ---- */
+
+struct answer {
+	bool read;
+	uint64_t sum;
+};
+
+/* The bytes are hostile: who reads them has nothing but them and a pipe, and is forked for it. */
+_Noreturn static void read_index(const struct gitwatch *w, int fd, int to)
+{
+	const int keep[] = { fd, to };
+	auto_buf struct buf bytes = BUF_MAX(INDEX_MAX);
+	struct answer a = { 0 };
+
+	if (fds_keep(keep, COUNT(keep), ERR_DISCARD) == 0 && file_read_fd(fd, &bytes, ERR_DISCARD) == 0)
+		a.read = w->spec.digest(buf_str(&bytes), w->key, &a.sum, ERR_DISCARD) == 0;
+	_exit(write(to, &a, sizeof(a)) == (ssize_t)sizeof(a) ? 0 : 1);
+}
+
+static struct answer ask_reader(const struct gitwatch *w, int fd)
+{
+	struct answer a = { 0 };
+	int ends[2], r;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return a;
+	pid_t pid = fork();
+	if (pid == 0)
+		read_index(w, fd, ends[1]);
+	close(ends[1]);
+	struct pollfd p = { ends[0], POLLIN, 0 };
+
+	do
+		r = poll(&p, 1, READER_MS);
+	while (r < 0 && errno == EINTR);
+	if (pid < 0 || r <= 0 || read(ends[0], &a, sizeof(a)) != (ssize_t)sizeof(a))
+		a = (struct answer){ 0 };
+	close(ends[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	return a;
+}
+
+/* git writes it anew whenever it looks at files: what counts is what the digest is of. */
+static struct index take_index(const struct gitwatch *w)
+{
+	char path[PATH_MAX];
+	struct index now = { 0 };
+	struct timespec t;
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s/index", w->spec.git_dir) >= (int)sizeof(path))
+		return now;
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT)
+		return (struct index){ .state = INDEX_NONE };
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return now;
+	now.stamp = stamp_of(&st);
+	if (w->index.state == INDEX_READ && !w->index.racy && memcmp(&now.stamp, &w->index.stamp, sizeof(now.stamp)) == 0)
+		return w->index;
+	clock_gettime(CLOCK_REALTIME, &t);
+	now.racy = ns_of(t) - ns_of(st.st_ctim) < RACY_NS;
+	struct answer a = ask_reader(w, fd);
+
+	now.state = a.read ? INDEX_READ : INDEX_UNKNOWN;
+	now.sum = a.sum;
+	return now;
+}
+
+/* One that could not be read before (split, sparse) is not compared; that one cannot be read any more is a change. */
+static void look_at_index(struct gitwatch *w, struct buf *changed)
+{
+	char name[PATH_MAX];
+	struct index now;
+
+	if (!w->spec.digest)
+		return;
+	now = take_index(w);
+	if (changed && w->index.state != INDEX_UNKNOWN && (now.state != w->index.state || now.sum != w->index.sum)) {
+		(void)!snprintf(name, sizeof(name), "%s/index", w->spec.git_dir);
+		tell(changed, name);
+	}
+	w->index = now;
+}
+
 void gitwatch_mark(struct gitwatch *w)
 {
 	look(w, PART_REFS, NULL);
+	look_at_index(w, NULL);
 }
 
 void gitwatch_look(struct gitwatch *w, bool refs, struct buf *changed)
 {
 	look(w, PART_FIXED, changed);
-	if (refs)
-		look(w, PART_REFS, changed);
+	if (!refs)
+		return;
+	look(w, PART_REFS, changed);
+	look_at_index(w, changed);
 }
 
 int gitwatch_open(const struct gitwatch_spec *spec, struct gitwatch **out, bool *partial, struct err *err)

@@ -9,7 +9,9 @@
  *          when commands ran; gitwatch_mark when none runs and one is to start: refs count from here on.
  * Memory   Names and hashes; gitwatch_close frees. No descriptor stays open.
  * Errors   gitwatch_open: a repository that cannot be read. Later what cannot be read has changed.
- * Limit    Objects, the index, logs and the run's own refs are not compared: the index may name a submodule that was not.
+ * Limit    Objects, logs and the run's own refs are not compared. Of the index only
+ *          what makes git enter a directory or pass over a file is, around commands as refs are; what is staged is not, and
+ *          neither is an index that is split or sparse.
  *          On a file system whose clock is behind ours by seconds a change that leaves size and times is not seen. A repository with more than
  *          GITWATCH_MAX names is compared without its refs, and `partial` says so.
  * Source   gitrepository-layout(5).
@@ -18,12 +20,18 @@
 #define SANDBOX_GITWATCH_H
 
 #include "base/buf.h"
+#include "sandbox/policy.h"
 
 #define GITWATCH_MAX 20000
 
 struct gitwatch;
 
+/* One number of what counts in the bytes of an index: gitindex_digest of git/gitindex.h, which lies above this room. */
+typedef int gitwatch_digest_fn(struct str bytes, const uint64_t key[2], uint64_t *out, struct err *err);
+
 struct gitwatch_spec { /* borrowed; C strings that outlive the watch */
+	const struct policy_list *inner; /* the .git of repositories inside, submodules above all; or NULL */
+	gitwatch_digest_fn *digest;      /* NULL: the index is not looked at */
 	const char *dot_git;             /* the entry in the workspace */
 	const char *git_dir, *common_dir;
 	const char *run_id;              /* whose refs may move; "": nobody's */

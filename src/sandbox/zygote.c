@@ -244,7 +244,7 @@ static int run_plain(struct zygote *z, struct arena *mem, struct err *err)
 
 static int run_cell(struct zygote *z, struct err *err)
 {
-	const int keep[] = { FD_MONITOR, FD_ASKER, FD_PROGRAM };
+	const int keep[] = { FD_MONITOR, FD_ASKER, z->events, z->exe }; /* fds_keep passes over what is not there */
 	struct cell_spec spec;
 	struct cell_proc proc;
 
@@ -252,7 +252,7 @@ static int run_cell(struct zygote *z, struct err *err)
 	spec.lock = true;
 	z->git.mapped_ids = spec.root.idmap;
 	spec.keep_fds = keep;
-	spec.nkeep = z->exe >= 0 ? 3 : 2;
+	spec.nkeep = COUNT(keep);
 	TRY(cell_start(&spec, cell_main, z, &proc, err));
 	/* Only the cell holds the channels from here on: its end is then seen by both peers. */
 	close(FD_MONITOR);
@@ -280,11 +280,16 @@ static int read_ceiling(struct zygote *z, struct arena *mem, struct err *err)
 
 static int stand(struct zygote *z, struct arena *mem, struct err *err)
 {
+	int status, r;
+
 	TRY(proc_sanitize(FDS, err));
 	TRY(caps_die_with_parent(getppid(), err));
 	if (fcntl(FD_PROGRAM, F_GETFD) >= 0)
 		z->exe = FD_PROGRAM;
 	TRY(read_ceiling(z, mem, err));
+	r = zygote_in_group(z, &status, err);
+	if (r != 0)
+		return r < 0 ? r : status;
 	switch (z->spec.policy.profile) {
 	case PROFILE_NONE:
 		return run_plain(z, mem, err);
@@ -296,7 +301,7 @@ static int stand(struct zygote *z, struct arena *mem, struct err *err)
 	return run_cell(z, err);
 }
 
-int zygote_main(zygote_git_fn *git)
+int zygote_main(zygote_git_fn *git, gitwatch_digest_fn *digest)
 {
 	autofree struct zygote *z = mem_alloc(sizeof(*z));
 	auto_arena struct arena *mem = arena_new();
@@ -304,7 +309,7 @@ int zygote_main(zygote_git_fn *git)
 	int r;
 
 	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX, .config = ZYGOTE_GIT_CONFIG }, .monitor = FD_MONITOR,
-		.asker = FD_ASKER, .exe = -1, .keeper = -1 };
+		.asker = FD_ASKER, .exe = -1, .keeper = -1, .events = -1, .digest = digest };
 	signal(SIGPIPE, SIG_IGN); /* a server may close its input; what runs in a jail gets the usual answer to it */
 	r = stand(z, mem, &err);
 	if (r >= 0)

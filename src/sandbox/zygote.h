@@ -18,6 +18,7 @@
 #define SANDBOX_ZYGOTE_H
 
 #include "fmt/wire.h"
+#include "sandbox/gitwatch.h"
 #include "sandbox/policy.h"
 
 #define ZYGOTE_JOBS_MAX  16
@@ -60,8 +61,11 @@ struct zygote_spec {
 	/* Server cell: policy.bare is set. Its servers are of class JOB_MCP, those of a command cell JOB_LANGUAGE. */
 	struct zygote_server servers[ZYGOTE_SERVERS_MAX];
 	size_t nservers;
+	int64_t memory_max_mb; /* of everything in the cell together, where control groups are delegated; 0: no limit */
 	/* Directories of the workspace that are no repository: one that appears there is set aside (sandbox/newgit.h). */
 	struct policy_list no_git;
+	/* The .git of repositories inside it, where no mount protects them: watched as the one at the top is. */
+	struct policy_list inner_git;
 	/* git cell */
 	const char *git_dir, *common_dir; /* absolute; equal unless this is a linked worktree */
 	const char *run_id;               /* whose refs may be moved; "" for none */
@@ -90,7 +94,7 @@ struct zygote_words {
 typedef int zygote_git_fn(const struct zygote_git_request *rq, struct arena *mem, struct zygote_words *out,
 	struct err *err);
 
-/* `agent6-jail --zygote`: returns an exit status. git is gitop_words of git/gitop.h. */
-int zygote_main(zygote_git_fn *git);
+/* `agent6-jail --zygote`: returns an exit status. git is gitop_words of git/gitop.h, digest gitindex_digest of gitindex.h. */
+int zygote_main(zygote_git_fn *git, gitwatch_digest_fn *digest);
 
 #endif

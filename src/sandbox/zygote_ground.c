@@ -62,6 +62,7 @@ static int take_identity(const struct zygote *z, pid_t parent, struct err *err)
 static int watch(struct zygote *z, struct arena *mem, struct cell *cell, struct err *err)
 {
 	struct gitwatch_spec spec = { .git_dir = z->spec.git_dir, .common_dir = z->spec.common_dir, .run_id = z->spec.run_id,
+		.inner = &z->spec.inner_git, .digest = z->digest,
 		.dot_git = str_printf(mem, "%s/.git", z->spec.policy.cwd).p };
 	bool partial = false;
 

@@ -110,6 +110,7 @@ struct zygote {
 	struct zygote_spec spec;
 	struct jails *jails;   /* NULL: the sandbox is off */
 	const struct ground *ground; /* hardened */
+	gitwatch_digest_fn *digest;
 	struct gitwatch *watch; /* a repository that no mount protects; or NULL */
 	int keeper;            /* hung up: the process that cleans up after us is gone; or -1 */
 	int monitor, asker;    /* channels; asker is -1 once it was dropped */
@@ -123,6 +124,8 @@ struct zygote {
 	bool agent_up;
 	struct worker agent;
 	struct newgit newgit;  /* where no repository may appear */
+	int events;            /* memory.events of the cell's control group, or -1 */
+	int64_t kills;         /* what it said last */
 };
 
 struct zygote_end {
@@ -142,6 +145,14 @@ int zygote_run_in(struct zygote *z, const struct cell *cell);
 int zygote_fail(const struct zygote *z, const struct err *err);
 /* A private directory beneath /tmp, and what names one in the environment turned to it. */
 int zygote_own_dir(struct zygote *z, struct arena *mem, const char **out, struct err *err) CHECKED;
+
+/* ---- zygote_group.c: a control group for the cell, where one can be had ---- */
+
+/* In the process that goes on, in a group of its own: 0. In the one that keeps it, and ends when the other did: 1, and its
+ * exit status. Where nothing is delegated, or no limit is wanted: 0. */
+int zygote_in_group(struct zygote *z, int *status, struct err *err) CHECKED;
+/* What the kernel killed for the limit since it was last asked: words for who asked for the job, or nothing. */
+int zygote_tell_kills(struct zygote *z, struct buf *note, struct err *err) CHECKED;
 
 /* ---- zygote_ground.c: where no namespace is ---- */
 

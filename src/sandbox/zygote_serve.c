@@ -207,6 +207,7 @@ static int on_job(void *self, uint32_t events, struct err *err)
 	TRY(look_for_git(j->z, &note, err));
 	if (look_may_write(j->rq.class))
 		TRY(look_at_git(j->z, true, &note, err));
+	TRY(zygote_tell_kills(j->z, &note, err));
 	struct str what = str_trim_suffix(buf_str(&note), STR("; "));
 	if (killed == JOB_TIMEOUT)
 		return finish(j, CODE_TIMEOUT, JOB_TIMEOUT, what, err);

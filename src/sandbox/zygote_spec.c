@@ -11,6 +11,7 @@
 
 #define WORDS_MAX      256
 #define TIMEOUT_MS_MAX (10000000LL * 1000)
+#define MEMORY_MB_MAX  (1 << 24)
 
 static const char *const kind_words[] = { [ZYGOTE_COMMAND] = "command", [ZYGOTE_GIT] = "git", [ZYGOTE_SERVER] = "server" };
 
@@ -58,7 +59,8 @@ int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err 
 		{ "git_config", s->git_config ? s->git_config : "" } };
 
 	BUG_IF(s->nlimits > COUNT(s->limits) || s->nservers > COUNT(s->servers));
-	TRY(buf_addf(out, err, "{\"kind\":\"%s\",\"may_merge\":%s,", kind_words[s->kind], s->may_merge ? "true" : "false"));
+	TRY(buf_addf(out, err, "{\"kind\":\"%s\",\"may_merge\":%s,\"memory_max_mb\":%lld,", kind_words[s->kind],
+		s->may_merge ? "true" : "false", (long long)s->memory_max_mb));
 	for (size_t i = 0; i < COUNT(texts); i++) {
 		TRY(buf_addf(out, err, "\"%s\":", texts[i].key));
 		TRY(jsonw_quoted(out, str_from(texts[i].value), err));
@@ -66,6 +68,7 @@ int zygote_spec_encode(const struct zygote_spec *s, struct buf *out, struct err 
 	}
 	TRY(encode_limits(s, out, err));
 	TRY(encode_list("no_git", &s->no_git, out, err));
+	TRY(encode_list("inner_git", &s->inner_git, out, err));
 	TRY(encode_servers(s, out, err));
 	TRY(buf_addz(out, "}\n", err));
 	return policy_encode(&s->policy, out, err);
@@ -107,17 +110,17 @@ static int decode_limits(struct jsonr *r, struct zygote_spec *s)
 	return r->failed;
 }
 
-static int decode_no_git(struct jsonr *r, struct zygote_spec *s)
+static int decode_paths(struct jsonr *r, const char *key, struct policy_list *l)
 {
 	struct str dir;
 
 	TRY(jsonr_array(r));
 	while (jsonr_item(r) > 0) {
 		TRY(jsonr_string(r, &dir));
-		if (!path_is_clean(dir) || s->no_git.n >= NEWGIT_DIRS_MAX)
-			return jsonr_fail(r, ERR_INVALID, "no_git must be at most %d absolute paths without \"..\"",
+		if (!path_is_clean(dir) || l->n >= NEWGIT_DIRS_MAX)
+			return jsonr_fail(r, ERR_INVALID, "%s must be at most %d absolute paths without \"..\"", key,
 				NEWGIT_DIRS_MAX);
-		policy_list_add(&s->no_git, r->mem, dir.p);
+		policy_list_add(l, r->mem, dir.p);
 	}
 	return r->failed;
 }
@@ -207,6 +210,8 @@ static int decode_head(struct jsonr *r, struct zygote_spec *s)
 			TRY(decode_kind(r, &s->kind));
 		else if (str_eqz(key, "may_merge"))
 			TRY(jsonr_bool(r, &s->may_merge));
+		else if (str_eqz(key, "memory_max_mb"))
+			TRY(jsonr_int(r, &s->memory_max_mb));
 		else if (str_eqz(key, "git_dir"))
 			TRY(decode_text(r, &s->git_dir));
 		else if (str_eqz(key, "common_dir"))
@@ -218,7 +223,9 @@ static int decode_head(struct jsonr *r, struct zygote_spec *s)
 		else if (str_eqz(key, "limits"))
 			TRY(decode_limits(r, s));
 		else if (str_eqz(key, "no_git"))
-			TRY(decode_no_git(r, s));
+			TRY(decode_paths(r, "no_git", &s->no_git));
+		else if (str_eqz(key, "inner_git"))
+			TRY(decode_paths(r, "inner_git", &s->inner_git));
 		else if (str_eqz(key, "servers"))
 			TRY(decode_servers(r, s));
 		else
@@ -231,6 +238,14 @@ static bool run_id_ok(const char *id)
 	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
 
 	return id[n] == '\0' && n <= 64;
+}
+
+static int check_inside(const char *key, const struct policy_list *l, const char *workspace, struct err *err)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!path_is_within(l->p[i], workspace))
+			return err_set(err, ERR_INVALID, "cell: %s: %s is not in the workspace", key, l->p[i]);
+	return 0;
 }
 
 int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *out, struct err *err)
@@ -247,15 +262,16 @@ int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *o
 		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths");
 	if (s.kind != ZYGOTE_GIT && (s.git_dir[0] != s.common_dir[0] || (s.git_dir[0] != '\0' && s.git_dir[0] != '/')))
 		return err_set(err, ERR_INVALID, "cell: git_dir and common_dir must be absolute paths, or both empty");
+	if (s.memory_max_mb < 0 || s.memory_max_mb > MEMORY_MB_MAX)
+		return err_set(err, ERR_INVALID, "cell: memory_max_mb must be 0 to %d", MEMORY_MB_MAX);
 	if (!run_id_ok(s.run_id))
 		return err_set(err, ERR_INVALID, "cell: run_id must be letters, digits, '-' and '_'");
 	if ((s.kind == ZYGOTE_GIT) != s.policy.git_cell)
 		return err_set(err, ERR_INVALID, "cell: kind and git_cell disagree");
 	if ((s.kind == ZYGOTE_SERVER) != s.policy.bare || (s.kind == ZYGOTE_GIT && s.nservers > 0))
 		return err_set(err, ERR_INVALID, "cell: kind and bare disagree, or servers in a git cell");
-	for (size_t i = 0; i < s.no_git.n; i++)
-		if (!path_is_within(s.no_git.p[i], s.policy.cwd))
-			return err_set(err, ERR_INVALID, "cell: no_git: %s is not in the workspace", s.no_git.p[i]);
+	TRY(check_inside("no_git", &s.no_git, s.policy.cwd, err));
+	TRY(check_inside("inner_git", &s.inner_git, s.policy.cwd, err));
 	*out = s;
 	return 0;
 }

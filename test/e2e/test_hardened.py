@@ -151,6 +151,42 @@ def test_a_change_of_the_repository_ends_the_run_and_is_named(hard, line, path):
     assert not os.path.exists(os.path.join(hard.ws, "later"))
 
 
+ME = "git -c user.name=a -c user.email=a@b "
+
+
+@pytest.mark.parametrize("line, path", [
+    ("git -C kept config core.fsmonitor ./owned", "/kept/.git/config"),
+    ("echo 'gitdir: /elsewhere' > kept/.git/commondir", "/kept/.git/commondir"),
+    (f"mkdir evil && git -C evil init -q && {ME} -C evil commit -q --allow-empty -m x && git add evil", "/.git/index"),
+    ("git update-index --assume-unchanged a", "/.git/index"),
+])
+def test_an_index_or_a_repository_inside_that_leads_git_elsewhere_ends_the_run(hard, line, path):
+    hard.repo(a="one\n")
+    kept = os.path.join(hard.ws, "kept")
+    os.mkdir(kept)
+    for words in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "k"]):
+        subprocess.run(["git", "-C", kept, *words], check=True, env=hard.env)
+    hard.git("add", "kept")
+    hard.git("commit", "-q", "-m", "kept")
+    hard.mock(script(turn(call("run_command", argv=["sh", "-c", line])), turn(call("run_command", argv=["touch", "later"])), finish()))
+    r = hard.run()
+    assert r.returncode == 1, r.both
+    assert hard.ws + path in hard.events("jail.git_changed")[0]["paths"].split("\n"), hard.events("jail.git_changed")
+    assert hard.events("run.end")[0]["reason"] == "git_changed"
+    assert not os.path.exists(os.path.join(hard.ws, "later"))
+
+
+def test_a_place_of_the_index_that_was_never_cloned_gets_no_repository_here_either(hard):
+    hard.repo(a="one\n")
+    hard.git("update-index", "--add", "--cacheinfo", "160000,1111111111111111111111111111111111111111,never")
+    hard.git("commit", "-q", "-m", "a submodule")
+    hard.mock(script(turn(call("run_command", argv=["sh", "-c", "mkdir -p never && git -C never init -q"])), finish()))
+    r = hard.run()
+    found = hard.events("jail.git_quarantined")
+    assert [(e["path"], e["moved_to"]) for e in found] == [(os.path.join(hard.ws, "never", ".git"), ".git.quarantined-1")], r.both
+    assert not os.path.lexists(os.path.join(hard.ws, "never", ".git"))
+
+
 def test_git_of_every_day_and_the_runs_own_refs_are_no_change(hard):
     hard.repo(a="one\n")
     hard.mock(script(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "base/arena.h"
+#include "git/gitindex.h"
 #include "sandbox/gitwatch.h"
 #include "sys/proc.h"
 #include "test/lib/test.h"
@@ -151,4 +152,70 @@ TEST(gitwatch_refuses_a_repository_that_is_not_there)
 	bool partial;
 
 	CHECK_INT(gitwatch_open(&spec, &w, &partial, &err), -ERR_UNSUPPORTED);
+}
+
+/* Real git, in a repository with a submodule, an embedded repository, and a place that was never cloned. */
+static const char make_inner[] =
+	"export HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a "
+	"GIT_COMMITTER_EMAIL=a@b; git init -q -b main . && echo a > a && mkdir kept && git -C kept init -q -b main && "
+	"git -C kept commit -q --allow-empty -m k && mkdir -p sub .git/modules/sub && git -C sub init -q -b main && "
+	"git -C sub commit -q --allow-empty -m s && mv sub/.git/* .git/modules/sub/ && rmdir sub/.git && "
+	"echo 'gitdir: ../.git/modules/sub' > sub/.git && git add -A 2>/dev/null && git commit -q -m 1";
+
+static const struct {
+	const char *line;
+	const char *names; /* a part of what is told; NULL: nothing is */
+} inner_rows[] = {
+	{ "git status >/dev/null", NULL },
+	{ "touch a; git status >/dev/null", NULL },
+	{ "echo b > a; git add -A", NULL },
+	{ "mkdir d && echo c > d/c && git add d && git rm -q --cached a", NULL },
+	{ "git update-index --assume-unchanged a", "/.git/index\n" },
+	{ "git update-index --skip-worktree a", "/.git/index\n" },
+	{ "mkdir evil && git -C evil init -q && git -C evil -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && "
+	  "git add evil 2>/dev/null", "/.git/index\n" },
+	{ "git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,never", "/.git/index\n" },
+	{ "git rm -q --cached kept", "/.git/index\n" },
+	{ "echo garbage > .git/index", "/.git/index\n" },
+	{ "rm .git/index", "/.git/index\n" },
+	{ "rm .git/index && mkdir .git/index", "/.git/index\n" },
+	{ "git -C kept config core.fsmonitor ./evil", "/kept/.git/config\n" },
+	{ "echo x > kept/.git/hooks/post-checkout", "/kept/.git/hooks/post-checkout\n" },
+	{ "echo 'gitdir: ../elsewhere' > sub/.git", "/sub/.git\n" },
+	{ "rm sub/.git && mkdir sub/.git", "/sub/.git\n" },
+	{ "rm -r sub", "/sub/.git\n" },
+	{ "git -C kept -c user.name=a -c user.email=a@b commit -q --allow-empty -m 2; git -C sub status >/dev/null", NULL },
+};
+
+TEST(gitwatch_sees_an_index_that_leads_git_elsewhere_and_what_repositories_inside_run)
+{
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(inner_rows); i++) {
+		auto_dir struct test_dir ws = test_dir_new();
+		const char *git = str_printf(mem, "%s/.git", ws.path).p;
+		struct policy_list inner = { 0 };
+		struct gitwatch_spec spec = { .dot_git = git, .git_dir = git, .common_dir = git, .run_id = "mine", .inner = &inner,
+			.digest = gitindex_digest };
+		auto_buf struct buf changed = BUF_MAX(4096), again = BUF_MAX(4096);
+		struct gitwatch *w = NULL;
+		struct err err = { 0 };
+		bool partial;
+
+		policy_list_add(&inner, mem, str_printf(mem, "%s/kept/.git", ws.path).p);
+		policy_list_add(&inner, mem, str_printf(mem, "%s/sub/.git", ws.path).p);
+		shell(ws.path, make_inner);
+		CHECK_OK(gitwatch_open(&spec, &w, &partial, &err));
+		gitwatch_mark(w);
+		shell(ws.path, str_printf(mem, "export HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1; %s", inner_rows[i].line).p);
+		gitwatch_look(w, true, &changed);
+		bool right = inner_rows[i].names ? str_find(buf_str(&changed), str_from(inner_rows[i].names)) < changed.n : changed.n == 0;
+
+		if (!right)
+			print_error("%s: " STR_FMT "\n", inner_rows[i].line, STR_ARG(buf_str(&changed)));
+		CHECK(right);
+		gitwatch_look(w, true, &again);
+		CHECK_INT(again.n, 0);
+		gitwatch_close(w);
+	}
 }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* Any bytes as the files of a repository that are read without git: its .git, HEAD, index, refs, configuration, modules.
+ * Nothing is found outside of what git itself would take, and no path of an index leads out. */
+#include "git/discover.h"
+#include "git/gitindex.h"
+#include "git/head.h"
+#include "git/ongoing.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+static char top[64];
+
+static const char *const dirs[] = { ".git", ".git/objects", ".git/refs", ".git/refs/heads", ".git/info", ".git/modules",
+	".git/modules/sub", ".git/modules/sub/objects", ".git/modules/sub/refs", ".git/worktrees", ".git/worktrees/w",
+	".git/rebase-merge", "sub" };
+/* The first byte of a piece says which. */
+static const char *const files[] = { ".git/HEAD", ".git/index", ".git/packed-refs", ".git/refs/heads/main", ".git/config",
+	".git/commondir", ".git/gitdir", ".git/modules/sub/HEAD", ".git/modules/sub/config", ".git/modules/sub/index",
+	".git/worktrees/w/gitdir", ".git/worktrees/w/HEAD", ".git/rebase-merge/head-name", ".git/MERGE_HEAD", ".git/BISECT_START",
+	"sub/.git", ".git/config.worktree", ".git/modules/sub/commondir" };
+
+static void at(char out[128], const char *name)
+{
+	snprintf(out, 128, "%s/%s", top, name);
+}
+
+static void leave(void)
+{
+	(void)!dir_remove_tree(AT_FDCWD, top, ERR_DISCARD);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	snprintf(top, sizeof(top), "/dev/shm/agent6-fuzz-XXXXXX");
+	BUG_IF(!mkdtemp(top));
+	for (size_t i = 0; i < COUNT(dirs); i++) {
+		char path[128];
+
+		at(path, dirs[i]);
+		BUG_IF(mkdir(path, 0755) < 0);
+	}
+	atexit(leave);
+	return 0;
+}
+
+/* Pieces: which file, how long, the bytes; each file once, the rest of it is the last. */
+static void lay_out(const uint8_t *data, size_t size)
+{
+	while (size >= 3) {
+		size_t n = (size_t)data[1] << 8 | data[2];
+		char path[128];
+
+		at(path, files[data[0] % COUNT(files)]);
+		data += 3, size -= 3;
+		n = n < size ? n : size;
+		autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+		BUG_IF(fd < 0 || write(fd, data, n) != (ssize_t)n);
+		data += n, size -= n;
+	}
+}
+
+static void clear(void)
+{
+	for (size_t i = 0; i < COUNT(files); i++) {
+		char path[128];
+
+		at(path, files[i]);
+		unlink(path);
+	}
+}
+
+static int link_found(void *self, struct str path, struct err *err)
+{
+	(void)err;
+	BUG_IF(path.n == 0 || path.p[0] == '/' || memchr(path.p, '\0', path.n));
+	for (struct str rest = path; rest.n > 0;) {
+		struct str part = str_cut(&rest, '/');
+
+		BUG_IF(part.n == 0 || str_eqz(part, ".") || str_eqz(part, ".."));
+	}
+	return ++*(size_t *)self > 100 ? -ERR_LIMIT : 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct discovered d;
+	struct discovered_inner in;
+	struct repo_head head = { 0 };
+	struct err err = { 0 };
+	size_t links = 0;
+
+	(void)!gitindex_links(str_of(data, size), link_found, &links, ERR_DISCARD);
+	lay_out(data, size);
+	int r = discover_repo(top, mem, &d, &err);
+	BUG_IF(r < 0 && err.msg[0] == '\0');
+	if (r == 0 && strcmp(d.top, top) == 0) {
+		if (discover_inner(&d, mem, &in, ERR_DISCARD) == 0)
+			for (size_t i = 0; i < in.n; i++)
+				BUG_IF(!path_is_within(in.dirs[i], top));
+		if (head_read(&d, mem, &head, ERR_DISCARD) > 0)
+			BUG_IF((head.sha.n != 0 && head.sha.n != 40 && head.sha.n != 64) || memchr(head.branch.p ? head.branch.p : "", '\n', head.branch.n));
+		(void)!ongoing_check(&d, STR("main"), mem, ERR_DISCARD);
+	}
+	clear();
+	return 0;
+}
