@@ -16,6 +16,8 @@
 
 #define ENTRIES_MAX 2000
 #define DEPTH_MAX   6
+#define ORIGINS     ".origin" /* no name of a skill */
+#define ORIGIN_MAX  4096
 
 const char *skills_dir(const struct paths *paths, struct arena *mem)
 {
@@ -262,8 +264,60 @@ static int read_source(const struct skill_source *from, struct skill *s, size_t 
 	return 0;
 }
 
-int skills_install(const struct paths *paths, const struct skill_source *from, size_t n, bool replace, struct arena *mem,
-	struct err *err)
+/* <data>/skills/.origin/NAME, one line. */
+static int put_origin(int dir, struct str name, struct str origin, struct arena *mem, struct err *err)
+{
+	auto_buf struct buf line = BUF_MAX(ORIGIN_MAX);
+	autoclose int fd = -1;
+
+	if (buf_addf(&line, err, STR_FMT "\n", STR_ARG(origin)) < 0)
+		return err_wrap(err, "the address of the skill");
+	if (mkdirat(dir, ORIGINS, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "make " ORIGINS);
+	fd = openat(dir, ORIGINS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno, "open " ORIGINS);
+	return file_replace(fd, str_dupz(mem, name), buf_str(&line), 0600, err);
+}
+
+int skills_origin(const struct paths *paths, struct str name, struct arena *mem, struct str *out, struct err *err)
+{
+	auto_buf struct buf line = BUF_MAX(ORIGIN_MAX);
+	int r;
+
+	*out = STR("");
+	if (!skill_name_ok(name))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is no name of a skill", STR_ARG(str_head(name, 80)));
+	r = file_read(AT_FDCWD, str_printf(mem, "%s/" ORIGINS "/" STR_FMT, skills_dir(paths, mem), STR_ARG(name)).p, &line, err);
+	if (r == -ERR_NOENT)
+		return 0;
+	TRY(r);
+	*out = str_dup(mem, str_trim(buf_str(&line)));
+	return 0;
+}
+
+bool skills_same(const struct paths *paths, const struct skill_source *with, struct arena *mem)
+{
+	struct skill a = { 0 }, b = { 0 };
+	size_t total = 0, other = 0;
+	autoclose int fd = -1;
+
+	if (dir_open(AT_FDCWD, str_printf(mem, "%s/" STR_FMT, skills_dir(paths, mem), STR_ARG(with->name)).p, &fd, ERR_DISCARD) < 0)
+		return false;
+	if (read_skill(fd, &a, &total, mem, ERR_DISCARD) < 0 || read_skill(with->dirfd, &b, &other, mem, ERR_DISCARD) < 0 ||
+		a.nfiles != b.nfiles)
+		return false;
+	for (size_t i = 0; i < a.nfiles; i++) {
+		const struct skill_file *f = skill_file(&b, a.files[i].path);
+
+		if (!f || f->left_out || a.files[i].left_out || !str_eq(f->bytes, a.files[i].bytes))
+			return false;
+	}
+	return true;
+}
+
+int skills_install(const struct paths *paths, const struct skill_source *from, size_t n, struct str origin, bool replace,
+	struct arena *mem, struct err *err)
 {
 	struct skill *s = arena_array(mem, n, sizeof(*s));
 	const char *managed = skills_dir(paths, mem);
@@ -281,8 +335,10 @@ int skills_install(const struct paths *paths, const struct skill_source *from, s
 		err_hint(err, "--force replaces it");
 		return r;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		TRY(put_in_place(dir, &s[i], mem, err));
+		TRY(put_origin(dir, s[i].name, origin, mem, err));
+	}
 	return 0;
 }
 
@@ -296,5 +352,7 @@ int skills_remove(const struct paths *paths, struct str name, struct arena *mem,
 	if (access(str_printf(mem, "%s/" STR_FMT, managed, STR_ARG(name)).p, F_OK) < 0)
 		return err_set(err, ERR_NOENT, "there is no skill \"" STR_FMT "\" in %s", STR_ARG(name), managed);
 	TRY(dir_open(AT_FDCWD, managed, &dir, err));
+	if (unlinkat(dir, str_printf(mem, ORIGINS "/" STR_FMT, STR_ARG(name)).p, 0) < 0 && errno != ENOENT)
+		return err_sys(err, errno, "forget where " STR_FMT " came from", STR_ARG(name));
 	return dir_remove_tree(dir, str_dupz(mem, name), err);
 }

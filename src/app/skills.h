@@ -36,8 +36,12 @@ struct skill_source {
 	int dirfd; /* borrowed */
 };
 /* Copies them to the managed directory, all or none when a name is taken. replace: over those that are there. */
-int skills_install(const struct paths *paths, const struct skill_source *from, size_t n, bool replace, struct arena *mem,
-	struct err *err) CHECKED;
+int skills_install(const struct paths *paths, const struct skill_source *from, size_t n, struct str origin, bool replace,
+	struct arena *mem, struct err *err) CHECKED;
+/* Where one was fetched from, kept beside the skills: skills_install of `origin` writes it, empty when nobody knows. */
+int skills_origin(const struct paths *paths, struct str name, struct arena *mem, struct str *out, struct err *err) CHECKED;
+/* Whether the managed skill of that name has exactly these files. */
+bool skills_same(const struct paths *paths, const struct skill_source *with, struct arena *mem);
 int skills_remove(const struct paths *paths, struct str name, struct arena *mem, struct err *err) CHECKED;
 
 #endif

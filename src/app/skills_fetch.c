@@ -98,6 +98,7 @@ static int from_path(struct str source, struct arena *mem, struct skills_fetched
 		return err_sys(err, errno, STR_FMT, STR_ARG(source));
 	if (str_ends(str_from(real), STR("/SKILL.md")))
 		*strrchr(real, '/') = '\0';
+	out->origin = str_dup(mem, str_from(real));
 	return open_and_look(real, mem, out, err);
 }
 
@@ -114,7 +115,7 @@ static int make_scratch(struct arena *mem, struct skills_fetched *out, struct er
 
 /* ------------------------------------------------------------------ one file, through the client */
 
-static int get(struct str url, struct arena *mem, struct buf *text, struct err *err)
+static int get(struct str url, const struct skills_how *how, struct arena *mem, struct buf *text, struct err *err)
 {
 	auto_programs struct programs programs = { -1, -1, -1, "" };
 	struct egress_reply reply = { 0 };
@@ -125,6 +126,7 @@ static int get(struct str url, struct arena *mem, struct buf *text, struct err *
 	e.name = STR("skills");
 	e.auth = AUTH_NONE;
 	e.key_from = KEY_NONE;
+	e.ca_file = how->ca_file;
 	e.models_path = e.prefix;
 	e.prefix = STR("");
 	TRY(programs_open(&programs, err));
@@ -135,13 +137,13 @@ static int get(struct str url, struct arena *mem, struct buf *text, struct err *
 		reply.status / 100 == 3 ? ", a redirect, which is not followed: name the address it leads to" : "");
 }
 
-static int from_file_url(struct str url, struct arena *mem, struct skills_fetched *out, struct err *err)
+static int from_file_url(struct str url, const struct skills_how *how, struct arena *mem, struct skills_fetched *out, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(SKILL_FILE_MAX);
 	struct str dir = str_head(url, str_rfind(url, '/')), name = last_part(dir);
 	autoclose int fd = -1;
 
-	TRY(get(url, mem, &text, err));
+	TRY(get(url, how, mem, &text, err));
 	TRY(make_scratch(mem, out, err));
 	if (!skill_name_ok(name))
 		return err_set(err, ERR_INVALID, "the skill's name comes from the directory before SKILL.md, and \"" STR_FMT "\" is none",
@@ -155,11 +157,13 @@ static int from_file_url(struct str url, struct arena *mem, struct skills_fetche
 
 /* ------------------------------------------------------------------ a repository, by git in a jail */
 
-static int clone_policy(struct str url, struct str name, enum probe_wish wish, struct arena *mem, struct skills_fetched *f, struct buf *out,
-	struct err *err)
+static int clone_policy(struct str url, struct str name, const struct skills_how *how, struct arena *mem, struct skills_fetched *f,
+	struct buf *out, struct err *err)
 {
+	const enum probe_wish wish = how->wish;
+	const struct str ca = how->ca_file.n > 0 ? str_printf(mem, "http.sslCAInfo=" STR_FMT, STR_ARG(how->ca_file)) : STR("http.sslVerify=true");
 	const struct str argv[] = { STR("git"), STR("-c"), STR("protocol.allow=never"), STR("-c"), STR("protocol.https.allow=always"),
-		STR("-c"), STR("http.followRedirects=false"),
+		STR("-c"), STR("http.followRedirects=false"), STR("-c"), ca,
 		STR("clone"), STR("--quiet"), STR("--depth"), STR("1"), STR("--no-tags"), STR("--"), url, name };
 	auto_buf struct buf notice = BUF_MAX(1024);
 	enum policy_profile profile;
@@ -173,6 +177,11 @@ static int clone_policy(struct str url, struct str name, enum probe_wish wish, s
 			       "[\"HOME\",\"/tmp\"],[\"GIT_TERMINAL_PROMPT\",\"0\"],[\"GIT_CONFIG_NOSYSTEM\",\"1\"]]",
 		policy_profile_name(profile), CLONE_S));
 	TRY(json_add_member(out, "cwd", str_from(f->scratch), err));
+	if (how->ca_file.n > 0) {
+		TRY(buf_addz(out, ",\"extra_ro_paths\":[", err));
+		TRY(json_add_quoted(out, how->ca_file, err));
+		TRY(buf_addz(out, "]", err));
+	}
 	TRY(buf_addz(out, ",\"argv\":[", err));
 	for (size_t i = 0; i < COUNT(argv); i++) {
 		TRY(buf_addz(out, i > 0 ? "," : "", err));
@@ -208,7 +217,7 @@ static int look_in_clone(const char *scratch, struct str name, struct arena *mem
 	return look_in(fd, name, mem, out, err);
 }
 
-static int from_git(struct str url, enum probe_wish wish, struct arena *mem, struct skills_fetched *out, struct err *err)
+static int from_git(struct str url, const struct skills_how *how, struct arena *mem, struct skills_fetched *out, struct err *err)
 {
 	auto_programs struct programs programs = { -1, -1, -1, "" };
 	auto_buf struct buf policy = BUF_MAX(16 * 1024), result = BUF_MAX(RESULT_MAX), said = BUF_MAX(4096);
@@ -218,9 +227,12 @@ static int from_git(struct str url, enum probe_wish wish, struct arena *mem, str
 
 	if (!skill_name_ok(name))
 		return err_set(err, ERR_INVALID, STR_FMT ": the last part of the address is no name of a skill", STR_ARG(str_head(url, 200)));
+	struct str host = str_skip(url, strlen("https://"));
+	if (str_find(str_head(host, str_find(host, STR("/"))), STR("@")) < str_find(host, STR("/")))
+		return err_set(err, ERR_INVALID, "an address with a name or a password in it is not fetched: it would be kept to fetch it again");
 	TRY(make_scratch(mem, out, err));
 	TRY(programs_open(&programs, err));
-	TRY(clone_policy(url, name, wish, mem, out, &policy, err));
+	TRY(clone_policy(url, name, how, mem, out, &policy, err));
 	TRY(proc_run(&(struct proc_spec){ .argv = argv, .exe_fd = programs.jail }, buf_str(&policy), (CLONE_S + 10) * 1000, &result,
 		&said, &st, err));
 	if (st.code != 0)
@@ -229,14 +241,14 @@ static int from_git(struct str url, enum probe_wish wish, struct arena *mem, str
 	return look_in_clone(out->scratch, name, mem, out, err);
 }
 
-int skills_fetch(struct str source, enum probe_wish wish, struct arena *mem, struct skills_fetched *out, struct err *err)
+int skills_fetch(struct str source, const struct skills_how *how, struct arena *mem, struct skills_fetched *out, struct err *err)
 {
 	struct str colon = str_skip(source, str_find(source, STR("://")));
 	int r;
 
-	*out = (struct skills_fetched){ 0 };
+	*out = (struct skills_fetched){ .origin = source };
 	if (str_starts(source, STR("https://")))
-		r = str_ends(source, STR("/SKILL.md")) ? from_file_url(source, mem, out, err) : from_git(source, wish, mem, out, err);
+		r = str_ends(source, STR("/SKILL.md")) ? from_file_url(source, how, mem, out, err) : from_git(source, how, mem, out, err);
 	else if (colon.n > 0 || (str_find(source, STR("@")) < source.n && str_find(source, STR(":")) < source.n)) {
 		r = err_set(err, ERR_INVALID, STR_FMT ": skills are fetched by https only", STR_ARG(str_head(source, 200)));
 		err_hint(err, "clone it yourself and name the directory");

@@ -21,10 +21,15 @@ struct skills_fetched {
 	size_t n;
 	struct str notice;   /* how the jail of a clone is weaker than it could be; empty: it is not */
 	const char *scratch; /* directory to remove, or NULL */
+	struct str origin;   /* how to fetch it again: the address, or the path from the root */
 };
 
-/* wish: the configured profile, for the jail of a clone. */
-int skills_fetch(struct str source, enum probe_wish wish, struct arena *mem, struct skills_fetched *out, struct err *err) CHECKED;
+struct skills_how {
+	enum probe_wish wish; /* the configured profile, for the jail of a clone */
+	struct str ca_file;   /* absolute path of PEM certificates; empty: the system's */
+};
+
+int skills_fetch(struct str source, const struct skills_how *how, struct arena *mem, struct skills_fetched *out, struct err *err) CHECKED;
 void skills_fetched_fini(struct skills_fetched *f);
 #define auto_skills_fetched CLEANUP(skills_fetched_fini)
 

@@ -105,6 +105,7 @@ struct config_notify {
 struct config_skills {
 	struct str_list extra_dirs; /* absolute */
 	struct str_list disabled, always; /* names */
+	struct str ca_file; /* absolute path of PEM certificates, or empty: the system's */
 };
 struct config_provider {
 	struct str name;

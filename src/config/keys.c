@@ -177,6 +177,8 @@ static const struct field fixed[] = {
 		.help = "Names of skills that no run is given. `agent6 skills disable` adds to it." },
 	{ "skills.always", &field_strs, AT(skills.always), .max = 64,
 		.help = "Names of skills whose whole text is part of every run's prompt." },
+	{ "skills.ca_file", &field_str, AT(skills.ca_file), FIELD_GLOBAL | FIELD_LOOSENS | KEY_PATH, .max = 4096,
+		.help = "PEM certificates to trust instead of the system's where skills are fetched from." },
 	{ "notify.on_complete", &field_strs, AT(notify.on_complete), FIELD_LOOSENS, .max = 64,
 		.help = "Program and arguments run on this host, without a shell, when a session has ended; how it ended is in its "
 			"environment, docs/notify.md." },

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """Skills: installed by the operator, told to the model, contained."""
+import contextlib
+import http.server
 import json
 import os
 import socket
+import ssl
 import subprocess
+import threading
 
 import pytest
 
-from conftest import AGENT6, finish, script, turn
+from conftest import AGENT6, finish, missing, script, turn
 
 GOOD = "---\nname: ring\ndescription: Reviews ring buffers.\n---\n# Ring\nLook at the index first.\n"
 
@@ -30,6 +34,11 @@ def skill(lab, name, text=GOOD, root="src", **files):
 
 def managed(lab):
     return os.path.join(lab.home, ".local", "share", "agent6", "skills")
+
+
+def installed(lab):
+    """Names of skills, without what agent6 keeps beside them."""
+    return sorted(n for n in os.listdir(managed(lab)) if n != ".origin")
 
 
 def use(name, **args):
@@ -112,11 +121,11 @@ def test_a_checkout_installs_all_or_nothing_and_a_link_in_it_leads_nowhere(lab):
     assert run(lab, "skills", "install", os.path.join(repo, "skills", "two")).returncode == 0
     r = run(lab, "skills", "install", repo)
     assert r.returncode == 2 and '"two" already; nothing was installed' in r.stderr
-    assert sorted(os.listdir(managed(lab))) == ["two"]
+    assert installed(lab) == ["two"]
     assert run(lab, "skills", "install", repo, "--force").returncode == 0
-    assert sorted(os.listdir(managed(lab))) == ["one", "two"]
+    assert installed(lab) == ["one", "two"]
     assert run(lab, "skills", "remove", "one").returncode == 0
-    assert sorted(os.listdir(managed(lab))) == ["two"]
+    assert installed(lab) == ["two"]
     assert run(lab, "skills", "remove", "../two").returncode == 2
 
 
@@ -130,4 +139,178 @@ def test_what_cannot_be_fetched_is_said_and_leaves_nothing(lab, source, word):
         r = run(lab, "skills", "install", source.format(port=s.getsockname()[1]))
     assert r.returncode in (1, 2) and word in r.stderr, r.stderr
     assert not os.path.isdir(managed(lab)) or os.listdir(managed(lab)) == []
+    assert not [n for n in os.listdir("/tmp") if n.startswith("agent6-skills-")]
+
+
+# ---- from a server: https with a certificate authority of the operator's, git's smart protocol behind it ----
+
+class Forge(http.server.BaseHTTPRequestHandler):
+    """Files below `root` by GET; NAME.git by git http-backend."""
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, status, kind, body):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        path, _, query = self.path.partition("?")
+        self.server.seen.append((self.command, self.path, self.headers.get("authorization")))
+        if path in self.server.moved:
+            self.send_response(302)
+            self.send_header("Location", self.server.moved[path])
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        if ".git/" not in path:
+            body = self.server.files.get(path)
+            return self.answer(200, "text/markdown", body) if body is not None else self.answer(404, "text/plain", b"none")
+        env = dict(os.environ, GIT_PROJECT_ROOT=self.server.root, GIT_HTTP_EXPORT_ALL="1", PATH_INFO=path, QUERY_STRING=query,
+                   REQUEST_METHOD=self.command, CONTENT_TYPE=self.headers.get("content-type", ""), GIT_CONFIG_COUNT="1",
+                   GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*", GIT_PROTOCOL=self.headers.get("git-protocol", ""))
+        sent = self.rfile.read(int(self.headers.get("content-length") or 0))
+        out = subprocess.run(["git", "http-backend"], env=env, input=sent, capture_output=True).stdout
+        head, _, body = out.partition(b"\r\n\r\n")
+        fields = dict(l.split(": ", 1) for l in head.decode().split("\r\n") if ": " in l)
+        self.answer(int(fields.get("Status", "200").split()[0]), fields.get("Content-Type", "text/plain"), body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def openssl(folder, *words):
+    if subprocess.run(["openssl", *words], cwd=folder, capture_output=True).returncode:
+        missing("openssl")
+
+
+@pytest.fixture
+def forge(lab):
+    """A server with its own authority, which the operator trusts for skills."""
+    folder = os.path.join(lab.folder, "pki")
+    os.makedirs(folder)
+    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=test authority", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "csr.pem")
+    with open(os.path.join(folder, "ext"), "w", encoding="ascii") as f:
+        f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl(folder, "x509", "-req", "-in", "csr.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "1", "-extfile", "ext", "-out", "cert.pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(folder + "/cert.pem", folder + "/key.pem")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Forge)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    server.seen, server.files, server.moved, server.root = [], {}, {}, os.path.join(lab.folder, "forge")
+    server.url = f"https://localhost:{server.server_address[1]}"
+    server.ca = folder + "/ca.pem"
+    server.handle_error = lambda *_: None  # who does not trust it hangs up
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    lab.repo(a="1\n")
+    lab.config(f'[skills]\nca_file = "{server.ca}"\n')
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def published(lab, forge, name, **skills):
+    """A bare repository NAME.git with these skills below skills/."""
+    work = os.path.join(lab.folder, "published", name)
+    os.makedirs(work, exist_ok=True)
+    def git(*words, where=work):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@example.invalid", *words], cwd=where, env=lab.env, check=True,
+                       capture_output=True)
+    if not os.path.isdir(os.path.join(work, ".git")):
+        git("init", "-q", "-b", "main")
+    for skill_name, text in skills.items():
+        os.makedirs(os.path.join(work, "skills", skill_name), exist_ok=True)
+        with open(os.path.join(work, "skills", skill_name, "SKILL.md"), "w", encoding="utf-8") as f:
+            f.write(text)
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    bare = os.path.join(forge.root, name + ".git")
+    if not os.path.isdir(bare):
+        os.makedirs(forge.root, exist_ok=True)
+        git("clone", "-q", "--bare", work, bare, where=lab.folder)
+    else:
+        git("push", "-q", bare, "main")
+
+
+def test_a_file_is_fetched_by_https_from_who_is_trusted_and_from_nobody_else(lab, forge):
+    forge.files["/skills/ring/SKILL.md"] = GOOD.encode()
+    forge.files["/skills/big/SKILL.md"] = b"x" * (300 * 1024)
+    forge.moved["/old/ring/SKILL.md"] = "/skills/ring/SKILL.md"
+    r = run(lab, "skills", "install", forge.url + "/skills/ring/SKILL.md")
+    assert r.returncode == 0, r.stderr
+    with open(os.path.join(managed(lab), "ring", "SKILL.md"), encoding="utf-8") as f:
+        assert f.read() == GOOD
+    assert forge.seen == [("GET", "/skills/ring/SKILL.md", None)]
+    for path, says in (("/old/ring/SKILL.md", "a redirect, which is not followed"), ("/none/ring/SKILL.md", "HTTP 404"),
+                       ("/skills/big/SKILL.md", "262144 bytes"), ("/skills/.hidden/SKILL.md", "404")):
+        r = run(lab, "skills", "install", "--force", forge.url + path)
+        assert r.returncode != 0 and says in r.stderr, (path, r.stderr)
+    run(lab, "config", "unset", "skills.ca_file")
+    seen = len(forge.seen)
+    for source in ("/skills/ring/SKILL.md", "/ring.git"):
+        r = run(lab, "skills", "install", "--force", forge.url + source)
+        assert r.returncode != 0 and "certificate" in r.stderr.lower(), r.stderr
+    assert len(forge.seen) == seen and installed(lab) == ["ring"]
+
+
+def test_a_repository_is_cloned_by_https_and_updated_from_where_it_came(lab, forge):
+    local = skill(lab, "local")
+    published(lab, forge, "many", one=GOOD, two=GOOD)
+    assert run(lab, "skills", "install", forge.url + "/many.git").returncode == 0
+    assert run(lab, "skills", "install", local).returncode == 0
+    os.makedirs(os.path.join(managed(lab), "mine"))
+    with open(os.path.join(managed(lab), "mine", "SKILL.md"), "w", encoding="utf-8") as f:
+        f.write(GOOD)
+
+    def update(*name):
+        r = run(lab, "skills", "update", *name)
+        return r.returncode, {l.split()[0]: " ".join(l.split()[1:]) for l in r.stdout.splitlines()}, r.stderr
+    code, rows, said = update()
+    assert code == 0 and rows == {"one": "unchanged", "two": "unchanged", "local": "unchanged",
+                                  "mine": "skipped, nobody knows where it came from"}, (rows, said)
+    assert "0 updated, 3 unchanged, 1 skipped, 0 failed" in said
+    published(lab, forge, "many", one=GOOD.replace("index first", "index last"))
+    skill(lab, "local", **{"more__new": "text"})
+    code, rows, said = update()
+    assert code == 0 and (rows["one"], rows["two"], rows["local"]) == ("updated", "unchanged", "updated"), (rows, said)
+    with open(os.path.join(managed(lab), "one", "SKILL.md"), encoding="utf-8") as f:
+        assert "index last" in f.read()
+    assert os.path.exists(os.path.join(managed(lab), "local", "more", "new"))
+    subprocess.run(["git", "rm", "-rqf", "skills/two"], cwd=os.path.join(lab.folder, "published", "many"), check=True)
+    published(lab, forge, "many")
+    assert update("two")[1] == {"two": "skipped, it is not there any more"} and os.path.isdir(os.path.join(managed(lab), "two"))
+    forge.shutdown()
+    forge.server_close()
+    code, rows, said = update()
+    assert code == 1 and rows["one"].startswith("could not be fetched: ") and rows["local"] == "unchanged", rows
+    assert "2 failed" in said and os.path.isdir(os.path.join(managed(lab), "one"))
+    assert run(lab, "skills", "remove", "one").returncode == 0 and "one" not in os.listdir(os.path.join(managed(lab), ".origin"))
+    code, _, said = update("one")
+    assert code == 2 and 'no skill "one"' in said
+
+
+def test_an_address_with_a_password_in_it_is_not_kept(lab, forge):
+    published(lab, forge, "one", one=GOOD)
+    r = run(lab, "skills", "install", forge.url.replace("//", "//me:s3cret@") + "/one.git")
+    assert r.returncode == 2 and "is not fetched" in r.stderr and "s3cret" not in r.stderr, r.stderr
+    assert not os.path.isdir(managed(lab)) and not forge.seen
+
+
+def test_a_server_that_lies_about_a_skill_leaves_nothing_outside(lab, forge):
+    """A repository whose skill is a link, whose names climb, and that asks git for a program."""
+    work = os.path.join(lab.folder, "published", "evil")
+    os.makedirs(os.path.join(work, "skills", "two"))
+    with contextlib.suppress(FileExistsError):
+        os.symlink(lab.home, os.path.join(work, "skills", "home"))
+        os.symlink("/etc/passwd", os.path.join(work, "skills", "two", "passwd"))
+    with open(os.path.join(work, ".gitattributes"), "w", encoding="ascii") as f:
+        f.write("* filter=evil\n")
+    published(lab, forge, "evil", two=GOOD)
+    r = run(lab, "skills", "install", forge.url + "/evil.git")
+    assert r.returncode == 0, r.stderr
+    assert installed(lab) == ["two"]
+    assert os.listdir(os.path.join(managed(lab), "two")) == ["SKILL.md"]
     assert not [n for n in os.listdir("/tmp") if n.startswith("agent6-skills-")]

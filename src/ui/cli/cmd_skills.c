@@ -119,10 +119,10 @@ static int run_install(struct command_ctx *ctx, const void *decoded, struct err 
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
 	TRY(config_load(&place.files, ctx->mem, c, err));
-	TRY(skills_fetch(args->name, profile_wish(c), ctx->mem, &from, err));
+	TRY(skills_fetch(args->name, &(struct skills_how){ profile_wish(c), c->skills.ca_file }, ctx->mem, &from, err));
 	if (from.notice.n > 0)
 		cli_note(STR_FMT, STR_ARG(from.notice));
-	TRY(skills_install(&place.paths, from.p, from.n, args->force, ctx->mem, err));
+	TRY(skills_install(&place.paths, from.p, from.n, from.origin, args->force, ctx->mem, err));
 	for (size_t i = 0; i < from.n; i++)
 		cli_out("installed " STR_FMT " in %s\n", STR_ARG(from.p[i].name), skills_dir(&place.paths, ctx->mem));
 	cli_note("a skill is told to the model as your own words: read it before you rely on it; agent6 skills list");
@@ -130,17 +130,6 @@ static int run_install(struct command_ctx *ctx, const void *decoded, struct err 
 	skills_fetched_fini(&from); /* what was fetched can be removed no more afterwards */
 	from = (struct skills_fetched){ 0 };
 	return tell_unusable(&place.paths, &names, ctx->mem, err);
-}
-
-static int run_remove(struct command_ctx *ctx, const void *decoded, struct err *err)
-{
-	const struct skills_args *args = decoded;
-	struct place place;
-
-	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
-	TRY(skills_remove(&place.paths, args->name, ctx->mem, err));
-	cli_out("removed " STR_FMT "\n", STR_ARG(args->name));
-	return 0;
 }
 
 static int must_be_there(const struct skills_found *found, struct str name, struct arena *mem, struct err *err)
@@ -156,6 +145,85 @@ static int must_be_there(const struct skills_found *found, struct str name, stru
 	err_set(err, ERR_NOENT, "there is no skill \"" STR_FMT "\"", STR_ARG(clean(mem, name)));
 	err_hint(err, names.n > 0 ? "there are: " STR_FMT : "agent6 skills install SOURCE" STR_FMT, STR_ARG(buf_str(&names)));
 	return -ERR_NOENT;
+}
+
+enum update { UPDATE_CHANGED, UPDATE_SAME, UPDATE_NO_ORIGIN, UPDATE_GONE, UPDATE_FAILED, UPDATES };
+static const char *const update_words[UPDATES] = {
+	[UPDATE_CHANGED] = "updated", [UPDATE_SAME] = "unchanged", [UPDATE_NO_ORIGIN] = "skipped, nobody knows where it came from",
+	[UPDATE_GONE] = "skipped, it is not there any more", [UPDATE_FAILED] = "could not be fetched",
+};
+
+static const struct skill_source *named(const struct skills_fetched *from, struct str name)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (str_eq(from->p[i].name, name))
+			return &from->p[i];
+	return NULL;
+}
+
+static int update_one(const struct paths *paths, struct str name, const struct skills_how *how, struct arena *mem, enum update *out,
+	struct err *err)
+{
+	auto_skills_fetched struct skills_fetched from = { 0 };
+	const struct skill_source *one;
+	struct str origin;
+
+	TRY(skills_origin(paths, name, mem, &origin, err));
+	*out = UPDATE_NO_ORIGIN;
+	if (origin.n == 0)
+		return 0;
+	*out = UPDATE_FAILED;
+	TRY(skills_fetch(origin, how, mem, &from, err));
+	one = named(&from, name);
+	*out = !one ? UPDATE_GONE : skills_same(paths, one, mem) ? UPDATE_SAME : UPDATE_CHANGED;
+	return *out == UPDATE_CHANGED ? skills_install(paths, one, 1, origin, true, mem, err) : 0;
+}
+
+static bool is_managed(const struct paths *paths, const char *dir, struct arena *mem)
+{
+	return str_starts(str_from(dir), str_printf(mem, "%s/", skills_dir(paths, mem)));
+}
+
+/* One after another; what cannot be fetched leaves the skill as it was and the others their turn. */
+static int run_update(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct skills_args *args = decoded;
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	size_t count[UPDATES] = { 0 };
+	struct skills_found found;
+	struct place place;
+
+	TRY(load(ctx, &place, &found, err));
+	TRY(config_load(&place.files, ctx->mem, c, err));
+	if (args->name.n > 0)
+		TRY(must_be_there(&found, args->name, ctx->mem, err));
+	for (size_t i = 0; i < found.skills.n; i++) {
+		struct str name = found.skills.p[i].name;
+		struct err why = { 0 };
+		enum update what = UPDATE_FAILED;
+
+		if ((args->name.n > 0 && !str_eq(name, args->name)) || !is_managed(&place.paths, found.dirs[i], ctx->mem))
+			continue;
+		if (update_one(&place.paths, name, &(struct skills_how){ profile_wish(c), c->skills.ca_file }, ctx->mem, &what, &why) < 0)
+			what = UPDATE_FAILED;
+		count[what]++;
+		cli_out("%-24.*s %s%s" STR_FMT "\n", (int)name.n, name.p, update_words[what], what == UPDATE_FAILED ? ": " : "",
+			STR_ARG(what == UPDATE_FAILED ? clean(ctx->mem, str_from(why.msg)) : STR("")));
+	}
+	cli_note("%zu updated, %zu unchanged, %zu skipped, %zu failed", count[UPDATE_CHANGED], count[UPDATE_SAME],
+		count[UPDATE_NO_ORIGIN] + count[UPDATE_GONE], count[UPDATE_FAILED]);
+	return count[UPDATE_FAILED] > 0;
+}
+
+static int run_remove(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct skills_args *args = decoded;
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(skills_remove(&place.paths, args->name, ctx->mem, err));
+	cli_out("removed " STR_FMT "\n", STR_ARG(args->name));
+	return 0;
 }
 
 static bool listed(struct str_list list, struct str name)
@@ -217,6 +285,9 @@ static const struct field install_fields[] = {
 	{ "force", &field_bool, offsetof(struct skills_args, force), .help = "Replace skills of the same name." },
 };
 static const struct field name_fields[] = { NAME };
+static const struct field update_fields[] = {
+	{ "name", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .help = "The skill; all of them when left out." },
+};
 static const struct field enable_fields[] = {
 	NAME, { "always", &field_bool, offsetof(struct skills_args, always), .help = "Its whole text is part of every prompt." }, REPO,
 };
@@ -229,6 +300,8 @@ static const struct command commands[] = {
 	{ .name = "skills install", .help = "install skills from a directory, a file, an address or a git repository",
 		.about = "Nothing of a skill is executed. The model is told a skill as your own words: install what you trust.",
 		FIELDS(install_fields), .run = run_install },
+	{ .name = "skills update", .help = "fetch skills again from where they were installed from",
+		.about = "Exit status: 1 when one of them could not be fetched.", FIELDS(update_fields), .run = run_update },
 	{ .name = "skills enable", .help = "let runs use a skill", FIELDS(enable_fields), .run = run_enable },
 	{ .name = "skills disable", .help = "let no run use a skill", FIELDS(disable_fields), .run = run_disable },
 	{ .name = "skills remove", .help = "delete an installed skill", FIELDS(name_fields), .run = run_remove },
