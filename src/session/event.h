@@ -124,7 +124,6 @@ enum event_flags {
 	X(MEMORY_ADDED, "memory.added", EVENT_AG, S("id"), O("note"))                                         \
 	X(MEMORY_INVALIDATED, "memory.invalidated", EVENT_AG, S("id"), O("note"))                             \
 	X(MEMORY_FLIP, "loop.memory_flip.nudged", EVENT_AG, I("iteration"))                                   \
-	X(MEMORY_GATED, "loop.memory_finish.gated", EVENT_AG, I("iteration"))                                 \
 	X(QUESTION_NUDGE, "loop.question_nudge", EVENT_AG, I("iteration"))                                    \
 	X(SILENT_NO_WORK, "loop.silent_no_work.nudge", EVENT_AG, I("iteration"), I("nudges_used"))            \
 	X(WENT_QUIET, "loop.went_quiet.nudge", EVENT_AG, I("iteration"), I("nudges_used"), IO("nudges_max"), IO("output_tokens")) \

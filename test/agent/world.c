@@ -194,6 +194,8 @@ static void answer(struct world *w, const json_t *turn)
 
 	if (any)
 		json_object_set(message, "tool_calls", calls);
+	if (json_object_get(turn, "thinking"))
+		json_object_set(message, "reasoning_content", json_object_get(turn, "thinking"));
 	reply = json_pack("{s:s,s:s,s:[{s:i,s:O,s:s}],s:{s:i,s:i,s:i}}", "id", "r", "model", "m", "choices",
 		"index", 0, "message", message, "finish_reason",
 		json_object_get(turn, "stop") ? json_string_value(json_object_get(turn, "stop"))

@@ -7,7 +7,7 @@
  *          the scratch directory.
  * Script   {"turns": [TURN...], "jobs": [JOB...], "answer": "text", "steer": "at the start"}
  *          "answers": [TEXT...] are the first ones, before "answer".
- *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act"} or {"status", "body", "act"},
+ *          TURN  {"text", "calls": [["tool", {args}]...], "stop", "act", "thinking"} or {"status", "body", "act"},
  *                {"cut": true}, {"hang": true}. act: "stop" (after the step), "now", "steer TEXT", "lost",
  *                "pause", "pause now", "continue", "compact TEXT", "btw TEXT"; "parked": [act...], one each time the
  *                run waits for the person.
