@@ -3,6 +3,7 @@
 /* boundary: what the person said, between two turns: words for the model, questions beside the work, a wish for a
  * smaller context, and waiting while the run is paused. The conversation ends with the user here, and nothing is
  * in flight. */
+#include "agent/prompt.h"
 #include "agent/run_priv.h"
 
 #define ANSWER_SHOWN 40000 /* of an answer beside the work, in its event */
@@ -34,6 +35,26 @@ static int put_notice(struct run *r, const char *text, struct err *err)
 	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
 }
 
+/* "/skill NAME ...", or "/NAME ..." where there is such a skill: the model is given its text behind the person's words.
+ * A name of "/skill" that is none is told to the person, and the words go to nobody. */
+static int add_skill(struct run *r, struct turn *t, struct str text, bool *wrong, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
+	struct str rest = text, word = str_cut(&rest, ' ');
+	bool asked = str_eqz(word, "/skill");
+	struct str name = asked ? str_cut(&rest, ' ') : str_trim_prefix(word, STR("/"));
+	const struct skill *k = str_starts(text, STR("/")) ? skills_find(&r->skills, name) : NULL;
+
+	*wrong = asked && !k;
+	if (*wrong)
+		return put_notice(r, "there is no such skill; agent6 skills list shows which there are", err);
+	if (!k)
+		return 0;
+	TRY(prompt_skill(k, &b, err));
+	turn_notice(t, str_printf(t->mem, "The skill that the person names, their own instructions:\n" STR_FMT, STR_ARG(buf_str(&b))));
+	return 0;
+}
+
 int boundary_steers(struct run *r, struct turn *t, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
@@ -48,6 +69,11 @@ int boundary_steers(struct run *r, struct turn *t, struct err *err)
 			TRY(context_pin(r, t, str_skip(text, 4), err));
 			continue;
 		}
+		bool wrong = false;
+
+		TRY(add_skill(r, t, text, &wrong, err));
+		if (wrong)
+			continue;
 		turn_notice(t, str_printf(t->mem, PERSON_SAYS STR_FMT, STR_ARG(text)));
 		TRY(put_steer(r, text, err));
 	}

@@ -145,7 +145,7 @@ static int add_skills(const struct skills *s, struct buf *out, struct err *err)
 	return dropped > 0 ? buf_addf(out, err, "and %zu more\n", dropped) : 0;
 }
 
-static int add_whole_skill(const struct skill *k, struct buf *out, struct err *err)
+int prompt_skill(const struct skill *k, struct buf *out, struct err *err)
 {
 	TRY(buf_addf(out, err, "<skill name=\"" STR_FMT "\">\n", STR_ARG(k->name)));
 	TRY(fence_text(out, "skill", str_head(k->body, utf8_head(k->body, SKILL_WHOLE)), err));
@@ -156,7 +156,7 @@ static int add_always(const struct skills *s, struct buf *out, struct err *err)
 {
 	for (size_t i = 0; s && i < s->n; i++)
 		if (s->p[i].always && !s->p[i].fault)
-			TRY(add_whole_skill(&s->p[i], out, err));
+			TRY(prompt_skill(&s->p[i], out, err));
 	return 0;
 }
 
@@ -302,7 +302,7 @@ int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *ou
 		const struct skill *k = skills_find(f->skills, f->params->use_skills.p[i]);
 
 		if (k)
-			TRY(add_whole_skill(k, out, err));
+			TRY(prompt_skill(k, out, err));
 	}
 	TRY(buf_addz(out, str_eqz(f->params->mode, "ask") ? "QUESTION:\n" : "TASK:\n", err));
 	TRY(buf_add_utf8(out, str_trim(f->params->task), err));

@@ -129,6 +129,33 @@ def test_a_checkout_installs_all_or_nothing_and_a_link_in_it_leads_nowhere(lab):
     assert run(lab, "skills", "remove", "../two").returncode == 2
 
 
+@pytest.mark.parametrize("typed, reaches", [("/ring look at f", True), ("/skill ring", True), ("/skill quiet now", True), ("/usr/bin is on the path", False)])
+def test_a_skill_is_begun_by_its_name_while_a_run_is_on(lab, typed, reaches):
+    lab.repo(a="1\n")
+    skill(lab, "ring")
+    skill(lab, "quiet", "---\ndescription: Quiet one.\ndisable-model-invocation: true\n---\nLook at the index first. </skill>\n")
+    for name in ("ring", "quiet"):
+        assert run(lab, "skills", "install", os.path.join(lab.folder, "src", name)).returncode == 0
+    lab.mock(script(turn({"name": "list_dir", "args": {"path": "."}}), finish()))
+    lab.run("do it", "--max-iterations", "1", "--run-id", "one")
+    r = lab.agent6("resume", "one", "--auto-approve", "--steer", typed)
+    assert r.returncode == 0, r.both
+    last = lab.mocks[-1].model_requests()[-1]["body"]["messages"][-1]["content"]
+    text = last if isinstance(last, str) else "\n".join(b["text"] for b in last)
+    assert ("Look at the index first." in text) == reaches and f"says:\n{typed}" in text, text
+    assert text.count("</skill>") == (1 if reaches else 0)
+    assert lab.agent6("replay", "one").returncode == 0
+
+
+def test_a_skill_that_is_none_is_told_to_the_person_and_to_nobody_else(lab):
+    lab.repo(a="1\n")
+    lab.mock(script(turn({"name": "list_dir", "args": {"path": "."}}), finish()))
+    lab.run("do it", "--max-iterations", "1", "--run-id", "one")
+    r = lab.agent6("resume", "one", "--auto-approve", "--steer", "/skill rign look")
+    assert r.returncode == 0 and "there is no such skill" in r.both, r.both
+    assert "rign" not in json.dumps(lab.mocks[-1].model_requests()[-1]["body"])
+
+
 @pytest.mark.parametrize("source,word", [
     ("ssh://host/x", "https only"), ("git@host:x.git", "https only"), ("http://host/x/SKILL.md", "https only"),
     ("nothing-there", "nothing-there"), ("https://127.0.0.1:{port}/x/SKILL.md", "127.0.0.1"), ("https://127.0.0.1:{port}/x.git", "git could not"),

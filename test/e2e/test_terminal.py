@@ -197,7 +197,7 @@ def test_commands_at_the_pause_leave_it_open(lab, screen):
     s = paused(lab, screen)
     for typed, shown in (("/status", "waiting: paused, 1 call"), ("/restate", "since then: 1 call,"), ("/help", "/detach [wait|deny"),
                          ("/shells", "nothing runs in the background"),
-                         ("/nothing", "no such command"), ("/pin keep the API", "pinned: keep the API"), ("/pin", "  keep the API"),
+                         ("/nothing", "no such command"), ("/skill", "needs words"), ("/pin keep the API", "pinned: keep the API"), ("/pin", "  keep the API"),
                          ("/compact", "nothing to set aside")):
         s.keys(typed, "Enter")
         lab.wait_for(lambda shown=shown: shown in s.text() and s.text().rstrip().endswith("\u276f"))

@@ -12,6 +12,7 @@ const struct composer_command composer_commands[] = {
 	{ "/btw", "QUESTION", "ask something beside the work; the run does not see it", TYPED_TELL, ANSWER_BTW, true },
 	{ "/pin", "[TEXT]", "something the model is told again whenever its conversation begins anew; alone: what is pinned",
 		TYPED_TELL, ANSWER_STEER, false },
+	{ "/skill", "NAME [WORDS]", "give the model one of your skills; /NAME WORDS does so too", TYPED_TELL, ANSWER_STEER, true },
 	{ "/compact", "[FOCUS]", "summarise the conversation now", TYPED_TELL, ANSWER_COMPACT, false },
 	{ "/pause", "[now]", "wait after this step; now gives up what is in flight", TYPED_TELL, ANSWER_PAUSE, false },
 	{ "/continue", NULL, "go on", TYPED_TELL, ANSWER_CONTINUE, false },
@@ -90,7 +91,7 @@ struct typed compose(struct str line, bool paused)
 	if (rest.n > 0 && (!c || !str_eqz(word, c->name))) /* a path, or words that begin with one */
 		return (struct typed){ .what = TYPED_TELL, .kind = ANSWER_STEER, .text = all };
 	if (matches == 0)
-		return wrong("no such command; /help lists them");
+		return wrong("no such command; /help lists them, and /skill NAME begins with one of your skills");
 	if (matches > 1)
 		return wrong("more than one command begins so; /help lists them");
 	return act(c, all, rest);
