@@ -3,6 +3,7 @@
 #include "app/history.h"
 
 #include "app/gitbox.h"
+#include "app/merge_text.h"
 #include "app/profile.h"
 #include "base/time.h"
 #include "git/ongoing.h"
@@ -13,12 +14,12 @@
 #include <stdio.h>
 
 #define COMMITS_MAX  1000
-#define SUBJECT_MAX  72
 
 struct history {
 	struct arena *mem;
 	struct session_ref ref;
 	struct manifest manifest;
+	struct config config;
 	struct programs programs;
 	struct discovered place;
 	struct gitbox *box;
@@ -79,21 +80,20 @@ static int open_box(struct history *h, const struct place *place, enum history_u
 {
 	struct gitbox_spec spec = { .repo = &h->place, .run_id = h->ref.id, .may_merge = use != HISTORY_READ };
 	struct spawner_identity id = { 0 };
-	struct config config;
 
 	TRY(discover_repo(place->workspace, h->mem, &h->place, err));
-	TRY(config_load(&place->files, h->mem, &config, err));
-	TRY(resolve_profile(&config, &spec.profile, err));
+	TRY(config_load(&place->files, h->mem, &h->config, err));
+	TRY(resolve_profile(&h->config, &spec.profile, err));
 	TRY(programs_open(&h->programs, err));
 	if (use == HISTORY_MERGE) {
-		TRY(find_identity(h, &config, &id, err));
+		TRY(find_identity(h, &h->config, &id, err));
 		TRY(check_identity(&id, err));
 		spec.name = str_dupz(h->mem, id.name);
 		spec.email = str_dupz(h->mem, id.email);
 		spec.person = &id;
 	}
 	spec.jail_bin = h->programs.jail_path;
-	spec.config = &config.sandbox;
+	spec.config = &h->config.sandbox;
 	TRY(gitbox_open(&spec, &h->box, err));
 	TRY(dir_open(AT_FDCWD, h->place.top, &h->workspace, err));
 	return repo_open(gitbox_host(h->box), h->workspace, str_from(h->ref.id), &h->repo, err);
@@ -161,6 +161,11 @@ void history_close(struct history *h)
 	free(h);
 }
 
+const struct config_git *history_config(const struct history *h)
+{
+	return &h->config.git;
+}
+
 const struct manifest *history_manifest(const struct history *h)
 {
 	return &h->manifest;
@@ -198,17 +203,27 @@ int history_diff(struct history *h, const struct str_list *paths, bool stat, str
 
 /* ---- merging ---- */
 
-static struct str message_of(const struct history *h, const struct history_merge *ask)
+static int message_of(struct history *h, const struct history_merge *ask, struct str *out, struct err *err)
 {
-	struct str task = h->manifest.user_task, first = str_trim(str_line(&task));
+	struct merge_text text = { .task = h->manifest.user_task, .run_id = h->ref.id, .trailer = h->config.git.trailer,
+		.model = h->manifest.worker_model, .merge = ask->how == REPO_MERGE,
+		.combine = h->config.git.squash_message == CONFIG_SQUASH_COMBINE };
 
-	if (ask->message.n > 0)
-		return ask->message;
-	first = str_head(first, utf8_head(first, SUBJECT_MAX));
-	if (first.n == 0)
-		first = STR("agent6 run");
-	return str_printf(h->mem, "%s" STR_FMT "\n\nagent6 run %s\n", ask->how == REPO_MERGE ? "Merge: " : "", STR_ARG(first),
-		h->ref.id);
+	*out = ask->message;
+	if (ask->message.n > 0 || ask->how == REPO_FF)
+		return 0;
+	TRY(history_commits(h, &text.steps, &text.nsteps, err));
+	return merge_text(&text, h->mem, out, err);
+}
+
+/* The commits stay on the chain, so nothing is lost with it. A branch that is checked out, or that somebody moved, stays. */
+static bool prune_branch(struct history *h)
+{
+	struct str branch = history_branch(h);
+
+	if (!h->config.git.auto_prune || branch.n == 0 || repo_is_checked_out(h->repo, branch, ERR_DISCARD) != 0)
+		return false;
+	return repo_drop_branch(h->repo, h->tip, ERR_DISCARD) == 0;
 }
 
 static int check_target(struct history *h, struct str into, struct err *err)
@@ -246,10 +261,12 @@ int history_merge(struct history *h, const struct history_merge *ask, struct his
 		return err_set(err, ERR_NOENT, "run %s has no commits to merge", h->ref.id);
 	TRY(check_target(h, into, err));
 	TRY(ongoing_check(&h->place, into, h->mem, err));
-	struct repo_merge m = { .from = h->tip, .into = into, .how = ask->how, .message = message_of(h, ask) };
+	struct repo_merge m = { .from = h->tip, .into = into, .how = ask->how };
 
+	TRY(message_of(h, ask, &m.message, err));
 	TRY(repo_merge(h->repo, &m, h->mem, &done.git, err));
 	done.recorded = done.git.outcome == REPO_MERGED && record_merge(h, into, &done.git);
+	done.pruned = done.recorded && prune_branch(h);
 	*out = done;
 	return 0;
 }

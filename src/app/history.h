@@ -31,6 +31,7 @@ static inline void history_close_ptr(struct history **h)
 }
 #define auto_history CLEANUP(history_close_ptr)
 
+const struct config_git *history_config(const struct history *h);
 const struct manifest *history_manifest(const struct history *h);
 struct str history_branch(const struct history *h); /* "agent6/<id>"; empty: no branch was kept */
 
@@ -42,12 +43,13 @@ int history_diff(struct history *h, const struct str_list *paths, bool stat, str
 struct history_merge {
 	enum repo_how how;
 	struct str into;    /* empty: the branch the run began on */
-	struct str message; /* empty: made from the task */
+	struct str message; /* empty: made from the task and the steps, as git.commit.squash.message says */
 };
 struct history_merged {
 	struct repo_merged git;
 	struct str into;
 	bool recorded; /* the run's manifest says so now */
+	bool pruned;   /* the run's branch is gone (git.auto_prune) */
 };
 int history_merge(struct history *h, const struct history_merge *ask, struct history_merged *out, struct err *err)
 	CHECKED;

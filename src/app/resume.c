@@ -96,6 +96,18 @@ static int read_untracked(struct start *s, int record, struct err *err)
 	return 0;
 }
 
+/* As with a run that is parked: it waits under its id, nothing of it was changed. */
+static int take_checkout(struct start *s, struct err *err)
+{
+	int r = repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err);
+
+	if (r == -ERR_BUSY) {
+		err_wrap(err, "the checkout is in use, and %s waits", s->ref.id);
+		err_hint(err, "when the checkout is free: agent6 resume %s", s->ref.id);
+	}
+	return r;
+}
+
 int resume_session(struct start *s, struct err *err)
 {
 	autoclose int record = -1, journal = -1;
@@ -104,7 +116,7 @@ int resume_session(struct start *s, struct err *err)
 	TRY(session_resolve(s->repo_dir, s->rq->run_id, 1u << s->mode->kind, &s->ref, err));
 	s->kept = true;
 	if (s->mode->writes)
-		TRY(repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err));
+		TRY(take_checkout(s, err));
 	TRY(session_lock(s->repo_dir, &s->ref, &s->run_lock, err));
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
 	TRY(manifest_load(record, s->mem, &m, err));

@@ -54,10 +54,15 @@ struct config_sandbox {
 	int64_t root_as_uid;
 };
 
+enum config_merge { CONFIG_MERGE_SQUASH, CONFIG_MERGE_MERGE, CONFIG_MERGE_FF };
+enum config_squash { CONFIG_SQUASH_AGENT6, CONFIG_SQUASH_COMBINE };
 struct config_git {
 	bool require_clean_worktree, branch_per_run, commit_per_step;
 	struct str name, email; /* of git.commit; empty: the person's own */
 	struct str trailer;
+	int merge_strategy;      /* enum config_merge */
+	int squash_message;      /* enum config_squash */
+	bool auto_merge, auto_prune;
 	bool allow_push, allow_force, allow_history_rewrite; /* accepted, and without effect */
 };
 

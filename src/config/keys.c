@@ -13,6 +13,8 @@ static const char *const profiles[] = { "auto", "strict", "hardened", "none", NU
 static const char *const agent_networks[] = { "providers", "local", "open", NULL };
 static const char *const tool_networks[] = { "block", "only_explicit_states", "allow", NULL };
 static const char *const run_commands[] = { "ask", "yes", "no", NULL };
+static const char *const merge_strategies[] = { "squash", "merge", "ff", NULL };
+static const char *const squash_messages[] = { "agent6", "combine", NULL };
 static const char *const workflows[] = { "loop", "implement", NULL };
 static const char *const decompose[] = { "off", "auto", "on", NULL };
 static const char *const revise[] = { "off", "auto", "interactive", NULL };
@@ -92,6 +94,15 @@ static const struct field fixed[] = {
 	{ "git.commit.email", &field_str, AT(git.email), .max = 200, .help = "Its address." },
 	{ "git.commit.trailer", &field_str, AT(git.trailer), .max = 500,
 		.help = "A line added at the end of each commit message, such as \"Assisted-by: agent6\"." },
+	{ "git.commit.squash.message", &field_enum, AT(git.squash_message), 0, "agent6", .choices = squash_messages,
+		.help = "The message of a squash: agent6 has the task and what the steps did, combine has the messages of all steps." },
+	{ "git.merge_strategy", &field_enum, AT(git.merge_strategy), 0, "squash", .choices = merge_strategies,
+		.help = "How `runs merge` and auto_merge bring a run's commits over, unless --strategy says: one commit, a merge commit, "
+			"or only moving the branch forward." },
+	{ "git.auto_merge", &field_bool, AT(git.auto_merge), FIELD_LOOSENS, "false",
+		.help = "Merge a run's commits when it ended done and green, or without a gate. One that cannot be merged exits with 1." },
+	{ "git.auto_prune", &field_bool, AT(git.auto_prune), 0, "false",
+		.help = "Remove a run's branch once it was merged; its commits stay on its chain." },
 	{ "git.allow_push", &field_bool, AT(git.allow_push), 0, "false",
 		.help = "Without effect: agent6's git has no way to push." },
 	{ "git.allow_force", &field_bool, AT(git.allow_force), 0, "false",

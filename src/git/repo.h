@@ -130,6 +130,8 @@ struct repo_merged {
 };
 int repo_merge(struct repo *r, const struct repo_merge *m, struct arena *mem, struct repo_merged *out,
 	struct err *err) CHECKED;
+/* Whether a work tree, this one or another, stands on that branch. 1, 0. For who may merge. */
+int repo_is_checked_out(struct repo *r, struct str branch, struct err *err) CHECKED;
 /* A chain (and a branch agent6/<id>, when asked for) that begins at a commit of another run. -ERR_CONFLICT when
  * there is one; *branch_kept: the branch could not be made, the chain stands all the same. */
 int repo_begin_chain(struct repo *r, struct str sha, bool branch, bool *branch_kept, struct err *err) CHECKED;

@@ -170,6 +170,19 @@ static int land(struct merge *m)
 	return 0;
 }
 
+int repo_is_checked_out(struct repo *r, struct str branch, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	struct str line = str_printf(tmp, "branch refs/heads/" STR_FMT, STR_ARG(branch));
+	struct git_result res;
+
+	TRY(repo_must(r, "list worktrees", GIT_WORKTREES, NULL, 0, STR(""), tmp, &res, err));
+	for (struct str rest = res.out; rest.n > 0;)
+		if (str_eq(str_cut(&rest, '\0'), line))
+			return 1;
+	return 0;
+}
+
 /* In another linked worktree the branch must not move away under its files. */
 static int check_worktrees(struct merge *m)
 {

@@ -10,7 +10,8 @@ import subprocess
 
 import pytest
 
-from conftest import call, finish, script, turn
+from conftest import AGENT6, call, finish, script, turn
+from test_kills import events
 
 WORK = "echo two > a.txt; rm b.txt; mkdir d; echo new > d/n.txt; chmod 755 c.txt; ln -s a.txt l"
 BACK = "git checkout -q -- .; git clean -qfd"
@@ -141,3 +142,87 @@ def test_the_persons_lock_on_the_index_stops_no_step_and_is_not_removed(lab):
     sh(lab, "rm .git/index.lock")
     assert lab.agent6("runs", "merge", "mine").returncode == 0
     assert sh(lab, "git status --porcelain") == ""
+
+
+# what is configured; what the run says; its exit status; what holds in the repository then
+AUTO = [
+    ("git.auto_merge = true", "merged mine into main (squash)", 0, "test $(git rev-list --count main) = 2; git show main:a.txt | grep two"),
+    ("git.auto_merge = true\ngit.merge_strategy = \"merge\"", "merged mine into main (merge)", 0, "git rev-parse -q --verify main^2"),
+    ("git.auto_merge = true\ngit.merge_strategy = \"ff\"", "merged mine into main (ff)", 0,
+     "test $(git rev-parse main) = $(git rev-parse refs/agent6/mine/head)"),
+    ("git.auto_merge = true\ngit.auto_prune = true", "branch agent6/mine was removed", 0,
+     "test -z \"$(git branch --list 'agent6/*')\"; git rev-parse -q --verify refs/agent6/mine/head"),
+    ("git.auto_prune = true", "merge    agent6 runs merge mine", 0, "git rev-parse -q --verify agent6/mine; test $(git rev-list --count main) = 1"),
+]
+
+
+@pytest.mark.parametrize("top, says, code, holds", AUTO, ids=[a[0].replace("\n", ", ") for a in AUTO])
+def test_a_run_that_ended_well_is_merged_where_that_is_configured(lab, top, says, code, holds):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), finish()), top=top)
+    r = lab.run("change them", "--run-id", "mine")
+    assert r.returncode == code and says in r.both, r.both
+    sh(lab, holds)
+    if "auto_merge" in top:
+        assert sh(lab, "git status --porcelain") == ""
+
+
+@pytest.mark.parametrize("why", ["a red gate", "a conflict", "the run broke"])
+def test_a_run_that_did_not_end_well_is_not_merged_by_itself(lab, why):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
+    work = WORK
+    turns = [turn(call("run_command", argv=["sh", "-ec", work])), turn(call("run_command", argv=["sh", "-c", "while ! test -e go; do :; done; rm go"])),
+             finish()]
+    extra = '[workflow]\nverify_command = ["false"]\n' if why == "a red gate" else ""
+    if why == "the run broke":
+        turns = turns[:1] + [dict(fault={"status": 401})] + turns[1:]
+    if why != "a conflict":
+        turns.pop(1 if why == "a red gate" else 2)
+    lab.mock(script(*turns), top="git.auto_merge = true", extra=extra)
+    if why == "a conflict":
+        p = subprocess.Popen([AGENT6, "run", "--auto-approve", "--run-id", "mine", "change them"], cwd=lab.ws, env=lab.env,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        lab.wait_for(lambda: "refs/agent6/mine/head" in sh(lab, "git for-each-ref"))
+        sh(lab, "GIT_INDEX_FILE=.git/other git read-tree HEAD; b=$(echo three | git hash-object -w --stdin); GIT_INDEX_FILE=.git/other git "
+           "update-index --cacheinfo 100644,$b,a.txt; t=$(GIT_INDEX_FILE=.git/other git write-tree); git update-ref refs/heads/main $(git "
+           "commit-tree -p main -m three $t); touch go")
+        out = p.communicate(timeout=60)[0]
+        assert p.returncode == 1 and "was not merged: agent6 runs merge mine" in out and "a.txt" in out, out
+    else:
+        r = lab.run("change them", "--run-id", "mine")
+        assert r.returncode in ((4,) if why == "a red gate" else (1, 2)) and "merged mine" not in r.both, r.both
+    assert "two" not in sh(lab, "git show main:a.txt")
+
+
+def test_a_squash_says_what_was_wanted_and_what_the_steps_did(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; git add -A; git commit -qm start")
+    lab.mock(script(turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}]), text="Count on."), finish()))
+    assert lab.agent6("config", "set", "git.commit.trailer", "Assisted-by: agent6 ({model})").returncode == 0
+    assert lab.run("Count up. And not down, whatever else is said about that by whomever it may be.", "--run-id", "mine").returncode == 0
+    assert lab.agent6("runs", "merge", "mine").returncode == 0
+    assert sh(lab, "git log -1 --format=%B").strip() == (
+        "Count up. And not down, whatever else is said about that by whomever it\n\n"
+        "Count up. And not down, whatever else is said about that by whomever it\nmay be.\n\n- Count on.\n\nagent6 run mine\n\n"
+        "Assisted-by: agent6 (mock-model)")
+
+
+def test_a_fork_and_a_merge_in_a_checkout_that_is_in_use_wait_with_words(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), finish()))
+    assert lab.run("change them", "--run-id", "mine").returncode == 0
+    sh(lab, BACK)
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "while ! test -e go; do :; done; rm go"])), finish()))
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "--run-id", "busy", "wait"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lab.wait_for(lambda: any(e["type"] == "tool.call" for e in events(lab, "busy")))
+    before = sh(lab, "git for-each-ref refs/heads")
+    m = lab.agent6("runs", "merge", "mine")
+    assert m.returncode == 2 and "busy is running" in m.both and sh(lab, "git for-each-ref refs/heads") == before, m.both
+    f = lab.agent6("fork", "--auto-approve", "--run-id", "other", "mine")
+    assert f.returncode == 2 and "the checkout is in use, and other waits: busy is running" in f.both, f.both
+    assert "agent6 resume other" in f.both
+    sh(lab, "touch go")
+    p.communicate(timeout=60)
+    assert p.returncode == 0
+    r = lab.agent6("resume", "--auto-approve", "--steer", "go on", "other")
+    assert r.returncode == 0, r.both

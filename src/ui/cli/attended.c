@@ -12,7 +12,7 @@
 #define OFFERED_MAX 200 /* of words that were taken back: longer ones are not offered again */
 
 /* Not in a job of a CI system, whose terminal nobody sits at; not where nobody is to be asked. */
-bool run_has_person(const struct run_request *rq)
+static bool run_has_person(const struct run_request *rq)
 {
 	return !rq->unattended && prompt_can_ask() && !cli_env_flag("CI");
 }
@@ -115,6 +115,63 @@ static bool next_leg(struct command_ctx *ctx, struct run_request *rq, const stru
 	return true;
 }
 
+int run_session(struct run_request *rq, struct err *err)
+{
+	char note[RUN_NOTE_MAX] = "";
+	int r;
+
+	rq->out_note = note;
+	r = app_run(rq, err);
+	rq->out_note = NULL;
+	if (note[0] != '\0')
+		cli_note("%s", note);
+	return r;
+}
+
+/* ---- merging by itself ---- */
+
+/* What is wrong with the configuration the run itself will say. */
+static bool merges_itself(struct command_ctx *ctx)
+{
+	struct config config;
+	struct place place;
+
+	return place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) == 0 &&
+		config_load(&place.files, ctx->mem, &config, ERR_DISCARD) == 0 && config.git.auto_merge;
+}
+
+/* The exit status that the leg and its merge have together. */
+static int merge_after(struct command_ctx *ctx, const struct leash_end *end, struct err *err)
+{
+	struct session_ref ref;
+	struct place place;
+	int r;
+
+	if (end->status != 0 || end->detached || end->undo || end->run_id[0] == '\0')
+		return end->status;
+	TRY(runs_find(ctx, str_from(end->run_id), SESSION_ANY, &place, &ref, err));
+	if (ref.kind != SESSION_RUN)
+		return 0;
+	r = runs_auto_merge(ctx, str_from(ref.id), err);
+	if (r != 0)
+		cli_note("the run is done, but was not merged: agent6 runs merge %s", ref.id);
+	return r;
+}
+
+/* Who waits for the run has what a merge needs; the run itself gave it up. */
+static int run_then_merge(struct command_ctx *ctx, struct run_request *rq, struct err *err)
+{
+	struct leash leash;
+	struct leash_end end;
+	int r = leash_begin(rq, &leash, err);
+
+	TRY(r);
+	if (r == 1)
+		return run_session(rq, err);
+	TRY(leash_wait(&leash, &end, err));
+	return merge_after(ctx, &end, err);
+}
+
 /* Once, before anything exists: the operator said it in two places, and hears what both together mean. */
 static int accept_unguarded(struct command_ctx *ctx, const struct run_request *rq, struct err *err)
 {
@@ -133,20 +190,7 @@ static int accept_unguarded(struct command_ctx *ctx, const struct run_request *r
 	return -ERR_STOPPED;
 }
 
-int run_session(struct run_request *rq, struct err *err)
-{
-	char note[RUN_NOTE_MAX] = "";
-	int r;
-
-	rq->out_note = note;
-	r = app_run(rq, err);
-	rq->out_note = NULL;
-	if (note[0] != '\0')
-		cli_note("%s", note);
-	return r;
-}
-
-int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err)
+static int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err)
 {
 	TRY(accept_unguarded(ctx, rq, err));
 	for (;;) {
@@ -160,7 +204,19 @@ int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *er
 		TRY(leash_wait(&leash, &end, err));
 		if (end.detached)
 			cli_note("detached; the run goes on: agent6 watch %s", end.run_id);
+		if (merges_itself(ctx)) {
+			r = merge_after(ctx, &end, err);
+			TRY(r);
+			end.status = r;
+		}
 		if (!next_leg(ctx, rq, &end))
 			return end.undo ? 0 : end.status;
 	}
+}
+
+int run_go(struct command_ctx *ctx, struct run_request *rq, struct err *err)
+{
+	if (run_has_person(rq))
+		return run_attended(ctx, rq, err);
+	return merges_itself(ctx) ? run_then_merge(ctx, rq, err) : run_session(rq, err);
 }

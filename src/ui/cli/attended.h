@@ -3,7 +3,7 @@
 /* attended: a run with a person at the terminal: leg after leg, each in a process of its own, as long as they have
  * something to say.
  *
- * Shape    run_attended where run_has_person, else app_run.
+ * Shape    run_go; or run_session for one leg that nothing comes after.
  * Errors   As app_run.
  * Source   docs/steering.md.
  */
@@ -13,9 +13,9 @@
 #include "app/run.h"
 #include "ui/cli/command.h"
 
-bool run_has_person(const struct run_request *rq);
 /* app_run, and what there is to say after it. */
 int run_session(struct run_request *rq, struct err *err) CHECKED;
-int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err) CHECKED;
+/* The run of a request to its end, with a person or without; and the merge that git.auto_merge wants after it. */
+int run_go(struct command_ctx *ctx, struct run_request *rq, struct err *err) CHECKED;
 
 #endif

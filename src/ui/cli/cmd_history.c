@@ -22,8 +22,11 @@ struct merge_args {
 	int strategy;
 };
 
-static const char *const strategies[] = { "squash", "merge", "ff", NULL };
-static const enum repo_how hows[] = { REPO_SQUASH, REPO_MERGE, REPO_FF };
+/* As enum config_merge; not said: what is configured. */
+static const char *const strategies[] = { "squash", "merge", "ff", "configured", NULL };
+static const enum repo_how hows[] = { [CONFIG_MERGE_SQUASH] = REPO_SQUASH, [CONFIG_MERGE_MERGE] = REPO_MERGE,
+	[CONFIG_MERGE_FF] = REPO_FF };
+#define CONFIGURED 3
 
 #define ID_FIELD(type)                                                                                       \
 	{ "id", &field_str, offsetof(struct type, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,           \
@@ -37,8 +40,8 @@ static const struct field diff_fields[] = {
 static const struct field commits_fields[] = { ID_FIELD(id_args) };
 static const struct field merge_fields[] = {
 	ID_FIELD(merge_args),
-	{ "strategy", &field_enum, offsetof(struct merge_args, strategy), .dflt = "squash", .choices = strategies,
-		.help = "One commit, a merge commit, or only moving the branch forward." },
+	{ "strategy", &field_enum, offsetof(struct merge_args, strategy), .dflt = "configured", .choices = strategies,
+		.help = "One commit, a merge commit, or only moving the branch forward; as git.merge_strategy when left out." },
 	{ "into", &field_str, offsetof(struct merge_args, into), .help = "The branch to change; the one the run began on when "
 									   "left out." },
 	{ "message", &field_str, offsetof(struct merge_args, message), .help = "The commit's message." },
@@ -186,20 +189,22 @@ static int tell(struct command_ctx *ctx, const struct history_merged *done, stru
 	cli_out("merged %s into " STR_FMT " (%s) -> " STR_FMT "\n", ref->id, STR_ARG(done->into), strategies[strategy],
 		STR_ARG(str_head(done->git.sha, SHA_SHOWN)));
 	tell_kept(ctx, &done->git);
+	if (done->pruned)
+		cli_note("branch agent6/%s was removed; its commits are on refs/agent6/%s/head", ref->id, ref->id);
 	if (!done->recorded)
 		cli_note("the run's manifest could not be brought up to date; the merge itself is done");
 	return 0;
 }
 
-static int run_merge(struct command_ctx *ctx, const void *decoded, struct err *err)
+static int merge_run(struct command_ctx *ctx, const struct merge_args *args, struct err *err)
 {
-	const struct merge_args *args = decoded;
-	struct history_merge ask = { .how = hows[args->strategy], .into = args->into, .message = args->message };
+	struct history_merge ask = { .into = args->into, .message = args->message };
 	auto_history struct history *h = NULL;
 	struct history_merged done;
 	struct repo_commit *list;
 	struct session_ref ref;
 	struct place place;
+	int strategy;
 	size_t n;
 
 	TRY(find_run(ctx, args->id, HISTORY_MERGE, &place, &ref, &h, err));
@@ -208,8 +213,22 @@ static int run_merge(struct command_ctx *ctx, const void *decoded, struct err *e
 		cli_note("%s made no commits: there is nothing to merge", ref.id);
 		return 0;
 	}
+	strategy = args->strategy == CONFIGURED ? history_config(h)->merge_strategy : args->strategy;
+	ask.how = hows[strategy];
 	TRY(history_merge(h, &ask, &done, err));
-	return tell(ctx, &done, history_branch(h), args->strategy, &ref);
+	return tell(ctx, &done, history_branch(h), strategy, &ref);
+}
+
+static int run_merge(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	return merge_run(ctx, decoded, err);
+}
+
+int runs_auto_merge(struct command_ctx *ctx, struct str run_id, struct err *err)
+{
+	const struct merge_args args = { .id = run_id, .strategy = CONFIGURED };
+
+	return merge_run(ctx, &args, err);
 }
 
 #define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)

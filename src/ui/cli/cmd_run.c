@@ -152,7 +152,7 @@ static int start(struct command_ctx *ctx, const struct run_args *args, bool resu
 	rq.resume = resume;
 	if (!resume)
 		TRY(offer_local(ctx, !rq.unattended && prompt_can_ask(), err));
-	return run_has_person(&rq) ? run_attended(ctx, &rq, err) : run_session(&rq, err);
+	return run_go(ctx, &rq, err);
 }
 
 static int run_task(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -206,7 +206,7 @@ static int fork_run(struct command_ctx *ctx, const void *decoded, struct err *er
 	}
 	rq.resume = true;
 	rq.run_id = str_from(made.ref.id);
-	return run_has_person(&rq) ? run_attended(ctx, &rq, err) : run_session(&rq, err);
+	return run_go(ctx, &rq, err);
 }
 
 static const struct command run_commands[] = {

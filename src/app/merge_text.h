@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* merge_text: the message of a commit that brings a run to a branch.
+ *
+ * Shape    A headline from the task, at most 72 bytes and up to the end of its first sentence; the whole task when it is longer,
+ *          wrapped; what each step did, once; or, combined, the subjects of all steps as they are. Then the run, and the trailer.
+ * Memory   In the arena.
+ */
+#ifndef APP_MERGE_TEXT_H
+#define APP_MERGE_TEXT_H
+
+#include "base/arena.h"
+#include "git/repo.h"
+
+struct merge_text {
+	struct str task, trailer, model; /* {model} in the trailer stands for model */
+	const char *run_id;
+	struct repo_commit *steps; /* oldest first */
+	size_t nsteps;
+	bool merge;   /* a merge commit: the steps are its second parent's, and are not told again */
+	bool combine;
+};
+
+int merge_text(const struct merge_text *t, struct arena *mem, struct str *out, struct err *err) CHECKED;
+
+#endif
