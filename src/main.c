@@ -58,7 +58,6 @@ static const struct {
 	{ "broker", role_broker_main },
 	{ "view", role_view_main },
 	{ "agent", role_agent_main },
-	{ "index", role_index_main },
 };
 
 static int run_role(const char *name)

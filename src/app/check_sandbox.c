@@ -174,7 +174,7 @@ static int load(struct box *b, struct config *c, struct err *err)
 int check_sandbox(const struct check *k, const struct place *place, struct err *err)
 {
 	struct config *c = arena_alloc(k->mem, sizeof(*c));
-	auto_box struct box b = { .k = k, .place = place, .programs = { -1, -1, -1, "" } };
+	auto_box struct box b = { .k = k, .place = place, .programs = PROGRAMS_NONE };
 
 	TRY(load(&b, c, err));
 	TRY(profile_probe(&b.host, err));

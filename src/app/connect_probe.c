@@ -11,7 +11,7 @@
 static int ask(const struct place *place, const struct endpoint *e, int secrets_fd, struct arena *mem, struct connect_answer *out,
 	struct err *err)
 {
-	auto_programs struct programs programs = { -1, -1, -1, "" };
+	auto_programs struct programs programs = PROGRAMS_NONE;
 	auto_buf struct buf text = BUF_MAX(CONNECT_LIST_MAX);
 	struct egress_reply reply = { 0 };
 

@@ -313,7 +313,7 @@ static int start_zygote(struct start *s, struct exec *x, const struct zygote_spe
 	TRY(chan_pair(pair, err));
 	x->asker = pair[0];
 	theirs = pair[1];
-	TRY(zygote_launch(s->programs.jail, theirs, -1, cell, &x->zygote, err));
+	TRY(zygote_launch(s->programs.jail, theirs, NULL, cell, &x->zygote, err));
 	base_close_fd(&theirs);
 	TRY(zygote_await(&x->zygote, s->mem, &notes, err));
 	for (size_t i = 0; i < notes.n && s->profile != PROFILE_NONE; i++)

@@ -119,7 +119,7 @@ static int finish(struct making *m, const struct fork_done *d, struct fork_made 
 }
 
 #define MAKING(place_, mem_)                                                                                 \
-	{ .place = (place_), .mem = (mem_), .programs = { -1, -1, -1, "" }, .run_lock = -1, .record = -1 }
+	{ .place = (place_), .mem = (mem_), .programs = PROGRAMS_NONE, .run_lock = -1, .record = -1 }
 
 int app_fork(const struct place *place, const struct session_ref *from, struct str want_id, uint32_t turn,
 	struct arena *mem, struct fork_made *out, struct err *err)

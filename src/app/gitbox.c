@@ -156,7 +156,7 @@ static int start_cell(struct gitbox *b, const struct gitbox_spec *spec, struct e
 	TRY(gitbox_cell(spec, mem, &z, err));
 	if (!spec->may_merge && !spec->begins_run)
 		z.run_id = ""; /* a reader may meet the run at work */
-	TRY(zygote_launch(exe, theirs, -1, &z, &b->zygote, err));
+	TRY(zygote_launch(exe, theirs, NULL, &z, &b->zygote, err));
 	base_close_fd(&theirs); /* so that its death is seen */
 	if (zygote_await(&b->zygote, mem, &notes, err) < 0)
 		return err_wrap(err, "git");

@@ -30,7 +30,7 @@ struct history {
 	int run_lock, repo_lock; /* while merging */
 };
 
-static const struct history HISTORY_NONE = { .programs = { -1, -1, -1, "" }, .workspace = -1, .record = -1, .run_lock = -1,
+static const struct history HISTORY_NONE = { .programs = PROGRAMS_NONE, .workspace = -1, .record = -1, .run_lock = -1,
 	.repo_lock = -1 };
 
 /* ---- opening ---- */

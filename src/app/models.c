@@ -155,7 +155,7 @@ static bool knock(const struct connect_preset *preset, const struct programs *pr
 
 int models_discover(struct arena *mem, int64_t patience_ms, struct local_server **out, size_t *n, struct err *err)
 {
-	auto_programs struct programs programs = { -1, -1, -1, "" };
+	auto_programs struct programs programs = PROGRAMS_NONE;
 	struct local_server *found = arena_array(mem, nconnect_presets, sizeof(*found));
 	size_t have = 0;
 

@@ -23,7 +23,7 @@ enum probe_wish profile_wish(const struct config *c)
 static bool launcher_can(void)
 {
 	static const char *const argv[] = { "agent6-jail", "--probe", NULL };
-	auto_programs struct programs p = { -1, -1, -1, "" };
+	auto_programs struct programs p = PROGRAMS_NONE;
 	auto_buf struct buf out = BUF_MAX(256), errs = BUF_MAX(256);
 	struct proc_status st = { .code = 1 };
 

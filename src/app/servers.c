@@ -182,7 +182,7 @@ int servers_launch(struct start *s, struct err *err)
 		TRY(chan_pair(pair, err));
 		autoclose int to_zygote = pair[1];
 		s->agent_ends[END_SERVER + i] = pair[0];
-		TRY(zygote_launch(s->programs.jail, to_zygote, -1, &cell, &s->servers[i].zygote, err));
+		TRY(zygote_launch(s->programs.jail, to_zygote, NULL, &cell, &s->servers[i].zygote, err));
 	}
 	return 0;
 }

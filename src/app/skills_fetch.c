@@ -117,7 +117,7 @@ static int make_scratch(struct arena *mem, struct skills_fetched *out, struct er
 
 static int get(struct str url, const struct skills_how *how, struct arena *mem, struct buf *text, struct err *err)
 {
-	auto_programs struct programs programs = { -1, -1, -1, "" };
+	auto_programs struct programs programs = PROGRAMS_NONE;
 	struct egress_reply reply = { 0 };
 	struct endpoint e;
 
@@ -219,7 +219,7 @@ static int look_in_clone(const char *scratch, struct str name, struct arena *mem
 
 static int from_git(struct str url, const struct skills_how *how, struct arena *mem, struct skills_fetched *out, struct err *err)
 {
-	auto_programs struct programs programs = { -1, -1, -1, "" };
+	auto_programs struct programs programs = PROGRAMS_NONE;
 	auto_buf struct buf policy = BUF_MAX(16 * 1024), result = BUF_MAX(RESULT_MAX), said = BUF_MAX(4096);
 	struct str name = str_trim_suffix(last_part(url), STR(".git"));
 	const char *const argv[] = { "agent6-jail", NULL };

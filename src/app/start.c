@@ -156,7 +156,7 @@ static int note_all(struct str_list degraded, const struct start *s, struct err 
 struct start start_new(struct arena *mem, const struct run_request *rq)
 {
 	return (struct start){ .mem = mem, .rq = rq, .mode = app_mode_find(rq && rq->mode ? rq->mode : "run"), .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
-		.secrets_fd = -1, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = { -1, -1, -1, "" },
+		.secrets_fd = -1, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = PROGRAMS_NONE,
 		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
 		.git = PEER_NONE, .view = PEER_NONE };
 }
@@ -178,7 +178,7 @@ int start_cell(struct start *s, struct err *err)
 
 	TRY(settings_command_cell(s, &cell, err));
 	TRY(pair_with_agent(s, END_ZYGOTE, &to_zygote, err));
-	return zygote_launch(s->programs.jail, to_zygote, s->programs.agent6, &cell, &s->zygote, err);
+	return zygote_launch(s->programs.jail, to_zygote, (const int[]){ s->programs.agent6, s->programs.index }, &cell, &s->zygote, err);
 }
 
 static int launch_all(struct start *s, struct err *err)
@@ -198,7 +198,7 @@ static int launch_all(struct start *s, struct err *err)
 		TRY(hooks_tell(s->spawner.chan, &s->hooks, err));
 	if (s->is_git) {
 		TRY(settings_git_cell(s, &git_cell, err));
-		TRY(zygote_launch(s->programs.jail, to_git, s->programs.agent6, &git_cell, &s->git, err));
+		TRY(zygote_launch(s->programs.jail, to_git, NULL, &git_cell, &s->git, err));
 	}
 	TRY(launch_recorder(s, to_recorder, err));
 	TRY(servers_launch(s, err));

@@ -36,13 +36,13 @@ static int send_ceiling(const struct peer *z, const struct zygote_spec *spec, st
 	return r == -ERR_CLOSED ? err_set(err, ERR_CLOSED, "the jail died while it was starting") : r;
 }
 
-int zygote_launch(int jail, int asker, int agent6, const struct zygote_spec *spec, struct peer *out, struct err *err)
+int zygote_launch(int jail, int asker, const int own[2], const struct zygote_spec *spec, struct peer *out, struct err *err)
 {
 	static const char *const argv[] = { "agent6-jail", "--zygote", NULL };
-	const int fds[] = { asker, agent6 };
+	const int fds[] = { asker, own ? own[0] : -1, own ? own[1] : -1 };
 	struct peer z;
 
-	if (launch(&(struct launch_spec){ .exe = jail, .argv = argv, .fds = fds, .nfds = agent6 >= 0 ? 2 : 1,
+	if (launch(&(struct launch_spec){ .exe = jail, .argv = argv, .fds = fds, .nfds = own ? 3 : 1,
 			.errors = true }, &z, err) < 0)
 		return err_wrap(err, "start the jail");
 	int r = send_ceiling(&z, spec, err);

@@ -20,8 +20,9 @@ struct chan_msg;
 int peer_await(int chan, enum wire_link link, uint16_t want, struct chan_msg *m, const char *who, struct err *err)
 	CHECKED;
 
-/* asker: the zygote's end of the channel to whoever asks for jobs. agent6: the program itself, or -1. */
-int zygote_launch(int jail, int asker, int agent6, const struct zygote_spec *spec, struct peer *out, struct err *err)
+/* jail: agent6-jail. asker: the zygote's end of the channel to whoever asks for jobs. own: the programs agent6 and
+ * agent6-index, or NULL where neither is started. */
+int zygote_launch(int jail, int asker, const int own[2], const struct zygote_spec *spec, struct peer *out, struct err *err)
 	CHECKED;
 /* notes: what this host could not give, as sentences. */
 int zygote_await(const struct peer *z, struct arena *mem, struct str_list *notes, struct err *err) CHECKED;

@@ -43,7 +43,7 @@ static int find_beside(const char *dir, const char *name, int *out, char *found,
 		}
 	}
 	int r = err_set(err, ERR_NOENT, "%s is not beside agent6 in %s", name, dir);
-	err_hint(err, "install the three programs together: PREFIX=DIR ./dev install");
+	err_hint(err, "install the four programs together: PREFIX=DIR ./dev install");
 	return r;
 }
 
@@ -66,7 +66,7 @@ static int own_dir(char *out, size_t size, struct err *err)
 int programs_open(struct programs *out, struct err *err)
 {
 	const char *jail = getenv("AGENT6_JAIL_BIN");
-	auto_programs struct programs p = { -1, -1, -1, "" };
+	auto_programs struct programs p = PROGRAMS_NONE;
 	char dir[448], unused[512];
 
 	TRY(proc_self_exe(&p.agent6, err));
@@ -83,8 +83,9 @@ int programs_open(struct programs *out, struct err *err)
 		TRY(find_beside(dir, "agent6-jail", &p.jail, p.jail_path, sizeof(p.jail_path), err));
 	}
 	TRY(find_beside(dir, "agent6-net", &p.net, unused, sizeof(unused), err));
+	TRY(find_beside(dir, "agent6-index", &p.index, unused, sizeof(unused), err));
 	*out = p;
-	p = (struct programs){ -1, -1, -1, "" };
+	p = (struct programs)PROGRAMS_NONE;
 	return 0;
 }
 
@@ -93,6 +94,7 @@ void programs_close(struct programs *p)
 	base_close_fd(&p->agent6);
 	base_close_fd(&p->jail);
 	base_close_fd(&p->net);
+	base_close_fd(&p->index);
 }
 
 int launch(const struct launch_spec *spec, struct peer *out, struct err *err)

@@ -5,7 +5,7 @@
  *
  * Shape    programs_open once; launch_role or launch_program per process; launch_end at the end.
  * Memory   A struct peer owns its channel and its pidfd.
- * Errors   -ERR_NOENT with a hint when agent6-jail or agent6-net cannot be found.
+ * Errors   -ERR_NOENT with a hint when another program of ours cannot be found.
  * Source   docs/architecture.md, "Start".
  */
 #ifndef ROLE_LAUNCH_H
@@ -15,7 +15,7 @@
 #include "sys/proc.h"
 
 struct programs {
-	int agent6, jail, net; /* O_PATH descriptors */
+	int agent6, jail, net, index; /* O_PATH descriptors */
 	char jail_path[512];   /* where agent6-jail was found */
 	/* Absolute directories that a model may write: the spawner takes no program from them. Set by the caller who
 	 * knows a workspace; borrowed. */
@@ -26,6 +26,7 @@ struct programs {
 int programs_open(struct programs *out, struct err *err) CHECKED;
 void programs_close(struct programs *p);
 #define auto_programs CLEANUP(programs_close)
+#define PROGRAMS_NONE { -1, -1, -1, -1, "" }
 
 struct peer {
 	struct proc proc; /* pid 0: not running */

@@ -120,7 +120,7 @@ static uint64_t access_of(const struct ground *g, const struct jail_class *class
 }
 
 /* In a cell a rule for "/" shows what the mounts left; here it would show the host. */
-static void fill(const struct ground *g, const struct jail_class *class, int exe, struct rules *r)
+static void fill(const struct ground *g, const struct jail_class *class, const int *exe, size_t n, struct rules *r)
 {
 	if (g->host_network && !class->own_network)
 		add(r, (struct ll_rule){ .kind = LL_NET_FREE });
@@ -136,25 +136,26 @@ static void fill(const struct ground *g, const struct jail_class *class, int exe
 	for (size_t i = 0; class->exec_paths && class->exec_paths[i]; i++)
 		add(r, (struct ll_rule){ .kind = LL_PATH, .path = class->exec_paths[i],
 			       .access = LL_READ_FILE | LL_EXECUTE, .optional = true, .follow = true });
-	if (exe >= 0)
-		add(r, (struct ll_rule){ .kind = LL_FD, .fd = exe, .access = LL_READ_FILE | LL_EXECUTE });
+	for (size_t i = 0; i < n; i++)
+		if (exe[i] >= 0)
+			add(r, (struct ll_rule){ .kind = LL_FD, .fd = exe[i], .access = LL_READ_FILE | LL_EXECUTE });
 }
 
 int ground_rules(const struct ground *g, const struct jail_class *class, int exe, int *out, struct err *err)
 {
 	autofree struct rules *r = mem_alloc(sizeof(*r));
 
-	fill(g, class, exe, r);
+	fill(g, class, &exe, 1, r);
 	return landlock_ruleset(r->rule, r->n, out, err);
 }
 
-int ground_enter(const struct ground *g, enum job_class most, int exe, struct err *err)
+int ground_enter(const struct ground *g, enum job_class most, const int *exe, size_t n, struct err *err)
 {
 	autofree struct rules *r = mem_alloc(sizeof(*r));
 	char *parent = str_dupz(g->mem, str_from(g->tmp));
 	autoclose int ruleset = -1;
 
-	fill(g, jail_class_find(most), exe, r);
+	fill(g, jail_class_find(most), exe, n, r);
 	*strrchr(parent, '/') = '\0';
 	add(r, (struct ll_rule){ .kind = LL_PATH, .path = parent, .access = LL_REMOVE_DIR });
 	/* There it finds the children that it has to end. */

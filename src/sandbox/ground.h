@@ -39,7 +39,7 @@ void ground_close(struct ground *g);
 /* exe: a program of ours that may be read and executed, or -1. */
 int ground_rules(const struct ground *g, const struct jail_class *class, int exe, int *out, struct err *err) CHECKED;
 /* A zygote takes its own ceiling upon itself: what its jails may have at most, and taking `tmp` away at the end. */
-int ground_enter(const struct ground *g, enum job_class most, int exe, struct err *err) CHECKED;
+int ground_enter(const struct ground *g, enum job_class most, const int *exe, size_t n, struct err *err) CHECKED;
 /* Whom root becomes there: the owner of the workspace. Refused where that is root. */
 int ground_owner(const char *workspace, uid_t *uid, gid_t *gid, struct err *err) CHECKED;
 void ground_written(const struct ground *g, const struct jail_class *class, struct policy_list *out);

@@ -40,7 +40,7 @@ struct warden {
 
 struct guards {
 	const struct ground *ground;
-	int exe, children;
+	int exe, index_exe, children;
 	struct kit {
 		const struct jail_class *class;
 		int ruleset, own_ruleset; /* own: with the program of ours; -1: not made yet */
@@ -228,12 +228,12 @@ static int make_kit(struct guards *g, enum job_class id, struct err *err)
 	return seccomp_build(host ? SECCOMP_COMMAND_HOSTNET : class->hardened, &kit->filter, err);
 }
 
-int guards_open(const struct ground *ground, int exe, struct guards **out, struct err *err)
+int guards_open(const struct ground *ground, int exe, int index_exe, struct guards **out, struct err *err)
 {
 	struct guards *g = mem_alloc(sizeof(*g));
 	int r = 0;
 
-	*g = (struct guards){ .ground = ground, .exe = exe, .children = sweep_open() };
+	*g = (struct guards){ .ground = ground, .exe = exe, .index_exe = index_exe, .children = sweep_open() };
 	for (int id = JOB_COMMAND; id < CLASSES; id++)
 		g->kits[id] = (struct kit){ .ruleset = -1, .own_ruleset = -1 };
 	for (int id = JOB_COMMAND; id < CLASSES && r == 0; id++)
@@ -249,9 +249,10 @@ static int *ruleset_of(struct guards *g, const struct jail_spec *spec, struct er
 {
 	struct kit *kit = &g->kits[spec->class->id];
 	bool own = spec->exe_fd > 0;
+	int exe = kit->class->id == JOB_INDEX ? g->index_exe : g->exe;
 	int *ruleset = own ? &kit->own_ruleset : &kit->ruleset;
 
-	if (*ruleset < 0 && ground_rules(g->ground, kit->class, own ? g->exe : -1, ruleset, err) < 0)
+	if (*ruleset < 0 && ground_rules(g->ground, kit->class, own ? exe : -1, ruleset, err) < 0)
 		return NULL;
 	return ruleset;
 }

@@ -15,8 +15,8 @@
 #include "sandbox/ground.h"
 #include "sandbox/jail.h"
 
-/* ground is borrowed. exe: the program that classes with one of ours execute, or -1. */
-int guards_open(const struct ground *ground, int exe, struct guards **out, struct err *err) CHECKED;
+/* ground is borrowed. exe, index_exe: the programs that the agent and the index class execute, or -1. */
+int guards_open(const struct ground *ground, int exe, int index_exe, struct guards **out, struct err *err) CHECKED;
 void guards_close(struct guards *g);
 int guards_spawn(struct guards *g, const struct jail_spec *spec, struct jail *out, struct err *err) CHECKED;
 void guards_kill(const struct jail *j);

@@ -91,14 +91,14 @@ int jails_open(const struct cell *cell, struct jails **out, struct err *err)
 	return 0;
 }
 
-int jails_open_on(const struct ground *ground, int exe, struct jails **out, struct err *err)
+int jails_open_on(const struct ground *ground, int exe, int index_exe, struct jails **out, struct err *err)
 {
 	struct jails *j = mem_alloc(sizeof(*j));
 	int r;
 
 	for (size_t i = 0; i < COUNT(classes); i++)
 		j->ruleset[i] = -1;
-	r = guards_open(ground, exe, &j->guards, err);
+	r = guards_open(ground, exe, index_exe, &j->guards, err);
 	if (r < 0)
 		free(j);
 	else

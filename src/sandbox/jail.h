@@ -42,7 +42,7 @@ struct jails;
 int jails_open(const struct cell *cell, struct jails **out, struct err *err) CHECKED;
 /* Without a cell: on the host's own directories. */
 struct ground;
-int jails_open_on(const struct ground *ground, int exe, struct jails **out, struct err *err) CHECKED;
+int jails_open_on(const struct ground *ground, int exe, int index_exe, struct jails **out, struct err *err) CHECKED;
 void jails_close(struct jails *j);
 
 #define JAIL_FDS_MAX 13

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { FD_MONITOR = 3, FD_ASKER = 4, FD_PROGRAM = 5, FDS = 3 };
+enum { FD_MONITOR = 3, FD_ASKER = 4, FD_PROGRAM = 5, FD_INDEX = 6, FDS = 4 };
 
 static int send_fail(int fd, const struct err *err)
 {
@@ -142,13 +142,14 @@ static int open_jails(struct zygote *z, const struct cell *cell, struct err *err
 	static const enum job_class classes[] = { [ZYGOTE_COMMAND] = JOB_COMMAND, [ZYGOTE_GIT] = JOB_GIT,
 		[ZYGOTE_SERVER] = JOB_MCP };
 	enum job_class most = classes[z->spec.kind];
+	const int own[] = { z->exe, z->index_exe };
 
 	switch (z->spec.policy.profile) {
 	case PROFILE_NONE:
 		return 0;
 	case PROFILE_HARDENED:
-		TRY(jails_open_on(z->ground, z->exe, &z->jails, err));
-		TRY(ground_enter(z->ground, most, z->exe, err));
+		TRY(jails_open_on(z->ground, z->exe, z->index_exe, &z->jails, err));
+		TRY(ground_enter(z->ground, most, own, COUNT(own), err));
 		return confine(cell, z->spec.policy.network == NETWORK_HOST ? SECCOMP_ZYGOTE_HOSTNET : SECCOMP_ZYGOTE_HARDENED,
 			err);
 	case PROFILE_STRICT:
@@ -244,7 +245,8 @@ static int run_plain(struct zygote *z, struct arena *mem, struct err *err)
 
 static int run_cell(struct zygote *z, struct err *err)
 {
-	const int keep[] = { FD_MONITOR, FD_ASKER, z->events, z->exe }; /* fds_keep passes over what is not there */
+	/* fds_keep passes over what is not there */
+	const int keep[] = { FD_MONITOR, FD_ASKER, z->events, z->exe, z->index_exe };
 	struct cell_spec spec;
 	struct cell_proc proc;
 
@@ -259,6 +261,8 @@ static int run_cell(struct zygote *z, struct err *err)
 	close(FD_ASKER);
 	if (z->exe >= 0)
 		close(FD_PROGRAM);
+	if (z->index_exe >= 0)
+		close(FD_INDEX);
 	return wait_for(&proc);
 }
 
@@ -286,6 +290,8 @@ static int stand(struct zygote *z, struct arena *mem, struct err *err)
 	TRY(caps_die_with_parent(getppid(), err));
 	if (fcntl(FD_PROGRAM, F_GETFD) >= 0)
 		z->exe = FD_PROGRAM;
+	if (z->exe >= 0 && fcntl(FD_INDEX, F_GETFD) >= 0)
+		z->index_exe = FD_INDEX;
 	TRY(read_ceiling(z, mem, err));
 	r = zygote_in_group(z, &status, err);
 	if (r != 0)
@@ -309,7 +315,7 @@ int zygote_main(zygote_git_fn *git, gitwatch_digest_fn *digest)
 	int r;
 
 	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX, .config = ZYGOTE_GIT_CONFIG }, .monitor = FD_MONITOR,
-		.asker = FD_ASKER, .exe = -1, .keeper = -1, .events = -1, .digest = digest };
+		.asker = FD_ASKER, .exe = -1, .index_exe = -1, .keeper = -1, .events = -1, .digest = digest };
 	signal(SIGPIPE, SIG_IGN); /* a server may close its input; what runs in a jail gets the usual answer to it */
 	r = stand(z, mem, &err);
 	if (r >= 0)

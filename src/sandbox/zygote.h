@@ -3,8 +3,8 @@
 /* zygote: the process that stands in a cell and starts jails there, on request.
  *
  * Shape    The monitor starts `agent6-jail --zygote` with descriptor 3 = its channel to the zygote, 4 = the
- *          zygote's end of the channel to whoever asks for jobs (the agent), 5 = the agent6 program (command
- *          zygote only). It sends one WIRE_CEILING, a sealed memfd from zygote_spec_encode, and gets
+ *          zygote's end of the channel to whoever asks for jobs (the agent), 5 and 6 = the programs agent6 and
+ *          agent6-index (command zygote only). It sends one WIRE_CEILING, a sealed memfd from zygote_spec_encode, and gets
  *          WIRE_CELL_READY or WIRE_CELL_FAIL. From then on src/fmt/wire.h says everything.
  *          Job numbers of one asker must grow: a number is never used twice, so that a verdict can never
  *          meet another command than the one that was shown.

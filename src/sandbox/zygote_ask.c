@@ -126,7 +126,7 @@ static int apply_limit(const struct zygote_spec *spec, struct request *rq, struc
 
 static void index_words(struct request *rq)
 {
-	static const char *const argv[] = { "agent6", "--role", "index", NULL };
+	static const char *const argv[] = { "agent6-index", NULL };
 
 	rq->argv = argv;
 	rq->own_program = true;

@@ -55,7 +55,7 @@ struct request {
 	const char *const *argv, *const *env;
 	const char *cwd;
 	int in_fd;         /* owned, or -1 */
-	bool own_program;  /* runs the agent6 program itself */
+	bool own_program;  /* runs agent6-index */
 	const struct zygote_server *server; /* of the spec; NULL: it is no server */
 };
 
@@ -114,7 +114,7 @@ struct zygote {
 	struct gitwatch *watch; /* a repository that no mount protects; or NULL */
 	int keeper;            /* hung up: the process that cleans up after us is gone; or -1 */
 	int monitor, asker;    /* channels; asker is -1 once it was dropped */
-	int exe;               /* the agent6 program, or -1 */
+	int exe, index_exe;    /* the programs agent6 and agent6-index, or -1 */
 	struct git_place git;
 	struct loop *loop;
 	struct chan_msg *msg;

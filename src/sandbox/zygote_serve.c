@@ -284,7 +284,7 @@ static int start(struct job *j, struct err *err)
 	r = pipes_open(&p, &j->rq, &why);
 	struct work w = { .class = j->rq.class, .argv = j->rq.argv, .env = j->rq.env, .cwd = j->rq.cwd,
 		.in_fd = j->rq.in_fd, .out_fd = p.out_w, .err_fd = p.err_w,
-		.exe_fd = j->rq.own_program ? z->exe : -1, .memory_limit_mb = z->spec.policy.memory_limit_mb };
+		.exe_fd = j->rq.own_program ? z->index_exe : -1, .memory_limit_mb = z->spec.policy.memory_limit_mb };
 
 	r = r < 0 ? r : worker_start(z->jails, &w, &j->worker, &exec_errno, &why);
 	if (r < 0)
@@ -396,8 +396,8 @@ static int accept_request(struct zygote *z, struct request *rq, struct err *err)
 		return refuse(z, rq, "8 commands run in the background already", err);
 	if (rq->server && server_runs(z, rq->server))
 		return refuse(z, rq, "this server runs already", err);
-	if (rq->own_program && z->exe < 0)
-		return refuse(z, rq, "this zygote has no agent6 program to run", err);
+	if (rq->own_program && z->index_exe < 0)
+		return refuse(z, rq, "this zygote has no agent6-index to run", err);
 	*j = (struct job){ .state = JOB_ASKED, .z = z, .rq = *rq, .speech = { .fd = -1 } };
 	*rq = (struct request){ .in_fd = -1 };
 	return l->ask ? ask_monitor(j, err) : start(j, err);

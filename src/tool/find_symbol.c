@@ -35,11 +35,12 @@ static int add_row(void *self, const json_t *j, struct err *err)
 {
 	struct rows *r = self;
 	struct str path = json_get_str(j, "path"), name = json_get_str(j, "text"), kind = str_cut(&name, ' ');
-	int64_t line = json_get_int(j, "line", 0), col = json_get_int(j, "col", 0);
+	struct str in = json_get_str(j, "in");
+	int64_t line = json_get_int(j, "line", 0), col = json_get_int(j, "col", 0), end = json_get_int(j, "end", 0);
 
 	if (path.n == 0 || name.n == 0 || line <= 0 || col <= 0)
 		return err_set(err, ERR_PROTOCOL, "the index worker answered with a row that is none");
-	r->size += result_quoted_size(path) + result_quoted_size(name) + 70;
+	r->size += result_quoted_size(path) + result_quoted_size(name) + result_quoted_size(in) + 90;
 	if (r->size > SHOWN_MAX) {
 		r->truncated = true;
 		return 0;
@@ -52,7 +53,12 @@ static int add_row(void *self, const json_t *j, struct err *err)
 		TRY(json_add_member(r->out, "kind", kind, err));
 	if (forms[r->what].paths)
 		TRY(json_add_member(r->out, "path", path, err));
-	return buf_addf(r->out, err, ",\"line\":%lld,\"col\":%lld}", (long long)line, (long long)col);
+	TRY(buf_addf(r->out, err, ",\"line\":%lld,\"col\":%lld", (long long)line, (long long)col));
+	if (forms[r->what].kinds && end > line)
+		TRY(buf_addf(r->out, err, ",\"end\":%lld", (long long)end));
+	if (forms[r->what].kinds && in.n > 0)
+		TRY(json_add_member(r->out, "in", in, err));
+	return buf_addc(r->out, '}', err);
 }
 
 static int ask(struct tool_ctx *ctx, const struct search_request *s, struct buf *out, struct tool_outcome *oc, struct err *err)
@@ -64,6 +70,8 @@ static int ask(struct tool_ctx *ctx, const struct search_request *s, struct buf 
 	TRY(index_ask(ctx, forms[s->what].tool, s, add_row, &r, &answer, err));
 	bool truncated = r.truncated || answer.truncated;
 	TRY(buf_addf(out, err, "],\"truncated\":%s", truncated ? "true" : "false"));
+	if (answer.source.n > 0)
+		TRY(json_add_member(out, "source", answer.source, err));
 	if (answer.note.n > 0)
 		TRY(json_add_member(out, "note", answer.note, err));
 	oc->summary = str_printf(ctx->mem, "%zu %s%s", r.shown, forms[s->what].member, truncated ? " (truncated)" : "");

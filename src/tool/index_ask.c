@@ -24,6 +24,7 @@ static int take_line(struct answer *a, struct str line, struct err *err)
 	if (!json_object_get(j, "done") && !json_object_get(j, "error"))
 		return a->row(a->self, j, err);
 	a->done = true;
+	a->out->source = str_dup(a->mem, json_get_str(j, "source"));
 	a->out->note = str_dup(a->mem, json_get_str(j, "note"));
 	a->failure = str_dup(a->mem, json_get_str(j, "error"));
 	a->out->truncated = json_is_true(json_object_get(j, "truncated"));

@@ -18,6 +18,7 @@ typedef int index_row_fn(void *self, const json_t *row, struct err *err);
 
 struct index_answer {
 	bool truncated;
+	struct str source; /* of symbols: who told them, best first */
 	struct str note; /* what the model should know about the answer, or empty */
 };
 

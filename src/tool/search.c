@@ -35,6 +35,7 @@ struct item {
 struct search {
 	const struct search_request *request;
 	const struct search_pattern *pattern;
+	const struct symbol_reader *reader; /* or NULL */
 	int rootfd;
 	int64_t deadline_ms;
 	struct arena *mem;        /* of the walk */
@@ -52,6 +53,7 @@ struct search {
 	bool walked;              /* no item comes after this */
 	bool enough;              /* the prefix fills the answer: stop */
 	bool late, too_complex, too_deep;
+	size_t lanes;             /* taken */
 };
 
 /* ------------------------------------------------------------------ globs */
@@ -114,14 +116,14 @@ static void advance_prefix(struct search *s)
 	}
 }
 
-static void search_item(struct search *s, struct search_reader *r, struct item *it)
+static void search_item(struct search *s, struct search_reader *r, const struct symbol_lane *lane, struct item *it)
 {
 	autoclose int fd = -1;
 
 	/* What cannot be opened or read is left out, as in every grep of a tree. */
 	if (file_open(s->rootfd, it->path, true, &fd, ERR_DISCARD) == 0 &&
 		(s->request->what == SEARCH_LINES ? search_file(r, fd, &it->hits, ERR_DISCARD) :
-			search_symbols(r, s->request, str_from(it->path), fd, &it->hits, ERR_DISCARD)) < 0)
+			search_symbols(r, s->request, lane, str_from(it->path), fd, &it->hits, ERR_DISCARD)) < 0)
 		search_hits_fini(&it->hits);
 }
 
@@ -131,6 +133,7 @@ static void work(struct search *s, bool wait)
 	struct search_reader *r = search_reader_new(s->pattern);
 
 	pthread_mutex_lock(&s->lock);
+	struct symbol_lane lane = { s->reader, s->lanes++ };
 	while (!s->enough && !s->late) {
 		if (s->next == s->items.n) {
 			if (s->walked || !wait)
@@ -140,7 +143,7 @@ static void work(struct search *s, bool wait)
 		}
 		struct item *it = s->items.p[s->next++];
 		pthread_mutex_unlock(&s->lock);
-		search_item(s, r, it);
+		search_item(s, r, &lane, it);
 		pthread_mutex_lock(&s->lock);
 		it->done = true;
 		s->too_complex = s->too_complex || it->hits.too_complex;
@@ -298,44 +301,79 @@ static int put_row(const struct search_row *row, struct str path, struct buf *ou
 	TRY(buf_addf(out, err, ",\"line\":%lld", (long long)row->line));
 	if (row->col > 0)
 		TRY(buf_addf(out, err, ",\"col\":%lld", (long long)row->col));
+	if (row->end > 0)
+		TRY(buf_addf(out, err, ",\"end\":%lld", (long long)row->end));
+	if (row->in)
+		TRY(json_add_member(out, "in", str_from(row->in), err));
 	TRY(json_add_member(out, "text", buf_str(&text), err));
 	return buf_addz(out, "}\n", err);
 }
 
-static const char *note(const struct search *s)
+static struct str note(const struct search *s, size_t failed, const char *first)
 {
 	if (s->too_complex)
-		return "the pattern is too complex for some lines; make it simpler";
+		return STR("the pattern is too complex for some lines; make it simpler");
 	if (s->late)
-		return "stopped early: the tree is too large for one search; narrow path or glob";
-	return s->too_deep ? "some directories are too deep and were left out" : NULL;
+		return STR("stopped early: the tree is too large for one search; narrow path or glob");
+	if (s->too_deep)
+		return STR("some directories are too deep and were left out");
+	return failed > 0 ? str_printf(s->mem, "%zu %s too much for the parser and read by patterns: " STR_FMT "%s", failed,
+		failed == 1 ? "file was" : "files were", STR_ARG(cquote_dup(s->mem, str_from(first))), failed > 1 ? ", ..." : "") : STR("");
+}
+
+/* Who told, best first. */
+static struct str source_names(const struct search *s, unsigned sources)
+{
+	struct str names[SOURCE_COUNT];
+	size_t n = 0;
+
+	for (int i = SOURCE_COUNT - 1; i >= 0; i--)
+		if (sources & 1u << i)
+			names[n++] = str_from(symbol_sources[i]);
+	return str_join(s->mem, names, n, ',');
 }
 
 static int put_all(const struct search *s, struct buf *out, struct err *err)
 {
 	size_t rows = 0;
 	bool truncated = s->enough || s->late || s->too_complex || s->too_deep;
+	unsigned sources = 0;
+	size_t failed = 0;
+	const char *first = "";
 
 	for (size_t i = 0; i < s->items.n && rows < SEARCH_ROWS_MAX; i++) {
 		const struct item *it = s->items.p[i];
 		struct str path = cquote_dup(s->mem, str_from(it->path));
 
 		truncated = truncated || it->hits.more;
+		sources |= it->hits.sources;
+		if (it->hits.failed && failed++ == 0)
+			first = it->path;
 		for (size_t k = 0; k < it->hits.n && rows < SEARCH_ROWS_MAX; k++, rows++)
 			TRY(put_row(&it->hits.rows[k], path, out, err));
 	}
 	TRY(buf_addf(out, err, "{\"done\":true,\"count\":%zu,\"truncated\":%s", rows, truncated ? "true" : "false"));
-	if (note(s))
-		TRY(json_add_member(out, "note", str_from(note(s)), err));
+	struct str says = note(s, failed, first);
+	if (says.n > 0)
+		TRY(json_add_member(out, "note", says, err));
+	if (sources != 0)
+		TRY(json_add_member(out, "source", source_names(s, sources), err));
 	return buf_addz(out, "}\n", err);
+}
+
+size_t search_lanes(void)
+{
+	int n = get_nprocs();
+
+	return n > THREADS_MAX ? THREADS_MAX : (size_t)n;
 }
 
 static void run_threads(struct search *s, int *walk_result, struct err *err)
 {
 	pthread_t threads[THREADS_MAX];
-	int want = get_nprocs(), n = 0;
+	size_t lanes = s->reader && s->reader->lanes < search_lanes() ? s->reader->lanes : search_lanes();
+	int want = (int)lanes, n = 0;
 
-	want = want > THREADS_MAX ? THREADS_MAX : want;
 	/* One thread less than processors: this one helps when the walk is over. Where a jail allows no
 	 * thread, it does all of it. */
 	while (n < want - 1 && pthread_create(&threads[n], NULL, thread_main, s) == 0)
@@ -380,9 +418,9 @@ static int answer(struct search *s, struct buf *out, struct err *err)
 	return put_all(s, out, err);
 }
 
-int search_run(const struct search_request *r, int rootfd, int outfd, struct err *err)
+int search_run(const struct search_request *r, int rootfd, const struct symbol_reader *reader, int outfd, struct err *err)
 {
-	CLEANUP(search_fini) struct search s = { .request = r, .rootfd = rootfd, .mem = arena_new(),
+	CLEANUP(search_fini) struct search s = { .request = r, .rootfd = rootfd, .reader = reader, .mem = arena_new(),
 		.deadline_ms = time_mono_ms() + SEARCH_TIME_MS };
 	auto_buf struct buf out = BUF_MAX(OUT_MAX);
 	struct err wrong = { 0 };

@@ -3,8 +3,8 @@
 /* search: grep over a tree, as the index worker does it.
  *
  * Shape    The agent encodes a request; the worker decodes it and writes JSON lines: rows
- *          {"path","line","text"} sorted by path and line (of symbols with "col", and "KIND NAME" as text), then {"done":true,"count","truncated"}, or
- *          {"error"} instead of everything.
+ *          {"path","line","text"} sorted by path and line (of symbols with "col", perhaps "end" and "in", and "KIND NAME" as
+ *          text), then {"done":true,"count","truncated"} (of symbols with "source"), or {"error"} instead of everything.
  * Memory   Decoded requests live in mem.
  * Errors   search_run fails only when its answer cannot be written; what the model got wrong is {"error"}.
  * Units    Rows, their text, the time and the memory are bounded; "truncated" tells.
@@ -14,6 +14,7 @@
 #define TOOL_SEARCH_H
 
 #include "fmt/field.h"
+#include "tool/symbols.h"
 
 #define SEARCH_PATTERN_MAX 4096
 #define SEARCH_REQUEST_MAX (256 * 1024)
@@ -34,9 +35,21 @@ struct search_request {
 	struct str_list hidden; /* relative to root: not entered, not read */
 };
 
+/* Who reads source files better than tool/symbols.h does. A thread of the search has a lane of its own. */
+enum symbol_source { SOURCE_PATTERNS, SOURCE_TREE, SOURCE_CTAGS, SOURCE_COUNT };
+extern const char *const symbol_sources[SOURCE_COUNT];
+struct symbol_reader {
+	void *self;
+	size_t lanes;
+	/* 1: what the file holds was told. 0: this is no file for it. Fails when the file was too much for it. */
+	int (*read)(void *self, size_t lane, struct str path, const struct search_request *rq, symbol_fn *fn, void *fn_self,
+		enum symbol_source *source, struct err *err);
+};
+
 int search_encode(const struct search_request *r, struct buf *out, struct err *err) CHECKED;
 int search_decode(struct str text, struct arena *mem, struct search_request *out, struct err *err) CHECKED;
-/* rootfd is the directory that `path` is relative to. */
-int search_run(const struct search_request *r, int rootfd, int outfd, struct err *err) CHECKED;
+size_t search_lanes(void); /* how many threads a search has at most */
+/* rootfd is the directory that `path` is relative to. reader: NULL where there is none. */
+int search_run(const struct search_request *r, int rootfd, const struct symbol_reader *reader, int outfd, struct err *err) CHECKED;
 
 #endif

@@ -29,8 +29,10 @@ struct search_reader {
 
 void search_hits_fini(struct search_hits *h)
 {
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->n; i++) {
 		free(h->rows[i].text);
+		free(h->rows[i].in);
+	}
 	free(h->rows);
 	*h = (struct search_hits){ 0 };
 }

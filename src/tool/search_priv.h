@@ -8,6 +8,8 @@
 
 struct search_row {
 	int64_t line, col; /* col: of a symbol; 0: of none */
+	int64_t end;       /* of a definition, where it is known */
+	char *in;          /* owned; of a definition that belongs to something, or NULL */
 	char *text; /* owned; n bytes as they are in the file, clipped around the match */
 	size_t n;
 	bool cut_front, cut_back;
@@ -18,6 +20,8 @@ struct search_hits {
 	size_t n, cap;
 	bool more;        /* the file has more than SEARCH_ROWS_MAX */
 	bool too_complex; /* the pattern ran into its limit here */
+	unsigned sources; /* of symbols: 1 << who told them */
+	bool failed;      /* the better reader could not, and patterns stood in for it */
 };
 
 void search_hits_fini(struct search_hits *h);
@@ -32,8 +36,12 @@ void search_reader_free(struct search_reader *r);
 /* The matching lines of an open file. A binary file has none. */
 int search_file(struct search_reader *r, int fd, struct search_hits *out, struct err *err) CHECKED;
 /* The symbols of an open file that the request is for: rows "KIND NAME". Of a file in no language that we know, none. */
-int search_symbols(struct search_reader *r, const struct search_request *rq, struct str path, int fd, struct search_hits *out,
-	struct err *err) CHECKED;
+struct symbol_lane {
+	const struct symbol_reader *reader; /* NULL: none */
+	size_t lane;
+};
+int search_symbols(struct search_reader *r, const struct search_request *rq, const struct symbol_lane *lane, struct str path, int fd,
+	struct search_hits *out, struct err *err) CHECKED;
 bool search_symbols_skips(struct str name); /* a directory that holds no source of the project's own */
 
 #endif

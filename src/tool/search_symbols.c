@@ -20,9 +20,11 @@ bool search_symbols_skips(struct str name)
 	return false;
 }
 
+const char *const symbol_sources[SOURCE_COUNT] = { "patterns", "tree-sitter", "ctags" };
+
 struct gather {
 	struct search_hits *hits;
-	bool uses;
+	const struct search_request *rq;
 };
 
 static int by_place(const void *a, const void *b)
@@ -32,6 +34,14 @@ static int by_place(const void *a, const void *b)
 	return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : (x->col > y->col) - (x->col < y->col);
 }
 
+static char *copy(struct str s)
+{
+	char *p = mem_alloc(s.n + 1);
+
+	memcpy(p, s.p, s.n);
+	return p;
+}
+
 static void gather_one(void *self, const struct symbol *s)
 {
 	struct gather *g = self;
@@ -39,7 +49,7 @@ static void gather_one(void *self, const struct symbol *s)
 	const char *kind = s->kind ? s->kind : "use";
 	size_t n = strlen(kind) + 1 + s->name.n;
 
-	if (!s->kind && !g->uses)
+	if ((!s->kind && g->rq->what != SEARCH_REFERENCES) || (s->minor && g->rq->what == SEARCH_OUTLINE))
 		return;
 	if (h->n == SEARCH_ROWS_MAX || n > SEARCH_TEXT_MAX) {
 		h->more = h->more || h->n == SEARCH_ROWS_MAX;
@@ -53,7 +63,8 @@ static void gather_one(void *self, const struct symbol *s)
 	memcpy(text, kind, strlen(kind));
 	text[strlen(kind)] = ' ';
 	memcpy(text + strlen(kind) + 1, s->name.p, s->name.n);
-	h->rows[h->n++] = (struct search_row){ .line = s->line, .col = s->col, .text = text, .n = n };
+	h->rows[h->n++] = (struct search_row){ .line = s->line, .col = s->col, .end = s->end, .text = text, .n = n,
+		.in = s->in.n > 0 && s->in.n <= SEARCH_TEXT_MAX ? copy(s->in) : NULL };
 }
 
 /* By place, each place once: the definition when it is one. */
@@ -75,19 +86,33 @@ static void put_in_order(struct search_hits *h)
 
 		*last = better ? h->rows[i] : *last;
 		free(drop.text);
+		free(drop.in);
 	}
 	h->n = kept;
 }
 
-int search_symbols(struct search_reader *r, const struct search_request *rq, struct str path, int fd, struct search_hits *out,
-	struct err *err)
+/* Everything it told of this file is taken back when it failed in the middle. */
+static int ask_reader(const struct symbol_lane *lane, struct str path, struct gather *g)
+{
+	enum symbol_source source = SOURCE_PATTERNS;
+	int r = lane->reader ? lane->reader->read(lane->reader->self, lane->lane, path, g->rq, gather_one, g, &source, ERR_DISCARD) : 0;
+
+	if (r < 0)
+		search_hits_fini(g->hits);
+	g->hits->failed = r < 0;
+	g->hits->sources |= r > 0 && g->hits->n > 0 ? 1u << source : 0;
+	return r;
+}
+
+int search_symbols(struct search_reader *r, const struct search_request *rq, const struct symbol_lane *lane, struct str path, int fd,
+	struct search_hits *out, struct err *err)
 {
 	const struct symbol_lang *lang = symbols_lang(path);
 	bool outline = rq->what == SEARCH_OUTLINE;
 	auto_buf struct buf text = BUF_MAX(SYMBOLS_FILE_MAX);
-	struct gather g = { .hits = out, .uses = rq->what == SEARCH_REFERENCES };
+	struct gather g = { .hits = out, .rq = rq };
 
-	if (!lang)
+	if (!lang && !lane->reader)
 		return 0;
 	if (!outline) { /* most files do not have the name at all */
 		TRY(search_file(r, fd, out, err));
@@ -97,10 +122,17 @@ int search_symbols(struct search_reader *r, const struct search_request *rq, str
 		if (none || lseek(fd, 0, SEEK_SET) < 0)
 			return 0;
 	}
+	if (ask_reader(lane, path, &g) > 0) {
+		put_in_order(out);
+		return 0;
+	}
+	if (!lang)
+		return 0;
 	TRY(file_read_fd(fd, &text, err));
 	if (memchr(text.p ? text.p : "", '\0', text.n))
 		return 0;
 	symbols_scan(lang, buf_str(&text), outline ? STR("") : rq->symbol, gather_one, &g);
+	out->sources |= out->n > 0 ? 1u << SOURCE_PATTERNS : 0;
 	put_in_order(out);
 	return 0;
 }

@@ -20,9 +20,13 @@
 
 struct symbol {
 	struct str name;
-	const char *kind; /* function, class, method, struct, enum, trait, type, module, const, macro, interface; NULL: a use */
+	const char *kind; /* one of symbol_kinds; NULL: a use */
 	int64_t line, col;
+	int64_t end;      /* the last line of a definition; 0: not known */
+	struct str in;    /* what it belongs to: a class, a type, a namespace; empty: nothing, or not known */
+	bool minor;       /* a member, a variable: found by its name, left out of an outline */
 };
+extern const char *const symbol_kinds[]; /* NULL ended */
 typedef void symbol_fn(void *self, const struct symbol *s);
 
 struct symbol_lang;

@@ -12,6 +12,9 @@ static const char *const rust_containers[] = { "impl", "trait", NULL };
 static const char *const php_containers[] = { "class", "interface", "trait", "enum", NULL };
 static const char *const py_containers[] = { "class", NULL };
 
+const char *const symbol_kinds[] = { "function", "class", "method", "struct", "enum", "trait", "type", "module", "const", "macro",
+	"interface", "field", "variable", NULL };
+
 const struct symbol_lang symbol_langs[] = {
 	{ "c", { ".c" }, { "//" }, true, false, true, C_QUOTES, STYLE_C,
 		{ { "struct", "struct" }, { "union", "struct" }, { "enum", "enum" } }, c_containers },

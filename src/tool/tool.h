@@ -195,7 +195,4 @@ int tools_schema(const struct tool_ctx *ctx, struct buf *out, struct err *err) C
 /* docs/tools.md, whole: a test compares the file with it. */
 int tools_print_reference(struct buf *out, struct err *err) CHECKED;
 
-/* The index worker, `agent6 --role index`: reads one request on stdin, writes JSON lines to stdout. */
-int role_index_main(void);
-
 #endif

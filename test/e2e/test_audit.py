@@ -80,12 +80,19 @@ def needed(name):
 
 
 def test_only_agent6_net_links_tls():
-    for name in ("agent6", "agent6-jail"):
+    for name in ("agent6", "agent6-jail", "agent6-index"):
         assert [n for n in needed(name) if re.search(r"curl|ssl|crypto|gnutls", n)] == [], name
     assert [n for n in needed("agent6-net") if "curl" in n]
 
 
-@pytest.mark.parametrize("name", ["agent6", "agent6-jail", "agent6-net"])
+def test_only_agent6_index_holds_grammars():
+    for name in ("agent6", "agent6-jail", "agent6-net"):
+        assert "ts_parser_" not in readelf("-Ws", program(name)) and not [n for n in needed(name) if "tree" in n], name
+    built_with = subprocess.run([program("agent6-index"), "--version"], capture_output=True, text=True, timeout=20).stdout
+    assert ("ts_parser_" in readelf("-Ws", program("agent6-index"))) == ("grammars" in built_with and "without" not in built_with), built_with
+
+
+@pytest.mark.parametrize("name", ["agent6", "agent6-jail", "agent6-net", "agent6-index"])
 def test_the_programs_are_hardened(name):
     path = program(name)
     head, segments, dynamic = readelf("-h", path), readelf("-l", path), readelf("-d", path)

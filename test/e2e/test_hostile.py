@@ -128,3 +128,18 @@ def test_a_command_leaves_no_set_id_file_no_device_and_no_process(lab):
             assert not os.lstat(os.path.join(top, n)).st_mode & 0o6000 or n == "d", n
     assert not os.path.exists(os.path.join(lab.ws, "n"))
     assert json.dumps(lab.journal()).count("run.end") == 1
+
+
+def test_a_file_that_ends_the_parser_costs_itself_alone(lab):
+    """x=((((... ends libtree-sitter 0.20.7. Without grammars, and with a newer one, it is a file like any other."""
+    killer = "x=" + "(" * 65533
+    lab.repo(a_DOT_py=killer, b_DOT_py="def x():\n    pass\n", c_DOT_py=killer, d_DOT_py="def y():\n    x()\n")
+    m = lab.mock(script(turn(call("find_definition", symbol="x")), turn(call("find_references", symbol="x")),
+                        turn(call("outline", path="a.py")), turn(call("outline", path="d.py")), finish()))
+    assert lab.run().returncode == 0
+    found, used, killed, other = (json.loads(r) for r in results(m)[:4])
+    assert [d["path"] for d in found["definitions"] if d["kind"] == "function"] == ["b.py"], found
+    assert {"b.py", "d.py"} <= {r["path"] for r in used["references"]}, used
+    assert "error" not in killed and [s["name"] for s in other["symbols"]] == ["y"], (killed, other)
+    if "tree-sitter" in other.get("source", ""):
+        assert other["source"] == "tree-sitter" and other["symbols"][0]["end"] == 2, other

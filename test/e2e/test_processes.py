@@ -254,7 +254,7 @@ def test_a_program_that_answers_nothing_is_named(lab, broken, words, status, sai
     lab.mock(script(finish()))
     place = os.path.join(lab.folder, "installed")
     os.mkdir(place)
-    for name in ("agent6", "agent6-jail", "agent6-net"):
+    for name in ("agent6", "agent6-jail", "agent6-net", "agent6-index"):
         shutil.copy(os.path.join(os.path.dirname(AGENT6), name), place)
     shutil.copy("/bin/false", os.path.join(place, broken))
     r = subprocess.run([os.path.join(place, "agent6"), *words], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,

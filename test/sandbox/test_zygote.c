@@ -281,7 +281,7 @@ static void refuses(struct zy *z)
 		{ "no words", { .class = JOB_COMMAND }, "a command needs at least one word" },
 		{ "words for the index worker", { .class = JOB_INDEX, .args = (struct str[]){ { "x", 1 } }, .nargs = 1 },
 			"the index worker takes no words" },
-		{ "the index worker without a program", { .class = JOB_INDEX }, "this zygote has no agent6 program to run" },
+		{ "the index worker without a program", { .class = JOB_INDEX }, "this zygote has no agent6-index to run" },
 		{ "a directory above", { .class = JOB_COMMAND, .args = (struct str[]){ { "true", 4 } }, .nargs = 1,
 			.cwd = { "d/../..", 7 } }, NULL },
 		{ "a directory elsewhere", { .class = JOB_COMMAND, .args = (struct str[]){ { "true", 4 } }, .nargs = 1,

@@ -63,9 +63,9 @@ struct chan_msg *zy_start_raw(struct zy *z)
 
 	CHECK_OK(chan_pair(up, &err));
 	CHECK_OK(chan_pair(side, &err));
-	const int fds[] = { up[1], side[1], program };
+	const int fds[] = { up[1], side[1], program, program };
 
-	spawn(z, fds, program >= 0 ? 3 : 2);
+	spawn(z, fds, program >= 0 ? 4 : 2);
 	close(up[1]);
 	close(side[1]);
 	z->monitor = up[0];

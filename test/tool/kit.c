@@ -22,7 +22,7 @@ static int host_index(struct kit *k, const struct job_request *req, struct arena
 	TRY(search_decode(req->in, mem, &r, err));
 	root = r.root.n > 0 ? open(r.root.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : fcntl(k->ws, F_DUPFD_CLOEXEC, 0);
 	BUG_IF(root < 0 || fd < 0);
-	TRY(search_run(&r, root, fd, err));
+	TRY(search_run(&r, root, NULL, fd, err));
 	BUG_IF(lseek(fd, 0, SEEK_SET) != 0);
 	TRY(file_read_fd(fd, &text, err));
 	*out = (struct job_result){ .why = JOB_EXITED, .out = str_dup(mem, buf_str(&text)), .out_total = text.n };

@@ -13,12 +13,12 @@ TEST(symbols_of_a_tree_are_found_by_the_index_worker)
 	kit_put(&k, "notes.txt", "twice twice\n");
 	kit_put(&k, "node_modules/x.js", "function twice() {}\n");
 	kit_call(&k, "find_definition", "{`symbol`:`twice`}");
-	CHECK_HOLDS(&k, "{\"definitions\":[{\"name\":\"twice\",\"kind\":\"function\",\"path\":\"src/a.c\",\"line\":1,\"col\":5}],\"truncated\":false}");
+	CHECK_HOLDS(&k, "{\"definitions\":[{\"name\":\"twice\",\"kind\":\"function\",\"path\":\"src/a.c\",\"line\":1,\"col\":5}],\"truncated\":false,\"source\":\"patterns\"}");
 	kit_call(&k, "find_references", "{`symbol`:`twice`}");
 	CHECK_HOLDS(&k, "{\"references\":[{\"name\":\"twice\",\"path\":\"src/a.c\",\"line\":1,\"col\":5},{\"name\":\"twice\",\"path\":\"src/b.c\","
-			"\"line\":1,\"col\":5},{\"name\":\"twice\",\"path\":\"src/b.c\",\"line\":2,\"col\":25}],\"truncated\":false}");
+			"\"line\":1,\"col\":5},{\"name\":\"twice\",\"path\":\"src/b.c\",\"line\":2,\"col\":25}],\"truncated\":false,\"source\":\"patterns\"}");
 	kit_call(&k, "outline", "{`path`:`src/b.c`}");
-	CHECK_HOLDS(&k, "{\"symbols\":[{\"name\":\"main\",\"kind\":\"function\",\"line\":2,\"col\":5}],\"truncated\":false}");
+	CHECK_HOLDS(&k, "{\"symbols\":[{\"name\":\"main\",\"kind\":\"function\",\"line\":2,\"col\":5}],\"truncated\":false,\"source\":\"patterns\"}");
 	kit_call(&k, "outline", "{`path`:`notes.txt`}");
 	CHECK_HOLDS(&k, "{\"symbols\":[],\"truncated\":false}");
 	kit_call(&k, "outline", "{`path`:`src`}");

@@ -23,7 +23,7 @@ static void note_line(void *self, const char *line)
 
 static int describe(struct command_ctx *ctx, struct apparmor *out, struct err *err)
 {
-	auto_programs struct programs p = { -1, -1, -1, "" };
+	auto_programs struct programs p = PROGRAMS_NONE;
 	char *real;
 
 	TRY(programs_open(&p, err));

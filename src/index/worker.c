@@ -1,27 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* The index worker: one request on stdin, one answer on stdout, then it is gone. It holds nothing: the
- * workspace is read-only in its jail, and its death costs one answer. */
+#include "index/worker.h"
+#include "index/pool.h"
+
+#include "fmt/json.h"
 #include "sys/file.h"
 #include "tool/search.h"
-#include "tool/tool.h"
 
 #include <fcntl.h>
+
+static void close_pool(struct pool **p)
+{
+	pool_close(*p);
+}
 
 static int serve(struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf text = BUF_MAX(SEARCH_REQUEST_MAX);
+	CLEANUP(close_pool) struct pool *pool = NULL;
+	struct symbol_reader reader;
 	struct search_request r;
 	autoclose int root = -1;
 
 	TRY(file_read_fd(STDIN_FILENO, &text, err));
 	TRY(search_decode(buf_str(&text), mem, &r, err));
 	TRY(dir_open(AT_FDCWD, r.root.n > 0 ? r.root.p : ".", &root, err));
-	return search_run(&r, root, STDOUT_FILENO, err);
+	if (r.what == SEARCH_LINES)
+		return search_run(&r, root, NULL, STDOUT_FILENO, err);
+	/* Before search_run makes its threads: a process with threads is no good to fork. */
+	TRY(pool_open(root, r.what == SEARCH_OUTLINE ? 1 : search_lanes(), &pool, err));
+	reader = pool_reader(pool);
+	return search_run(&r, root, &reader, STDOUT_FILENO, err);
 }
 
-int role_index_main(void)
+int index_worker_main(void)
 {
 	struct err err = { 0 };
 	auto_buf struct buf out = BUF_MAX(4096);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "index/pool.h"
+#include "index/tree.h"
+#include "sys/file.h"
+#include "test/lib/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* 65533 of these in a file end libtree-sitter 0.20.7: a count of 16 bits. */
+static void put_killer(const struct test_dir *d, const char *name)
+{
+	auto_buf struct buf b = BUF_MAX(70000);
+	struct err err = { 0 };
+
+	CHECK_OK(buf_addz(&b, "x=", &err));
+	for (int i = 0; i < 65533; i++)
+		CHECK_OK(buf_addc(&b, '(', &err));
+	test_write(d, name, buf_str(&b));
+}
+
+/* Every bracket costs the parser hundreds of bytes: more of them than its memory holds, or its time. */
+static void put_slow(const struct test_dir *d, const char *name)
+{
+	size_t n = 1900000;
+	autofree char *text = mem_alloc(2 * n);
+
+	memset(text, '(', n);
+	memset(text + n, ')', n);
+	test_write(d, name, str_of(text, 2 * n));
+}
+
+static void search(const struct test_dir *d, const struct search_request *rq, struct buf *out)
+{
+	autoclose int fd = memfd_create("answer", MFD_CLOEXEC);
+	struct pool *pool = NULL;
+	struct err err = { 0 };
+
+	CHECK_OK(pool_open(d->fd, search_lanes(), &pool, &err));
+	struct symbol_reader reader = pool_reader(pool);
+	CHECK_OK(search_run(rq, d->fd, &reader, fd, &err));
+	CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	buf_clear(out);
+	CHECK_OK(file_read_fd(fd, out, &err));
+	pool_close(pool);
+}
+
+TEST(pool_loses_one_file_and_no_other_when_the_parser_dies_or_takes_too_long)
+{
+	static const struct search_request rq = { .what = SEARCH_DEFINITIONS, .symbol = { "x", 1 }, .pattern = { "x", 1 }, .path = { ".", 1 } };
+	auto_dir struct test_dir d = test_dir_new();
+	auto_buf struct buf out = BUF_MAX(1 << 20);
+
+	if (!tree_knows(STR("a.c")))
+		TEST_SKIP("this build has no grammars: tools/fetch-grammars grammars, then configure again");
+	/* Killers first, between and last: whatever order the lanes take them in. */
+	for (int i = 0; i < 8; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "f%d.py", i);
+		if (i % 3 == 0)
+			put_killer(&d, name);
+		else
+			test_write(&d, name, STR("def x():\n    pass\n"));
+	}
+	search(&d, &rq, &out);
+	static const char *const kept[] = { "f1.py", "f2.py", "f4.py", "f5.py", "f7.py" };
+	for (size_t i = 0; i < COUNT(kept); i++) {
+		auto_buf struct buf want = BUF_MAX(128);
+		struct err err = { 0 };
+
+		CHECK_OK(buf_addf(&want, &err, "{\"path\":\"%s\",\"line\":1,\"col\":5,\"end\":2,\"text\":\"function x\"}\n", kept[i]));
+		CHECK(str_find(buf_str(&out), buf_str(&want)) < out.n);
+	}
+	CHECK(str_find(buf_str(&out), STR("3 files were too much for the parser and read by patterns: f0.py, ...")) < out.n);
+	CHECK(str_find(buf_str(&out), STR("\"source\":\"tree-sitter\"")) < out.n);
+}
+
+TEST(pool_gives_a_slow_file_to_the_patterns)
+{
+	static const struct search_request rq = { .what = SEARCH_OUTLINE, .pattern = { ".", 1 }, .path = { "a.c", 3 } };
+	auto_dir struct test_dir d = test_dir_new();
+	auto_buf struct buf out = BUF_MAX(1 << 20);
+
+	if (!tree_knows(STR("a.c")))
+		TEST_SKIP("this build has no grammars: tools/fetch-grammars grammars, then configure again");
+	put_slow(&d, "a.c");
+	search(&d, &rq, &out);
+	CHECK(str_find(buf_str(&out), STR("1 file was too much for the parser")) < out.n);
+	test_write(&d, "a.c", STR("int f(void)\n{\n\treturn 0;\n}\n"));
+	search(&d, &rq, &out);
+	CHECK_STR(buf_str(&out), STR("{\"path\":\"a.c\",\"line\":1,\"col\":5,\"end\":4,\"text\":\"function f\"}\n"
+				     "{\"done\":true,\"count\":1,\"truncated\":false,\"source\":\"tree-sitter\"}\n"));
+}
+
+/* More killers than a lane forgives: the rest is read by patterns, and said. */
+TEST(pool_gives_up_after_many_deaths_and_answers_still)
+{
+	static const struct search_request rq = { .what = SEARCH_DEFINITIONS, .symbol = { "x", 1 }, .pattern = { "x", 1 }, .path = { ".", 1 } };
+	auto_dir struct test_dir d = test_dir_new();
+	auto_buf struct buf out = BUF_MAX(1 << 20);
+	size_t n = (POOL_DEATHS_MAX + 1) * search_lanes();
+
+	if (!tree_knows(STR("a.c")))
+		TEST_SKIP("this build has no grammars: tools/fetch-grammars grammars, then configure again");
+	for (size_t i = 0; i < n; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "a%03zu.py", i);
+		put_killer(&d, name);
+	}
+	test_write(&d, "b.py", STR("def x():\n    pass\n"));
+	search(&d, &rq, &out);
+	CHECK(str_find(buf_str(&out), STR("{\"path\":\"b.py\",\"line\":1,\"col\":5,")) < out.n);
+	CHECK(str_find(buf_str(&out), STR("too much for the parser")) < out.n);
+}
+
+TEST(pool_lets_ctags_read_what_no_grammar_is_for)
+{
+	static const struct search_request rq = { .what = SEARCH_OUTLINE, .pattern = { ".", 1 }, .path = { "a.pl", 4 } };
+	static const struct search_request all = { .what = SEARCH_DEFINITIONS, .symbol = { "two", 3 }, .pattern = { "two", 3 }, .path = { ".", 1 } };
+	auto_dir struct test_dir d = test_dir_new();
+	auto_buf struct buf out = BUF_MAX(1 << 20);
+
+	if (access("/usr/bin/ctags", X_OK) < 0)
+		TEST_SKIP("Universal Ctags is not installed");
+	/* What a repository says of ctags is not read. */
+	test_write(&d, ".ctags.d/evil.ctags", STR("--regex-Perl=/(two)/WRONG/f,function/\n"));
+	test_write(&d, "a.pl", STR("package P;\nsub one { 1 }\nsub two { 2 }\n"));
+	test_write(&d, "b.lua", STR("function two()\nend\n"));
+	search(&d, &rq, &out);
+	CHECK_STR(buf_str(&out), STR("{\"path\":\"a.pl\",\"line\":1,\"col\":9,\"text\":\"module P\"}\n"
+				     "{\"path\":\"a.pl\",\"line\":2,\"col\":5,\"text\":\"function one\"}\n"
+				     "{\"path\":\"a.pl\",\"line\":3,\"col\":5,\"text\":\"function two\"}\n"
+				     "{\"done\":true,\"count\":3,\"truncated\":false,\"source\":\"ctags\"}\n"));
+	search(&d, &all, &out);
+	CHECK(str_find(buf_str(&out), STR("\"path\":\"a.pl\",\"line\":3")) < out.n && str_find(buf_str(&out), STR("\"path\":\"b.lua\",\"line\":1")) < out.n);
+}
