@@ -17,9 +17,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FILE_MAX_BYTES ((size_t)2 << 30)
 #define AROUND         70 /* bytes shown before and after a match */
+#define MATCH_MAX      400
+#define PIECE_MAX      (64 << 20)
+#define NESTED_MAX     4  /* JSON in a string, in a string */
 #define STEPS_MAX      10000000
 #define SEEN_MAX       65536
 #define FILES_MAX      200000
@@ -120,52 +124,37 @@ void search_free(struct search *s)
 
 /* ---- what is shown ---- */
 
-/* The words as they were written: escapes of JSON undone, blanks joined. */
-static void unescape(struct str s, struct buf *out)
+static int add_clean(struct buf *out, struct str s, struct err *err)
 {
-	bool blank = true;
+	auto_buf struct buf flat = BUF_MAX(64 * 1024);
 
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '\\') { /* one of JSON, or several where JSON stands in JSON */
-			while (i + 1 < s.n && s.p[i + 1] == '\\')
-				i++;
-			if (i + 1 < s.n && s.p[i + 1] != 'u')
-				c = s.p[++i];
-			c = c == 'n' || c == 't' || c == 'r' ? ' ' : c;
-		}
-		if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
-			if (!blank)
-				(void)!buf_addc(out, ' ', ERR_DISCARD);
-			blank = true;
-			continue;
-		}
-		blank = false;
-		(void)!buf_addc(out, c, ERR_DISCARD);
-	}
+	for (size_t i = 0; i < s.n; i++)
+		TRY(buf_addc(&flat, s.p[i] == '\t' || s.p[i] == '\r' || s.p[i] == '\n' ? ' ' : s.p[i], err));
+	return term_clean(buf_str(&flat), TERM_LINE, out, err);
 }
 
-static int make_snippet(struct str text, size_t from, size_t to, struct buf *out, struct err *err)
+/* One line, what stands far from the match left away. */
+static int make_snippet(struct str line, size_t from, size_t to, struct buf *out, struct search_hit *hit, struct err *err)
 {
-	auto_buf struct buf words = BUF_MAX(4096);
-	size_t begin = from > AROUND ? from - AROUND : 0, end = to - from > 400 ? from + 400 : to;
+	size_t begin = from > AROUND ? from - AROUND : 0, shown = to - from > MATCH_MAX ? from + MATCH_MAX : to;
+	size_t end = line.n - to > AROUND ? to + AROUND : line.n;
 
-	end = text.n - end > AROUND ? end + AROUND : text.n;
-	/* Not into another line, nor into the middle of a character. */
-	for (size_t i = from; i > begin; i--)
-		if (text.p[i - 1] == '\n')
-			begin = i;
-	for (size_t i = to; i < end; i++)
-		if (text.p[i] == '\n')
-			end = i;
-	while (begin < from && ((unsigned char)text.p[begin] & 0xc0) == 0x80)
-		begin++;
-	struct str part = str_of(text.p + begin, end - begin);
-
-	unescape(str_head(part, utf8_head(part, part.n)), &words);
 	buf_clear(out);
-	return term_clean(buf_str(&words), TERM_LINE, out, err);
+	while (begin > 0 && begin < from && ((unsigned char)line.p[begin] & 0xc0) == 0x80)
+		begin++;
+	struct str before = str_head(str_skip(line, begin), from - begin), match = str_head(str_skip(line, from), shown - from);
+	struct str after = str_head(str_skip(line, to), end - to);
+
+	if (begin > 0)
+		TRY(buf_addz(out, "...", err));
+	while (begin == 0 && before.n > 0 && (before.p[0] == ' ' || before.p[0] == '\t'))
+		before = str_skip(before, 1);
+	TRY(add_clean(out, before, err));
+	hit->mark = out->n;
+	TRY(add_clean(out, str_head(match, utf8_head(match, match.n)), err));
+	hit->mark_n = out->n - hit->mark;
+	TRY(add_clean(out, str_head(after, utf8_head(after, after.n)), err));
+	return end < line.n || shown < to ? buf_addz(out, "...", err) : 0;
 }
 
 static bool is_new(struct search *s, struct str snippet)
@@ -181,8 +170,6 @@ static bool is_new(struct search *s, struct str snippet)
 		*vec_new(&s->seen) = h;
 	return true;
 }
-
-/* ---- one file ---- */
 
 static void note_turn(struct str line, int64_t *turn)
 {
@@ -228,11 +215,215 @@ static struct str line_at(struct str text, size_t begin)
 	return str_trim_suffix(str_line(&rest), STR("\n"));
 }
 
-static int search_file(struct search *s, int dir, const char *name, const char *shown, bool turns, search_hit_fn *on_hit,
+/* ---- one line of a record ---- */
+
+struct looking {
+	struct search *s;
+	struct buf *snippet;
+	struct search_hit hit; /* where we are */
+	search_hit_fn *on_hit;
+	void *self;
+	int64_t found; /* of this line of the record, told or not */
+};
+
+static bool matches(struct search *s, struct str text, size_t at, size_t *from, size_t *to)
+{
+	if (at > text.n || pcre2_match(s->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, at, 0, s->data, s->limits) < 1)
+		return false;
+	const PCRE2_SIZE *where = pcre2_get_ovector_pointer(s->data);
+
+	*from = where[0];
+	*to = where[1];
+	return true;
+}
+
+static int tell(struct looking *l, struct str line, size_t from, size_t to, struct err *err)
+{
+	l->found++;
+	TRY(make_snippet(line, from, to, l->snippet, &l->hit, err));
+	l->hit.snippet = buf_str(l->snippet);
+	return is_new(l->s, l->hit.snippet) ? l->on_hit(l->self, &l->hit, err) : 0;
+}
+
+/* Each line of a text that somebody said, once. A match over several is shown in the first. 1: enough. */
+static int look_in_text(struct looking *l, struct str text, struct err *err)
+{
+	size_t at = 0, from, to;
+
+	while (matches(l->s, text, at, &from, &to)) {
+		size_t begin = from, end = from;
+		int r;
+
+		while (begin > 0 && text.p[begin - 1] != '\n')
+			begin--;
+		while (end < text.n && text.p[end] != '\n')
+			end++;
+		r = tell(l, str_head(str_skip(text, begin), end - begin), from - begin, (to < end ? to : end) - begin, err);
+		if (r != 0)
+			return r;
+		at = (to > end ? to : end) + 1;
+	}
+	return 0;
+}
+
+static int look_in(struct looking *l, const json_t *j, int depth, struct err *err);
+
+static int look_in_string(struct looking *l, struct str text, int depth, struct err *err)
+{
+	auto_json json_t *inner = NULL;
+	size_t from, to;
+
+	if (depth < NESTED_MAX && text.n > 1 && (text.p[0] == '{' || text.p[0] == '[') && matches(l->s, text, 0, &from, &to) &&
+		json_decode(text, JSON_REPAIR, &inner, ERR_DISCARD) == 0) {
+		int64_t before = l->found;
+		int r = look_in(l, inner, depth + 1, err);
+
+		if (r != 0 || l->found > before)
+			return r;
+	}
+	return look_in_text(l, text, err);
+}
+
+static int look_in(struct looking *l, const json_t *j, int depth, struct err *err)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+	int r = 0;
+
+	if (json_is_string(j))
+		return look_in_string(l, str_of(json_string_value(j), json_string_length(j)), depth, err);
+	json_array_foreach(j, i, value) {
+		r = look_in(l, value, depth, err);
+		if (r != 0)
+			return r;
+	}
+	json_object_foreach((json_t *)j, key, value) {
+		r = depth == 0 && strcmp(key, "h") == 0 ? 0 : look_in(l, value, depth, err);
+		if (r != 0)
+			return r;
+	}
+	return r;
+}
+
+/* ---- who ---- */
+
+static const struct {
+	const char *start, *who;
+} speakers[] = {
+	{ "run.start", "you" }, { "run.resume", "you" }, { "loop.steer", "you" }, { "loop.pin", "you" }, { "question.answer", "you" },
+	{ "btw.opened", "you" }, { "role.", "model" }, { "tool.call", "model" }, { "btw.", "model" }, { "tool.", "tool" },
+	{ "verify.", "tool" }, { "metric.", "tool" }, { "diff.", "tool" },
+};
+
+static struct str who_of_event(struct str type)
+{
+	for (size_t i = 0; i < COUNT(speakers); i++)
+		if (str_starts(type, str_from(speakers[i].start)))
+			return str_from(speakers[i].who);
+	return STR("agent6");
+}
+
+/* {"i":N,"message":{"role":...,"content":[...]}} */
+static struct str who_of_message(const json_t *line)
+{
+	const json_t *m = json_object_get(line, "message"), *first = json_array_get(json_object_get(m, "content"), 0);
+
+	if (!m)
+		return STR("agent6");
+	if (str_eqz(json_get_str(m, "role"), "assistant"))
+		return STR("model");
+	return str_eqz(json_get_str(first, "type"), "tool_result") ? STR("tool") : STR("you");
+}
+
+/* ---- one file ---- */
+
+/* What it is decides who spoke. */
+enum kind { KIND_JOURNAL, KIND_MESSAGES, KIND_PLAIN, KIND_TRANSCRIPT };
+
+/* A quote that no odd number of backslashes stands before. */
+static bool is_quote(struct str text, size_t at)
+{
+	size_t n = 0;
+
+	while (text.p[at] == '"' && n < at && text.p[at - 1 - n] == '\\')
+		n++;
+	return text.p[at] == '"' && n % 2 == 0;
+}
+
+/* A piece of JSON, or of several in a stream: the string around each match. */
+static int look_in_piece(struct looking *l, struct str text, struct err *err)
+{
+	size_t at = 0, from, to;
+
+	while (matches(l->s, text, at, &from, &to)) {
+		size_t begin = from, end = from;
+		auto_json json_t *array = NULL;
+		auto_buf struct buf one = BUF_MAX(PIECE_MAX);
+		int r = 0;
+
+		while (begin > 0 && !is_quote(text, begin - 1))
+			begin--;
+		while (end < text.n && !is_quote(text, end))
+			end++;
+		at = end + 1;
+		struct str inside = str_head(str_skip(text, begin), end - begin);
+
+		if (begin > 0 && end < text.n && buf_addf(&one, ERR_DISCARD, "[\"" STR_FMT "\"]", STR_ARG(inside)) == 0 &&
+			json_decode(buf_str(&one), JSON_REPAIR, &array, ERR_DISCARD) == 0)
+			r = look_in(l, array, 1, err);
+		else
+			r = look_in_text(l, inside, err);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What was sent and what came; the prompt and its tools; the rest is ours and stands in the journal too. */
+static int look_in_transcript(struct looking *l, struct str line, struct err *err)
+{
+	static const struct {
+		const char *part, *text, *who;
+	} parts[] = { { "request", "text", "request" }, { "response", "body", "answer" }, { NULL, "system", "request" }, { NULL, "tools", "request" } };
+	struct jval whole = jval_from(line);
+
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		struct jval text = jval_get(parts[i].part ? jval_get(whole, parts[i].part) : whole, parts[i].text);
+		auto_buf struct buf plain = BUF_MAX(FILE_MAX_BYTES);
+
+		if (text.type != JSCAN_STRING)
+			continue;
+		TRY(jval_add_text(&plain, text, NUL_KEEP, err));
+		l->hit.who = str_from(parts[i].who);
+		int r = parts[i].part || parts[i].text[0] == 't' ? look_in_piece(l, buf_str(&plain), err)
+								: look_in_text(l, buf_str(&plain), err);
+
+		if (r != 0)
+			return r;
+	}
+	l->hit.who = STR("agent6");
+	return 0;
+}
+
+static int look_in_line(struct looking *l, struct str line, enum kind kind, struct err *err)
+{
+	auto_json json_t *j = NULL;
+
+	if (kind == KIND_TRANSCRIPT)
+		return look_in_transcript(l, line, err);
+	if (kind == KIND_PLAIN || json_decode(line, JSON_REPAIR, &j, ERR_DISCARD) < 0)
+		return 0;
+	l->hit.who = kind == KIND_JOURNAL ? who_of_event(l->hit.type) : who_of_message(j);
+	return look_in(l, j, 0, err);
+}
+
+static int search_file(struct search *s, int dir, const char *name, const char *shown, enum kind kind, search_hit_fn *on_hit,
 	void *self, struct err *err)
 {
 	auto_buf struct buf snippet = BUF_MAX(64 * 1024);
 	struct place p = { .line = 1 };
+	size_t from, to;
 	int r;
 
 	buf_clear(&s->text);
@@ -242,24 +433,20 @@ static int search_file(struct search *s, int dir, const char *name, const char *
 	struct str text = buf_str(&s->text);
 
 	s->bytes += (int64_t)text.n;
-	for (size_t at = 0; at < text.n;) {
-		if (pcre2_match(s->code, (PCRE2_SPTR)text.p, text.n, at, 0, s->data, s->limits) < 1)
-			break;
-		const PCRE2_SIZE *where = pcre2_get_ovector_pointer(s->data);
-		size_t from = where[0], to = where[1] > where[0] ? where[1] : where[0] + 1;
+	for (size_t at = 0; at < text.n && matches(s, text, at, &from, &to);) {
+		move_to(&p, text, from, kind < KIND_PLAIN);
+		struct str line = line_at(text, p.at);
+		struct journal_line jl = line_parse(line);
+		struct looking l = { .s = s, .snippet = &snippet, .on_hit = on_hit, .self = self,
+			.hit = { .file = shown, .line = p.line, .turn = p.turn, .who = STR("plan"),
+				.type = kind == KIND_JOURNAL && jl.kind != LINE_BAD ? jl.type : STR("") } };
 
-		at = to;
-		move_to(&p, text, from, turns);
-		TRY(make_snippet(text, from, where[1], &snippet, err));
-		if (!is_new(s, buf_str(&snippet)))
-			continue;
-		struct journal_line l = line_parse(line_at(text, p.at));
-		struct search_hit hit = { .file = shown, .line = p.line, .turn = p.turn, .snippet = buf_str(&snippet),
-			.type = turns && l.kind != LINE_BAD ? l.type : STR("") };
-
-		TRY(r = on_hit(self, &hit, err));
-		if (r > 0)
+		r = look_in_line(&l, line, kind, err);
+		if (r == 0 && l.found == 0) /* as it stands there */
+			r = tell(&l, line, from - p.at, (to < p.at + line.n ? to : p.at + line.n) - p.at, err);
+		if (r != 0)
 			return r;
+		at = p.at + line.n + 1;
 	}
 	return 0;
 }
@@ -276,7 +463,7 @@ int search_record(struct search *s, int record, search_hit_fn *on_hit, void *sel
 
 	s->seen.n = 0;
 	for (size_t i = 0; i < COUNT(names); i++) {
-		TRY(r = search_file(s, record, names[i], names[i], i < 2, on_hit, self, err));
+		TRY(r = search_file(s, record, names[i], names[i], i < KIND_PLAIN ? (enum kind)i : KIND_PLAIN, on_hit, self, err));
 		if (r > 0)
 			return r;
 	}
@@ -288,7 +475,7 @@ int search_record(struct search *s, int record, search_hit_fn *on_hit, void *sel
 		char shown[300];
 
 		snprintf(shown, sizeof(shown), "transcripts/" STR_FMT, STR_ARG(str_head(list[i].name, 255)));
-		TRY(r = search_file(s, dir, list[i].name.p, shown, false, on_hit, self, err));
+		TRY(r = search_file(s, dir, list[i].name.p, shown, KIND_TRANSCRIPT, on_hit, self, err));
 		if (r > 0)
 			return r;
 	}

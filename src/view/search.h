@@ -2,6 +2,9 @@
 /* Copyright The agent6 authors. */
 /* search: where a text stands in what sessions left: journal, conversation, transcripts, plan and answer.
  *
+ * A line of the record holds whole texts, and texts of JSON within them: each is taken apart, and what is shown is one line of
+ * what somebody said, with who it was. What matches only as it stands in the record is shown as it stands there.
+ *
  * Shape    search_new compiles the pattern, to machine code, before the process is confined: no memory becomes
  *          executable afterwards. search_record then goes through one record.
  * Memory   One file at a time is held. A hit dies when on_hit returns.
@@ -25,7 +28,9 @@ struct search_hit {
 	const char *file; /* "transcripts/0003.json" */
 	int64_t line, turn;
 	struct str type;    /* of an event; else empty */
-	struct str snippet; /* around the match, one line, nothing in it can move a cursor */
+	struct str who;     /* "you", "model", "tool", "agent6", "request", "answer", "plan" */
+	struct str snippet; /* one line, cut around the match; nothing in it can move a cursor */
+	size_t mark, mark_n; /* the match in it */
 };
 typedef int search_hit_fn(void *self, const struct search_hit *hit, struct err *err);
 

@@ -3,10 +3,11 @@
 """What is done with runs of the past: searched, read as a transcript, removed."""
 import json
 import os
+import subprocess
 
 import pytest
 
-from conftest import call, finish, script, turn
+from conftest import AGENT6, call, finish, script, turn
 
 EVIL = 'say "one\ttwo"\\ and \x1b]0;gotcha\x07 \u202e \u009b31m ```'
 
@@ -31,9 +32,10 @@ def test_words_are_found_with_run_turn_and_line(lab):
     assert first["file"] == "logs.jsonl" and first["type"] == "role.result" and first["turn"] == 1, first
     with open(os.path.join(lab.run_dirs()[-1], "record", first["file"]), encoding="utf-8") as f:
         assert "needle" in f.read().splitlines()[first["line"] - 1]
-    assert 'a needle in "quotes" and more' in first["text"]
+    assert first["text"] == 'a needle in "quotes"' and first["match"] == 'needle in "quotes"' and first["who"] == "model", first
+    assert len(hits) == 1, hits  # the journal, the conversation and two transcripts have it
     plain = lab.agent6("history", "search", "haystack")
-    assert plain.returncode == 0 and plain.out.startswith("mine  "), plain.both
+    assert plain.returncode == 0 and plain.out == "mine            you      find the haystack\n", plain.both
     assert "place" in plain.err
     assert lab.agent6("history", "haystack").returncode == 0  # search is what history does
     assert lab.agent6("history", "search", "HAYSTACK").returncode == 1
@@ -43,6 +45,20 @@ def test_words_are_found_with_run_turn_and_line(lab):
     assert nowhere.returncode == 1 and json.loads(nowhere.out) == []
     bad = lab.agent6("history", "search", "--regex", "(")
     assert bad.returncode == 2 and "the pattern at" in bad.err, bad.both
+
+
+def test_who_said_it_is_told_and_the_match_is_marked_on_a_terminal(lab):
+    past(lab)
+    who = {h["text"]: h["who"] for h in json.loads(lab.agent6("history", "search", "--json", "evil.txt").out)}
+    assert who["evil.txt"] == "model", who
+    tool = json.loads(lab.agent6("history", "search", "--json", 'one\ttwo').out)
+    assert tool and tool[0]["who"] == "tool", tool
+    assert not [h for h in json.loads(lab.agent6("history", "search", "--json", "haystack").out) if "{" in h["text"] or "\\" in h["text"]]
+    cut = json.loads(lab.agent6("history", "search", "--json", "workspace").out)
+    assert all(len(h["text"]) < 700 and "workspace" in h["match"] for h in cut), cut
+    r = subprocess.run(["script", "-qec", f"{AGENT6} history search haystack", "/dev/null"], cwd=lab.ws, env=lab.env, capture_output=True,
+                       stdin=subprocess.DEVNULL, text=True)
+    assert "find the \x1b[1;31mhaystack\x1b[0m" in r.stdout, r.stdout
 
 
 def test_a_search_can_be_for_one_session(lab):

@@ -4,9 +4,12 @@
 
 #include "fmt/json.h"
 #include "sys/file.h"
+#include "sys/term.h"
 #include "view/search.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #define HITS_MAX 10000
 
@@ -27,7 +30,7 @@ static const struct field fields[] = {
 
 struct printing {
 	const struct session_ref *ref;
-	bool json;
+	bool json, marks;
 	int64_t hits, sessions;
 	const char *last;
 };
@@ -42,11 +45,26 @@ static int print_json(const struct printing *p, const struct search_hit *h, stru
 		json_object_set_new(o, "line", json_integer(h->line)) < 0 ||
 		json_object_set_new(o, "turn", h->turn > 0 ? json_integer(h->turn) : json_null()) < 0 ||
 		json_object_set_new(o, "type", h->type.n > 0 ? json_text(h->type) : json_null()) < 0 ||
-		json_object_set_new(o, "text", json_text(h->snippet)) < 0)
+		json_object_set_new(o, "who", json_text(h->who)) < 0 || json_object_set_new(o, "text", json_text(h->snippet)) < 0 ||
+		json_object_set_new(o, "match", json_text(str_head(str_skip(h->snippet, h->mark), h->mark_n))) < 0)
 		return err_set(err, ERR_SYS, "no JSON");
 	TRY(json_add(&b, o, err));
 	cli_out("%s" STR_FMT, p->hits > 1 ? ",\n " : "[", STR_ARG(buf_str(&b)));
 	return 0;
+}
+
+/* ID  turn N  who  the line, with the match marked where colours are shown. */
+static void print_line(const struct printing *p, const struct search_hit *h)
+{
+	struct str before = str_head(h->snippet, h->mark), match = str_head(str_skip(h->snippet, h->mark), h->mark_n);
+	struct str after = str_skip(h->snippet, h->mark + h->mark_n);
+	char turn[32] = "";
+
+	if (h->turn > 0)
+		snprintf(turn, sizeof(turn), "turn %lld", (long long)h->turn);
+	cli_out("%s  %-8s  " STR_FMT "%*s  " STR_FMT "%s" STR_FMT "%s" STR_FMT "\n", p->ref->id, turn, STR_ARG(h->who),
+		h->who.n < 7 ? 7 - (int)h->who.n : 0, "", STR_ARG(before), p->marks ? "\x1b[1;31m" : "", STR_ARG(match),
+		p->marks ? "\x1b[0m" : "", STR_ARG(after));
 }
 
 static int on_hit(void *self, const struct search_hit *h, struct err *err)
@@ -60,11 +78,8 @@ static int on_hit(void *self, const struct search_hit *h, struct err *err)
 	}
 	if (p->json)
 		TRY(print_json(p, h, err));
-	else if (h->turn > 0)
-		cli_out("%s  turn %lld  %s:%lld  " STR_FMT "\n", p->ref->id, (long long)h->turn, h->file, (long long)h->line,
-			STR_ARG(h->snippet));
 	else
-		cli_out("%s  %s:%lld  " STR_FMT "\n", p->ref->id, h->file, (long long)h->line, STR_ARG(h->snippet));
+		print_line(p, h);
 	return p->hits == HITS_MAX;
 }
 
@@ -90,7 +105,7 @@ static int run_search(struct command_ctx *ctx, const void *decoded, struct err *
 {
 	const struct search_args *args = decoded;
 	const struct search_spec spec = { args->pattern, args->regex, args->ignore_case };
-	struct printing p = { .json = args->json };
+	struct printing p = { .json = args->json, .marks = term_is_tty(STDOUT_FILENO) && term_style_env().color };
 	auto_search struct search *s = NULL;
 	autoclose int dir = -1;
 	struct session_entry *list, one = { 0 };
