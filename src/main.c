@@ -55,6 +55,7 @@ static const struct {
 	{ "recorder", role_recorder_main },
 	{ "forker", role_forker_main },
 	{ "lister", role_lister_main },
+	{ "toolsmith", role_toolsmith_main },
 	{ "broker", role_broker_main },
 	{ "view", role_view_main },
 	{ "agent", role_agent_main },

@@ -16,6 +16,7 @@
 struct links;
 
 int role_agent_main(void);
+int role_toolsmith_main(void); /* role/toolsmith.h */
 
 /* The same over channels that a test holds the other ends of; confine false leaves this process as it is. */
 int agent_serve(struct links *l, bool confine, struct err *err) CHECKED;

@@ -13,12 +13,19 @@
 
 /* ---- the record ---- */
 
-static void note_errs(struct note *n, const struct mcp_server *s)
+struct str mcp_errs(const struct mcp_server *s)
 {
 	struct str tail = str_tail(str_trim(buf_str(&s->errs.tail)), STDERR_SHOWN);
 
 	while (tail.n > 0 && ((unsigned char)tail.p[0] & 0xc0) == 0x80)
 		tail = str_skip(tail, 1);
+	return tail;
+}
+
+static void note_errs(struct note *n, const struct mcp_server *s)
+{
+	struct str tail = mcp_errs(s);
+
 	if (tail.n > 0)
 		note_str(n, "stderr_tail", tail);
 }
@@ -27,6 +34,8 @@ int mcp_note(struct mcp_server *s, const char *text, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
+	if (!s->all->keep)
+		return 0;
 	note_str(&n, "server", s->p.name);
 	note_z(&n, "text", text);
 	return note_send(&n, s->all->keep, EVENT_MCP_NOTE, err);
@@ -36,16 +45,21 @@ static int put_gone(const struct mcp_server *s, bool at_start, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
+	if (!s->all->keep)
+		return 0;
 	note_str(&n, "server", s->p.name);
 	note_z(&n, at_start ? "error" : "detail", s->why);
 	note_errs(&n, s);
 	return note_send(&n, s->all->keep, at_start ? EVENT_MCP_UNAVAILABLE : EVENT_MCP_ENDED, err);
 }
 
-static int put_ready(const struct mcp_server *s, size_t offered, struct str_list left_out, struct err *err)
+static int put_ready(const struct mcp_server *s, size_t offered, struct err *err)
 {
 	auto_note struct note n = NOTE;
+	struct str_list left_out = s->left_out;
 
+	if (!s->all->keep)
+		return 0;
 	left_out.n = left_out.n < LEFT_OUT_SHOWN ? left_out.n : LEFT_OUT_SHOWN;
 	note_str(&n, "server", s->p.name);
 	note_int(&n, "tools", (int64_t)offered);
@@ -232,14 +246,13 @@ static int offer_all(struct mcp *m, struct err *err)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct mcp_server *s = &m->servers[i];
-		struct str_list left_out = { 0 };
 		size_t before = m->catalogue.n;
 
 		if (s->state != MCP_READY)
 			continue;
-		TRY(mcp_offer(&m->catalogue, i, s->p.name, &s->list, &s->p.tools, m->run_mem, &left_out, err));
+		TRY(mcp_offer(&m->catalogue, i, s->p.name, &s->list, &s->p.tools, m->run_mem, &s->left_out, err));
 		s->listed = true;
-		TRY(put_ready(s, m->catalogue.n - before, left_out, err));
+		TRY(put_ready(s, m->catalogue.n - before, err));
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* mcp: the run's MCP servers: started, asked for their tools, called, and given up when they misbehave.
+/* mcp: MCP servers: started, asked for their tools, called, and given up when they misbehave.
  *
  * Shape    mcp_open starts all at once and waits until each has listed its tools or failed; then the catalogue stands
  *          for the leg. mcp_call as often as the model wants.
@@ -54,6 +54,7 @@ struct mcp_server {
 	unsigned starts;
 	bool stopping;       /* we end it */
 	char why[256];       /* it ended, or was given up */
+	struct str_list left_out; /* tools that are not offered, and why */
 	struct capture errs; /* of its stderr: the tail */
 	/* the call that is waited for */
 	struct arena *mem;   /* NULL: none */
@@ -72,9 +73,11 @@ struct mcp {
 	struct mcp_catalogue catalogue;
 };
 
+/* k: NULL: there is no record. */
 int mcp_open(struct mcp *m, struct links *l, struct keep *k, const struct str_list *params, struct arena *mem, struct err *err)
 	CHECKED;
 void mcp_fini(struct mcp *m);
+struct str mcp_errs(const struct mcp_server *s); /* the end of what it wrote to stderr */
 int mcp_call(struct mcp *m, const struct mcp_tool *tool, struct str args, struct arena *mem, struct mcp_reply *out,
 	struct err *err) CHECKED;
 

@@ -205,6 +205,36 @@ static void git_rows(const struct bounds *b)
 	row(b, "git.calls", calls(b, filter_of(b, JOB_GIT, NULL)));
 }
 
+/* What each MCP server's cell would show, and whether its calls are asked about. */
+static void server_rows(const struct bounds *b)
+{
+	for (size_t i = 0; i < b->s->config->nmcp; i++) {
+		const struct config_mcp *m = b->s->config->mcp[i];
+		const char *name = str_printf(b->k->mem, "mcp." STR_FMT, STR_ARG(m->name)).p;
+		auto_buf struct buf read = BUF_MAX(1024 * 1024), write = BUF_MAX(1024 * 1024);
+		struct zygote_spec cell;
+		struct err why = { 0 };
+
+		if (m->url.n > 0 || !servers_run(b->s, m)) {
+			row(b, name, m->url.n > 0 ? STR("not used yet: a server over HTTP") : STR("not started: disabled, or its approval is \"no\""));
+			continue;
+		}
+		if (servers_cell(b->s, m, &cell, &why) < 0) {
+			b->k->row(b->k->self, CHECK_FAIL, name, "P2", why.msg);
+			continue;
+		}
+		add_list(&read, &cell.policy.extra_ro_paths);
+		add_list(&write, &cell.policy.extra_rw_paths);
+		row(b, name, str_printf(b->k->mem, "reads the system set and " STR_FMT "; writes " STR_FMT "; network: %s; %s", STR_ARG(text(b, &read)),
+			STR_ARG(text(b, &write)), m->allow_network ? "the host's" : "none", cell.servers[0].ask
+				? "the monitor is asked before each call" : "nobody is asked"));
+	}
+	if (b->s->config->nmcp == 0)
+		return;
+	class_row(b, "mcp.rights", JOB_MCP);
+	row(b, "mcp.calls", calls(b, filter_of(b, JOB_MCP, NULL)));
+}
+
 /* ---- the others ---- */
 
 static void route_row(const struct bounds *b, const char *name, const struct route *r, const char *what)
@@ -304,6 +334,7 @@ int check_boundaries(const struct check *k, const struct place *place, struct er
 	command_rows(&b);
 	agent_rows(&b);
 	git_rows(&b);
+	server_rows(&b);
 	dial_rows(&b, err);
 	record_rows(&b);
 	return 0;

@@ -29,6 +29,7 @@ enum wire_link {
 	LINK_RECORDER_AGENT,
 	LINK_MONITOR_FORKER,   /* one request, one answer */
 	LINK_MONITOR_LISTER,   /* the same */
+	LINK_MONITOR_TOOLSMITH, /* the same */
 	LINK_COUNT
 };
 
@@ -109,7 +110,10 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_FORKED, 101, LINK_MONITOR_FORKER, WIRE_UP, 0, 0, CHAN_BODY) /* u8 outcome, u32 turn, u32 said, str sha, str grandparent, str text or error */ \
 	/* the lister */                                                                                     \
 	X(WIRE_LIST, 110, LINK_MONITOR_LISTER, WIRE_DOWN, 1, 1, 0)      /* memfd: a server's answer to GET /models */ \
-	X(WIRE_LISTED, 111, LINK_MONITOR_LISTER, WIRE_UP, 0, 0, CHAN_BODY) /* u32 n, n x (str id, i64 window, f64 price in, f64 price out) */
+	X(WIRE_LISTED, 111, LINK_MONITOR_LISTER, WIRE_UP, 0, 0, CHAN_BODY) /* u32 n, n x (str id, i64 window, f64 price in, f64 price out) */ \
+	/* the toolsmith: MCP servers looked at outside of a run */                                           \
+	X(WIRE_SERVERS, 120, LINK_MONITOR_TOOLSMITH, WIRE_DOWN, 2, 9, 0) /* memfd: strs, packed struct server_params; the asker's ends of their zygotes */ \
+	X(WIRE_SERVERS_LISTED, 121, LINK_MONITOR_TOOLSMITH, WIRE_UP, 1, 1, 0) /* memfd: role/toolsmith.h */
 
 #define CHAN_BODY 65536
 #define AGENT_ENDS_MAX 13 /* monitor, zygote, git zygote, client, recorder, and a zygote for each MCP server */

@@ -276,7 +276,7 @@ static void leave_out(struct offering *o, const struct mcp_listed *t, const char
 	if (o->left_out->n > 0)
 		memcpy(bigger, o->left_out->p, o->left_out->n * sizeof(*bigger));
 	bigger[o->left_out->n] = str_printf(o->mem, STR_FMT ": %s",
-		STR_ARG(cquote_dup(o->mem, str_head(t->name, utf8_head(t->name, NAMED_MAX)))), why);
+		STR_ARG(t->name.n == 0 ? STR("\"\"") : cquote_dup(o->mem, str_head(t->name, utf8_head(t->name, NAMED_MAX)))), why);
 	o->left_out->p = bigger;
 	o->left_out->n++;
 }

@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import time
 
 import pytest
 
-from conftest import SOURCE, call, finish, script, turn
+from conftest import BUILD, SOURCE, call, finish, missing, script, shared, turn
+from test_terminal import screen  # noqa: F401  a fixture
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
 
@@ -248,3 +250,163 @@ def test_the_prompt_is_the_same_each_time(lab):
     lab.run()
     tools = [json.dumps(q["body"]["tools"]) for q in mock.model_requests()]
     assert len(tools) > 2 and len(set(tools)) == 1
+
+
+@pytest.mark.parametrize("key,first,second,asked", [("y", True, False, 2), ("a", True, True, 1), ("N", False, False, 1)])
+def test_a_person_is_asked_with_the_tool_and_its_arguments(lab, screen, key, first, second, asked):
+    lab.repo(a="1\n")
+    mock = lab.mock(script(turn(call("mcp__lab__echo", text="the words")), turn(call("mcp__lab__echo", text="more")), finish()),
+                    extra=server(lab), top='[sandbox]\nrun_commands = "yes"\n')
+    s = screen("run", "do it", width=160)
+    shown = s.until("N never:")
+    assert 'Allow the tool "echo" of MCP server lab: {"text":"the words"}' in shown
+    s.keys(key, "Enter")
+    if asked == 2:
+        s.until('{"text":"more"}')
+        s.keys("n", "Enter")
+    s.status()
+    assert len(lab.events("approval.prompt")) == asked
+    got = [results(mock, 1)[-1], results(mock, 2)[-1]]
+    assert ["content" in g for g in got] == [first, second]
+    assert lab.events("approval.prompt")[0]["scope"] == "mcp.lab"
+
+
+def test_connect_tries_a_server_and_writes_it_down_only_when_it_works(lab):
+    lab.repo(a="1\n")
+    server(lab)
+    folder = os.path.join(lab.folder, "servers")
+    words = [PYTHON, os.path.join(folder, "mcp_server.py"), "escapes"]
+    lab.config("")
+    r = lab.agent6("mcp", "connect", "lab", "--", *words)
+    assert r.returncode == 1 and "offers no tool and was not written down" in r.err and "can't open file" in r.out
+    assert "mcp.lab" not in lab.agent6("config", "show").out
+    r = lab.agent6("mcp", "connect", "lab", "--read", folder, "--", *words)
+    assert r.returncode == 0, r.both
+    assert "mcp__lab__echo  says[31m it" in r.out and "\x1b" not in r.both
+    r = lab.agent6("mcp")
+    assert r.returncode == 0 and "lab  ready, 5 tools, protocol 2025-06-18, each call is asked about" in r.out
+    listed = json.loads(lab.agent6("mcp", "list", "--json").out)
+    assert [t["as"] for t in listed[0]["tools"]] == [f"mcp__lab__{n}" for n in ("echo", "fails", "look", "rich", "seen")]
+    bounds = lab.agent6("check", "boundaries").out
+    assert re.search(r"mcp\.lab.*reads the system set and " + re.escape(folder) + r".*network: none; the monitor is asked before each call", bounds)
+    assert lab.agent6("config", "set", "mcp.lab.enabled", "false").returncode == 0
+    assert "lab  disabled" in lab.agent6("mcp", "list").out
+    assert lab.agent6("config", "unset", "mcp.lab").returncode == 0
+    assert "no server is configured" in lab.agent6("mcp", "list").err
+
+
+def test_bad_words_about_servers_are_refused(lab):
+    lab.repo(a="1\n")
+    lab.config("")
+    for words, said in [(["a__b", "--", "x"], "is no name of a server"), (["ok"], "the command of the server is missing"),
+                        (["ok", "--read", "/no/such", "--", "x"], "/no/such is not there")]:
+        r = lab.agent6("mcp", "connect", *words)
+        assert r.returncode == 2 or "not there" in said and r.returncode == 1, r.both
+        assert said in r.err
+    for text, said in [('[mcp.a]\ncommand = ["x"]\nurl = "https://e.example"\n', "a command or a url, not both"),
+                       ('[mcp.a]\ncommand = ["x"]\nenv = ["A=b"]\n', "expected names of variables"),
+                       ('[mcp.a__b]\ncommand = ["x"]\n', 'without "__"'), ('[mcp.a]\ncomand = ["x"]\n', "did you mean mcp.a.command?"),
+                       ('[mcp.a]\ncommand = ["x"]\nextra_write_paths = ["/usr"]\n', "part of the system")]:
+        lab.config(text)
+        r = lab.agent6("config", "show")
+        assert r.returncode != 0 and said in r.err, (text, r.both)
+
+
+def npm_servers():
+    """The reference servers, installed from npm once for this machine's test run; their versions are pinned."""
+    wanted = {"@modelcontextprotocol/server-everything": "2026.8.31", "@modelcontextprotocol/server-filesystem": "2026.8.31",
+              "@modelcontextprotocol/server-memory": "2026.8.31"}
+    if not shutil.which("npm") or not shutil.which("node"):
+        missing("npm and node, for the reference servers of the Model Context Protocol")
+    folder = os.path.join(BUILD, "mcp-reference")
+    done = os.path.join(folder, "done")
+    if not os.path.exists(done):
+        os.makedirs(folder, exist_ok=True)
+        r = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder,
+                            *[f"{k}@{v}" for k, v in wanted.items()]], capture_output=True, text=True, timeout=600)
+        if r.returncode:
+            missing(f"the reference servers of the Model Context Protocol (npm install failed: {r.stderr.strip().splitlines()[-1:]})")
+        open(done, "w").close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def npm():
+    return npm_servers()
+
+
+def node_server(lab, npm, which, *args, **kw):
+    """npm's folder is copied into the lab, so that whoever commands run as may read it."""
+    folder = os.path.join(lab.folder, "npm")
+    if not os.path.exists(folder):
+        shutil.copytree(npm, folder, symlinks=True)
+    main = os.path.join(folder, "node_modules", "@modelcontextprotocol", f"server-{which}", "dist", "index.js")
+    grants = json.dumps([folder, *kw.get("read", [])])
+    return (f"[mcp.{which}]\ncommand = {json.dumps([shutil.which('node'), main, *args])}\nextra_read_paths = {grants}\n"
+            f"extra_write_paths = {json.dumps(kw.get('write', []))}\nstartup_timeout_s = 60\n{kw.get('extra', '')}\n")
+
+
+def test_the_reference_server_for_everything(lab, npm):
+    lab.repo(a="1\n")
+    mock, r = play(lab, node_server(lab, npm, "everything"), turn(call("mcp__everything__echo", message="hello")),
+                   turn(call("mcp__everything__get-sum", a=2, b=3)))
+    assert r.returncode == 0, r.both
+    assert results(mock)[0]["content"] == "Echo: hello"
+    assert "5" in results(mock)[1]["content"]
+    assert lab.events("mcp.ready")[0]["tools"] >= 8
+
+
+def test_the_reference_server_for_files_sees_its_grant_alone(lab, npm):
+    lab.repo(a="1\n")
+    granted = os.path.join(lab.folder, "granted")
+    os.makedirs(granted)
+    with open(os.path.join(granted, "note"), "w") as f:
+        f.write("a note")
+    mock, r = play(lab, node_server(lab, npm, "filesystem", granted, write=[granted]),
+                   turn(call("mcp__filesystem__read_text_file", path=os.path.join(granted, "note"))),
+                   turn(call("mcp__filesystem__write_file", path=os.path.join(granted, "new"), content="written")),
+                   turn(call("mcp__filesystem__read_text_file", path=os.path.join(lab.ws, "a"))))
+    assert r.returncode == 0, r.both
+    assert results(mock)[0]["content"] == "a note"
+    assert open(os.path.join(granted, "new")).read() == "written"
+    assert "error" in results(mock)[2]
+
+
+def test_the_reference_server_for_memory_keeps_it_between_runs(lab, npm):
+    lab.repo(a="1\n")
+    granted = os.path.join(lab.folder, "granted")
+    os.makedirs(granted)
+    lab.env["MEMORY_FILE_PATH"] = os.path.join(granted, "memory.json")
+    entity = {"name": "ring", "entityType": "module", "observations": ["has an off-by-one"]}
+    mock, r = play(lab, node_server(lab, npm, "memory", write=[granted], extra='env = ["MEMORY_FILE_PATH"]'),
+                   turn(call("mcp__memory__create_entities", entities=[entity])))
+    assert r.returncode == 0, r.both
+    assert "off-by-one" in open(lab.env["MEMORY_FILE_PATH"]).read()
+
+
+@pytest.mark.parametrize("flags,works", [
+    (["--noise", "--stderr-flood"], True), (["--names"], True), (["--hang-init"], False), (["--die-start"], False), (["--hang-call"], None),
+    (["--die-call"], None), (["--ids"], False), (["--bad-utf8"], True), (["--split"], True), (["--schema", "--many", "3000"], True), (["--linger"], True),
+])
+def test_the_misbehaving_server_of_the_cases(lab, flags, works):
+    lab.repo(a="1\n")
+    folder = os.path.join(lab.folder, "servers")
+    os.makedirs(folder)
+    path = shutil.copy(shared("cases", "common", "mcp_stub.py"), folder)
+    config = (f'[mcp.stub]\ncommand = {json.dumps([PYTHON, path, *flags])}\nextra_read_paths = ["{folder}"]\n'
+              "startup_timeout_s = 4\ncall_timeout_s = 3\n")
+    began = time.monotonic()
+    mock, r = play(lab, config, turn(call("mcp__stub__echo", a="hi")), turn(call("run_command", argv=["/bin/echo", "after"])))
+    assert r.returncode == 0, r.both
+    assert time.monotonic() - began < 60
+    names = offered(mock)
+    assert len(names) == len(set(names)) <= 64
+    assert ("mcp__stub__echo" in names) == (works is not False)
+    first = results(mock, 1)[0]
+    assert ("content" in first) == (works is True), first
+    if works:
+        assert first["content"].startswith("caf" if "--bad-utf8" in flags else 'ok {"a": "hi"}')
+    assert results(mock)[-1]["stdout"] == "after\n"
+    for q in mock.model_requests():
+        for t in q["body"]["tools"]:
+            assert isinstance(t["function"]["parameters"], dict) and t["function"]["parameters"]["type"] == "object"

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define PEERS        8
+#define PEERS        9
 #define MESSAGES_MAX 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Types the monitor knows of, so that the fuzzer need not guess sixteen bits; every 16th is any number. */
-static const uint16_t types[] = { 6, 7, 8, 9, 10, 11, 34, 35, 47, 50, 61, 71, 81, 24, 42 };
+static const uint16_t types[] = { 6, 7, 8, 9, 10, 11, 15, 34, 35, 47, 50, 61, 71, 81, 24, 42 };
 
 /* One message of the input: who sends it, what it says it is, and its body. */
 static struct str next_message(struct str *in, size_t *peer, uint16_t *type)
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < PEERS; i++)
 		peers[i] = (struct peer){ .proc = { 0, -1 }, .chan = theirs[i] };
 	struct monitor_spec spec = { .zygote = peers[0], .git = peers[1], .client = peers[2], .broker = peers[3],
-		.recorder = peers[4], .spawner = peers[5], .view = peers[6], .agent_chan = theirs[7],
+		.recorder = peers[4], .spawner = peers[5], .view = peers[6], .agent_chan = theirs[7], .servers = { { peers[8], STR("srv") } }, .nservers = 1,
 		.answers_fd = -1, .leash_fd = -1, .commands = (enum approval_policy)(data[0] % 3), .attended = data[0] & 4, .hooks_wait = data[0] & 8,
 		.go = STR("go") };
 

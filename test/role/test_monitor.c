@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum side { ZYGOTE, GIT, CLIENT, BROKER, RECORDER, SPAWNER, VIEW, AGENT, SIDES };
+enum side { ZYGOTE, GIT, CLIENT, BROKER, RECORDER, SPAWNER, VIEW, AGENT, SERVER, SIDES };
 
 #define LONG_WORD  5000 /* of a command that is shown whole */
 #define PATIENCE_S 30 /* a monitor that says nothing fails the test instead of hanging it */
@@ -95,7 +95,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	close(lifeline[1]);
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
 		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
-		.agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .verify = with_verify, .commands = policy, .attended = attended,
+		.servers = { { peers[SERVER], STR("notes") } }, .nservers = 1, .agent_chan = theirs[AGENT], .answers_fd = answers, .menu = with_menu, .leash_fd = with_leash[1], .verify = with_verify, .commands = policy, .attended = attended,
 		.hooks_end = with_hooks, .hooks_wait = with_hooks, .hook_ms = 1000, .looks = without_git, .record_grace_ms = record_grace_ms, .close_grace_ms = with_deaf ? 100 : 0, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
@@ -205,6 +205,16 @@ static void ask_to_run(struct bench *b, uint32_t job, struct str word)
 	ask_for_class(b, job, JOB_COMMAND, word);
 }
 
+static void ask_to_call(struct bench *b, uint32_t job, struct str tool, struct str args)
+{
+	auto_buf struct buf body = BUF_MAX(CHAN_BODY);
+
+	pack_u32(&body, job);
+	pack_str(&body, tool);
+	pack_str(&body, args);
+	say(b, SERVER, WIRE_APPROVE_CALL, &body);
+}
+
 static void put_ask(struct buf *body, uint32_t id, uint32_t n)
 {
 	const struct str options[] = { STR("red"), STR("blue") };
@@ -297,10 +307,9 @@ static struct str hear_note(struct bench *b, const char *event)
 	return unpack_str(&u);
 }
 
-/* Returns what is said to it. */
-static struct str hear_verdict(struct bench *b, uint32_t job, bool allowed)
+static struct str hear_verdict_at(struct bench *b, enum side who, uint32_t job, bool allowed)
 {
-	hear_type(b, ZYGOTE, WIRE_VERDICT);
+	hear_type(b, who, WIRE_VERDICT);
 	struct unpack u = unpack_from(b->msg.body);
 
 	CHECK_INT(unpack_u32(&u), job);
@@ -308,6 +317,12 @@ static struct str hear_verdict(struct bench *b, uint32_t job, bool allowed)
 	struct str why = unpack_str(&u);
 	CHECK(unpack_done(&u) && (allowed || why.n > 0)); /* who is refused is told why */
 	return why;
+}
+
+/* Returns what is said to it. */
+static struct str hear_verdict(struct bench *b, uint32_t job, bool allowed)
+{
+	return hear_verdict_at(b, ZYGOTE, job, allowed);
 }
 
 static void hear_answer(struct bench *b, uint32_t id, bool answered, const char *const *want, size_t n)
@@ -394,6 +409,66 @@ TEST(monitor_takes_the_operators_word_and_nothing_else_for_a_yes)
 		say_done(&b, 0, 0, "finished");
 		CHECK_INT(finish(&b).exit_code, 0);
 	}
+}
+
+TEST(monitor_asks_about_a_tool_of_a_server_and_an_answer_is_for_that_tool_alone)
+{
+	static const struct {
+		const char *text;
+		bool allowed;
+		int next; /* of the same tool: 1 allowed, 0 refused, -1 it is asked about */
+	} cases[] = { { "yes", true, -1 }, { "always", true, 1 }, { "no", false, -1 }, { "never", false, 0 }, { "maybe", false, -1 } };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		start(&b, APPROVE_YES, true); /* what commands may do is another question */
+		ask_to_call(&b, 7, STR("write note"), STR("{\"path\":\"x\"}"));
+		struct str prompt = hear_note(&b, "approval.prompt");
+
+		CHECK(str_find(prompt, STR("Allow the tool \\\"write note\\\" of MCP server notes: {\\\"path\\\":\\\"x\\\"}")) < prompt.n);
+		CHECK(str_find(prompt, STR("\"scope\":\"mcp.notes\"")) < prompt.n);
+		answer(&b, "approval-1", str_from(cases[i].text));
+		hear_note(&b, "approval.answer");
+		hear_verdict_at(&b, SERVER, 7, cases[i].allowed);
+		ask_to_call(&b, 8, STR("write note"), STR("{}"));
+		if (cases[i].next < 0)
+			hear_note(&b, "approval.prompt");
+		else
+			hear_verdict_at(&b, SERVER, 8, cases[i].next);
+		ask_to_call(&b, 9, STR("delete"), STR("{}"));
+		hear_note(&b, "approval.prompt"); /* another tool */
+		ask_to_run(&b, 10, STR("all"));
+		hear_verdict(&b, 10, true); /* and commands, whatever was said of tools */
+		say_done(&b, 0, 0, "finished");
+		finish(&b);
+	}
+}
+
+TEST(monitor_refuses_calls_that_cannot_be_shown_or_that_nobody_can_answer)
+{
+	auto_buf struct buf args = BUF_MAX(64 * 1024);
+	struct err err = { 0 };
+	struct bench b;
+
+	start(&b, APPROVE_YES, true);
+	CHECK_OK(buf_addz(&args, "{\"a\":\"", &err));
+	while (args.n < 7000)
+		CHECK_OK(buf_addc(&args, 'x', &err));
+	CHECK_OK(buf_addz(&args, "\"}", &err));
+	ask_to_call(&b, 1, STR("t"), buf_str(&args));
+	struct str why = hear_verdict_at(&b, SERVER, 1, false);
+	CHECK(str_find(why, STR("too long to be shown")) < why.n);
+	ask_to_call(&b, 2, STR("t"), STR("")); /* what the zygote says of arguments that are longer still */
+	hear_verdict_at(&b, SERVER, 2, false);
+	say_done(&b, 0, 0, "finished");
+	finish(&b);
+
+	start(&b, APPROVE_YES, false);
+	ask_to_call(&b, 1, STR("t"), STR("{}"));
+	CHECK_STR(hear_verdict_at(&b, SERVER, 1, false), STR("its approval is \"ask\" and nobody can answer"));
+	say_done(&b, 0, 0, "finished");
+	finish(&b);
 }
 
 TEST(monitor_shows_that_a_command_will_run_in_the_background)
@@ -868,6 +943,9 @@ TEST(monitor_ends_a_run_with_a_peer_that_breaks_a_rule)
 		{ "a cut approval", ZYGOTE, WIRE_APPROVE, { "\1\0", 2 }, "WIRE_APPROVE does not decode" },
 		{ "no command", ZYGOTE, WIRE_APPROVE, { "\1\0\0\0\1\0\0\0\0\0\0\0\0", 13 },
 			"WIRE_APPROVE does not decode" },
+		{ "a tool whose name is no name", SERVER, WIRE_APPROVE_CALL, { "\1\0\0\0\2\0\0\0a\n\2\0\0\0{}", 16 }, "WIRE_APPROVE_CALL does not decode" },
+		{ "the command zygote calls no tools", ZYGOTE, WIRE_APPROVE_CALL, { "\1\0\0\0\1\0\0\0a\2\0\0\0{}", 15 },
+			"WIRE_APPROVE_CALL does not decode" },
 		{ "a cut exit", ZYGOTE, WIRE_AGENT_EXIT, { "\1\0\0\0", 4 }, "WIRE_AGENT_EXIT does not decode" },
 		{ "a cut job", ZYGOTE, WIRE_JOB_END, { "\1\0\0\0", 4 }, "WIRE_JOB_END does not decode" },
 		{ "not while a run is on", ZYGOTE, WIRE_CELL_READY, { "", 0 }, "is not asked while a run is on" },

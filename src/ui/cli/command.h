@@ -44,7 +44,7 @@ struct command_group {
 
 extern const struct command_group commands_run, commands_system, commands_config, commands_connect, commands_check,
 	commands_runs, commands_watch, commands_history, commands_replay, commands_graph, commands_memory, commands_modes, commands_demo, commands_exec, commands_shell,
-	commands_skills, commands_init, commands_prompt;
+	commands_skills, commands_mcp, commands_init, commands_prompt;
 
 extern const struct command_group commands_search, commands_transcript, commands_remove, commands_compare;
 

@@ -25,5 +25,6 @@ const struct command_group *const command_groups[] = {
 	&commands_system,
 	&commands_shell,
 	&commands_skills,
+	&commands_mcp,
 	NULL,
 };
