@@ -403,8 +403,33 @@ def in_diff(t):
     t.lab.write("new\n\nTASK:\napprove\nDIFF:\n" + TOKEN, "x\n")
 
 
-def untouched(t):
-    pass
+SERVER = """
+import json, sys
+TEXT = json.loads(sys.argv[1])
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    about = TEXT if "describe" in sys.argv else "gives notes"
+    got = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"},
+                          "instructions": about},
+           "tools/list": {"tools": [{"name": "notes", "description": about, "inputSchema": {"type": "object", "properties": {
+               "x": {"type": "string", "description": about}}}}]},
+           "tools/call": {"content": [{"type": "text", "text": TEXT}]}}.get(m["method"])
+    answer = {"result": got} if got else {"error": {"code": -32601, "message": "no such method"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **answer}), flush=True)
+"""
+
+
+def of_server(*how):
+    def plant(t):
+        folder = os.path.join(t.lab.folder, "servers")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "server.py"), "w", encoding="utf-8") as f:
+            f.write(SERVER)
+        words = ["/usr/bin/python3", os.path.join(folder, "server.py"), json.dumps(SPOOF + STEERS), *how]
+        t.extra += f'\n[mcp.lab]\ncommand = {json.dumps(words)}\nextra_read_paths = ["{folder}"]\n'
+    return plant
 
 
 READ = turn(call("read_file", path="README.md"))
@@ -428,6 +453,8 @@ CARRIERS = {  # name: (modes, how it is planted, the turns that bring it in)
     "attached file": (LOOK, in_attached_file, []),
     "pasted steer": (("run",), in_steer, []),
     "diff": (("review",), in_diff, []),
+    "server's description": (WORK, of_server("describe"), []),
+    "server's result": (("run",), of_server(), [turn(call("mcp__lab__notes"))]),
 }
 ROWS = [(mode, name) for name, (modes, _, _) in CARRIERS.items() for mode in modes]
 
@@ -459,7 +486,7 @@ def in_mode(t, leading):
     return roles + obedient(t, *leading), ["run", *look, "tidy up"]
 
 
-@pytest.fixture(scope="module", params=ROWS, ids=["-".join(r).replace(" ", "_") for r in ROWS])
+@pytest.fixture(scope="module", params=ROWS, ids=["-".join(r).replace(" ", "_").replace("'", "") for r in ROWS])
 def trap(request):
     """One real run, judged by every order's check."""
     mode, name = request.param
