@@ -226,7 +226,8 @@ static void server_rows(const struct bounds *b)
 		add_list(&read, &cell.policy.extra_ro_paths);
 		add_list(&write, &cell.policy.extra_rw_paths);
 		row(b, name, str_printf(b->k->mem, "reads the system set and " STR_FMT "; writes " STR_FMT "; network: %s; %s", STR_ARG(text(b, &read)),
-			STR_ARG(text(b, &write)), m->allow_network ? "the host's" : "none", cell.servers[0].ask
+			STR_ARG(text(b, &write)), network_words(network_row(NETWORK_OF_SERVER, NETWORK_ANY,
+				m->allow_network ? NETWISH_ALLOW : NETWISH_BLOCK)->reach[b->s->profile]), cell.servers[0].ask
 				? "the monitor is asked before each call" : "nobody is asked"));
 	}
 	if (b->s->config->nmcp == 0)

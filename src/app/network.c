@@ -21,6 +21,11 @@ const struct network_row network_rows[] = {
 		.warning = "sandbox.tool_network is \"allow\": the model's commands reach the host's network, servers on this "
 			   "machine's loopback included, and can send away whatever they can read" },
 
+	{ NETWORK_OF_SERVER, NETWORK_ANY, NETWISH_AUTO, EACH(REACH_ALONE, REACH_NOTHING, REACH_UNENFORCED) },
+	{ NETWORK_OF_SERVER, NETWORK_ANY, NETWISH_BLOCK, EACH(REACH_ALONE, REACH_NOTHING, REACH_UNENFORCED) },
+	{ NETWORK_OF_SERVER, NETWORK_ANY, NETWISH_ALLOW, EACH(REACH_HOST, REACH_HOST, REACH_UNENFORCED),
+		.warning = "has allow_network = true: it reaches the host's network, and can send away what its tools are told" },
+
 	{ NETWORK_OF_STATE, TOOL_NETWORK_BLOCK, NETWISH_AUTO, EACH(REACH_ALONE, REACH_NOTHING, REACH_UNENFORCED) },
 	{ NETWORK_OF_STATE, TOOL_NETWORK_BLOCK, NETWISH_BLOCK, EACH(REACH_ALONE, REACH_NOTHING, REACH_UNENFORCED) },
 	{ NETWORK_OF_STATE, TOOL_NETWORK_BLOCK, NETWISH_ALLOW, EACH(REACH_REFUSED, REACH_REFUSED, REACH_UNENFORCED),

@@ -20,11 +20,12 @@ enum network_actor {
 	NETWORK_OF_AGENT,    /* the process that reads what the model says; setting: enum config_agent_network */
 	NETWORK_OF_CLIENT,   /* model requests: the client, and the broker for it; enum config_agent_network */
 	NETWORK_OF_COMMANDS, /* what the model runs, the gate, metrics; enum config_tool_network */
+	NETWORK_OF_SERVER,   /* an MCP server's program; no setting but its own allow_network */
 	NETWORK_OF_STATE,    /* a machine's tool state; enum config_tool_network, and what the state asks for */
 	NETWORK_ACTORS
 };
 
-enum network_wish { NETWISH_AUTO, NETWISH_BLOCK, NETWISH_ALLOW }; /* `allow_network` of a tool state; else auto */
+enum network_wish { NETWISH_AUTO, NETWISH_BLOCK, NETWISH_ALLOW }; /* `allow_network` of a tool state or a server; else auto */
 
 enum network_reach {
 	REACH_NOTHING,    /* no socket of any family can be made */

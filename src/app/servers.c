@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* MCP servers of a run: which there are, what each one's cell shows, and their zygotes. */
+#include "app/network.h"
 #include "app/start_priv.h"
 #include "app/zygotes.h"
 #include "sys/chan.h"
@@ -105,6 +106,11 @@ static int protect(struct start *s, const struct config_mcp *m, struct zygote_sp
 	return 0;
 }
 
+static const struct network_row *network_of(const struct config_mcp *m)
+{
+	return network_row(NETWORK_OF_SERVER, NETWORK_ANY, m->allow_network ? NETWISH_ALLOW : NETWISH_BLOCK);
+}
+
 int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec *out, struct err *err)
 {
 	const char *name = str_dupz(s->mem, m->name), *key = str_printf(s->mem, "mcp.%s", name).p;
@@ -116,7 +122,7 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 	z.policy.profile = s->profile;
 	z.policy.bare = true;
 	z.policy.cwd = s->workspace; /* whose owner root becomes where ids cannot be mapped */
-	z.policy.network = m->allow_network ? NETWORK_HOST : NETWORK_NONE;
+	z.policy.network = network_of_jail(network_of(m)->reach[s->profile]);
 	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? s->config->sandbox.memory_limit_mb : 0;
 	z.policy.root_as_uid = s->config->sandbox.root_as_uid;
 	z.policy.tool_paths = s->tools.mounts;
@@ -163,9 +169,8 @@ int servers_choose(struct start *s, struct err *err)
 			err_hint(err, "agent6 config set mcp." STR_FMT ".enabled false", STR_ARG(m->name));
 			return r;
 		}
-		if (m->allow_network && s->profile != PROFILE_NONE)
-			start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " has the host's network (mcp." STR_FMT ".allow_network)", STR_ARG(m->name),
-				STR_ARG(m->name)));
+		if (network_of(m)->warning && s->profile != PROFILE_NONE)
+			start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " %s", STR_ARG(m->name), network_of(m)->warning));
 		TRY(tell_agent(s, m, err));
 		s->servers[s->nservers++] = (struct start_server){ m, PEER_NONE };
 	}

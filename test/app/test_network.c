@@ -89,6 +89,9 @@ static struct str setting_words(const struct network_row *r, struct arena *mem)
 {
 	static const char *const wishes[] = { "auto", "block", "allow" };
 	bool of_client = r->actor == NETWORK_OF_AGENT || r->actor == NETWORK_OF_CLIENT;
+
+	if (r->actor == NETWORK_OF_SERVER)
+		return str_printf(mem, "`mcp.NAME.allow_network` %s", r->wish == NETWISH_AUTO ? "not set" : r->wish == NETWISH_BLOCK ? "= false" : "= true");
 	const char *key = of_client ? "agent_network" : "tool_network";
 
 	if (r->setting == NETWORK_ANY)
@@ -101,7 +104,7 @@ static struct str setting_words(const struct network_row *r, struct arena *mem)
 
 TEST(network_is_documented_row_by_row)
 {
-	static const char *const actors[] = { "agent", "client", "commands", "tool state" };
+	static const char *const actors[] = { "agent", "client", "commands", "MCP server", "tool state" };
 	const char *source = getenv("AGENT6_SOURCE");
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf doc = BUF_MAX(1 << 20);

@@ -161,6 +161,9 @@ if "stays" in HOW:
 for raw in sys.stdin.buffer:
     message = json.loads(raw)
     received.append(message)
+    if os.environ.get("SERVER_HEARD"):
+        with open(os.environ["SERVER_HEARD"], "a", encoding="utf-8") as heard:
+            heard.write(raw.decode())
     handle(message)
 while "stays" in HOW:
     signal.pause()

@@ -288,7 +288,7 @@ def test_connect_tries_a_server_and_writes_it_down_only_when_it_works(lab):
     listed = json.loads(lab.agent6("mcp", "list", "--json").out)
     assert [t["as"] for t in listed[0]["tools"]] == [f"mcp__lab__{n}" for n in ("echo", "fails", "look", "rich", "seen")]
     bounds = lab.agent6("check", "boundaries").out
-    assert re.search(r"mcp\.lab.*reads the system set and " + re.escape(folder) + r".*network: none; the monitor is asked before each call", bounds)
+    assert re.search(r"mcp\.lab.*reads the system set and " + re.escape(folder) + r".*network: a loopback of its own, and nothing else; the monitor is asked before each call", bounds)
     assert lab.agent6("config", "set", "mcp.lab.enabled", "false").returncode == 0
     assert "lab  disabled" in lab.agent6("mcp", "list").out
     assert lab.agent6("config", "unset", "mcp.lab").returncode == 0
@@ -410,3 +410,59 @@ def test_the_misbehaving_server_of_the_cases(lab, flags, works):
     for q in mock.model_requests():
         for t in q["body"]["tools"]:
             assert isinstance(t["function"]["parameters"], dict) and t["function"]["parameters"]["type"] == "object"
+
+
+def evil_run(lab, extra=""):
+    evil = os.path.join(BUILD, "agent6-evil")
+    if not os.path.exists(evil):
+        missing(f"{evil} is not built (meson option tests)")
+    lab.repo(a="1\n")
+    granted = os.path.join(lab.folder, "granted")
+    os.makedirs(granted)
+    lab.env["SERVER_HEARD"] = os.path.join(granted, "heard")
+    lab.mock(script(finish()), extra=server(lab, extra='env = ["SERVER_HEARD"]\n' + extra, write=[granted]), top='[sandbox]\nrun_commands = "yes"\n')
+    r = subprocess.run([evil, "run", "evil server"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    lines = lab.read("evil.report").splitlines()
+    assert not [l for l in lines if l.startswith("FAIL")], (lines, r)
+    with open(lab.env["SERVER_HEARD"], encoding="utf-8") as f:
+        return lines, [json.loads(l) for l in f]
+
+
+def test_a_taken_over_agent_calls_no_tool_without_the_approval_that_is_demanded(lab_of_each_profile):
+    lines, heard = evil_run(lab_of_each_profile)
+    assert "stdin kept" in lines and "pipe 0 closed to us" in lines and "pipe 1 closed to us" in lines
+    said = dict(l[5:].split(": ", 1) for l in lines if l.startswith("said "))
+    for name in ("call", "another era"):
+        assert said[name] == 'why 4 its approval is "ask" and nobody can answer'
+    assert said["another name"] == 'why 4 its approval is "ask" and nobody can answer'  # a name like any other, in quotes
+    assert said["two messages"] == "why 6 the arguments: byte 3: more than one JSON object"
+    assert said["no method"].startswith("why 6 ") and said["no server"].startswith("why 7 ")
+    assert "zygote dropped" in lines
+    # What could be said is what its fields say: a list, an answer. No call in whatever clothes.
+    assert [m.get("method") for m in heard] == ["tools/list", None, "tools/list"], heard
+    assert all("jsonrpc" in m for m in heard) and heard[1]["id"].startswith('",')
+
+
+def test_where_calls_are_allowed_a_taken_over_agent_still_says_one_message_at_a_time(lab):
+    lines, heard = evil_run(lab, 'approval = "yes"\n')
+    assert [m.get("method") for m in heard] == ["tools/call", "tools/call", "tools/call", "tools/list", None, "tools/list"]
+    assert heard[2]["params"]["name"] == 'echo","x":"' and heard[2]["params"]["arguments"] == {}
+
+
+@pytest.mark.parametrize("allow", [False, True])
+def test_what_a_server_reaches(lab_of_each_profile, allow):
+    """The rows of docs/sandbox.md's matrix for MCP servers."""
+    lab = lab_of_each_profile.repo(a="1\n")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0.2)
+        lab.env["LOOK_PORT"] = str(listening.getsockname()[1])
+        mock, r = play(lab, server(lab, extra=f'env = ["LOOK_PORT"]\nallow_network = {str(allow).lower()}'), turn(call("mcp__lab__look")))
+        try:
+            listening.accept()[0].close()
+            came = True
+        except TimeoutError:
+            came = False
+    assert r.returncode == 0, r.both
+    assert json.loads(results(mock)[0]["content"])["network"] == "connected" if allow else not came
+    assert came is allow
+    assert ("it reaches the host's network" in r.err) is allow

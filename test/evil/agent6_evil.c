@@ -126,6 +126,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_client(e);
 	else if (str_eqz(what, "approval"))
 		evil_approval(e);
+	else if (str_eqz(what, "server"))
+		evil_server(e);
 	else if (str_eqz(what, "repository"))
 		evil_repository(e);
 	else if (str_eqz(what, "look"))

@@ -156,8 +156,8 @@ void evil_break(struct evil *e, uint32_t nth)
 struct fuzz {
 	struct evil *e;
 	uint64_t state;
-	unsigned sent[PEER_COUNT];
-	bool gone[PEER_COUNT];
+	unsigned sent[AGENT_FDS];
+	bool gone[AGENT_FDS];
 	uint32_t message; /* the next of the conversation */
 };
 
@@ -267,7 +267,7 @@ static void spoil(struct fuzz *f, struct buf *b)
 
 static void throw_one(struct fuzz *f, enum peer to)
 {
-	static uint16_t (*const make[PEER_COUNT])(struct fuzz *, struct buf *) = { make_ask, make_run, make_git, make_req,
+	static uint16_t (*const make[AGENT_FDS])(struct fuzz *, struct buf *) = { make_ask, make_run, make_git, make_req,
 		make_record };
 	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
 	uint16_t type = make[to](f, &b);
@@ -292,7 +292,7 @@ static void drain(struct fuzz *f)
 {
 	struct err err = { 0 };
 
-	for (int p = 0; p < PEER_COUNT; p++) {
+	for (int p = 0; p < AGENT_FDS; p++) {
 		struct pollfd in = { .fd = 3 + p, .events = POLLIN };
 
 		while (!f->gone[p] && poll(&in, 1, 0) > 0) {
@@ -309,7 +309,7 @@ void evil_fuzz(struct evil *e, uint32_t seed)
 	struct fuzz f = { .e = e, .state = seed * 2654435761u + 1 };
 
 	for (unsigned i = 0; i < 600; i++) {
-		enum peer to = (enum peer)pick(&f, PEER_COUNT);
+		enum peer to = (enum peer)pick(&f, AGENT_FDS);
 
 		if (!f.gone[to])
 			throw_one(&f, to);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* An MCP server whose calls somebody would have to allow, and nobody can: every way to it that there is. */
+#include "evil.h"
+
+#include "fmt/mcp.h"
+#include "fmt/pack.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 10000
+
+/* The next message about this number; its descriptors in fds. */
+static bool next(struct evil *e, uint32_t number, int fds[3], uint8_t *why, char note[512])
+{
+	struct err err = { 0 };
+
+	for (;;) {
+		struct pollfd p = { .fd = 3 + PEER_SERVER, .events = POLLIN };
+
+		if (poll(&p, 1, PATIENCE_MS) <= 0 || chan_recv(p.fd, e->msg, &err) < 0)
+			return false;
+		struct unpack u = unpack_from(e->msg->body);
+		uint32_t about = unpack_u32(&u);
+
+		if (about == number && e->msg->type == WIRE_STARTED) {
+			for (size_t i = 0; i < 3; i++)
+				fds[i] = chan_take_fd(e->msg, i);
+			return true;
+		}
+		unpack_u32(&u);
+		*why = unpack_u8(&u);
+		unpack_u64(&u);
+		struct str text = unpack_str(&u);
+
+		snprintf(note, 512, STR_FMT, STR_ARG(text));
+		chan_msg_fini(e->msg);
+		if (about == number)
+			return true;
+	}
+}
+
+static void say(struct evil *e, const char *name, uint32_t server, struct mcp_say words)
+{
+	auto_buf struct buf b = BUF_MAX(8192);
+	int fds[3] = { -1, -1, -1 }, args = words.args.n > 0 ? evil_memfd(words.args, true) : -1;
+	uint8_t why = 0;
+	char note[512] = "";
+
+	words.id = ++e->job;
+	pack_u32(&b, words.id);
+	pack_u32(&b, server);
+	mcp_say_pack(&words, &b);
+	evil_send(e, PEER_SERVER, WIRE_SAY, buf_str(&b), &args, args >= 0);
+	if (next(e, words.id, fds, &why, note))
+		evil_say(e, "said %s: why %d %s", name, why, note);
+	else
+		evil_say(e, "said %s: no answer", name);
+	base_close_fd(&args);
+}
+
+/* Until the server has answered the last one, so that it has read all before. */
+static void hear(struct evil *e, int fd)
+{
+	auto_buf struct buf all = BUF_MAX(1 << 20);
+	char id[32], bytes[4096];
+	ssize_t n;
+
+	snprintf(id, sizeof(id), "\"id\": %u,", e->job);
+	while (str_find(buf_str(&all), str_from(id)) == all.n) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (poll(&p, 1, PATIENCE_MS) <= 0 || (n = read(fd, bytes, sizeof(bytes))) <= 0 ||
+			buf_add(&all, str_of(bytes, (size_t)n), ERR_DISCARD) < 0) {
+			evil_say(e, "FAIL the server does not answer");
+			return;
+		}
+	}
+}
+
+static const struct str none = { "{}", 2 };
+
+void evil_server(struct evil *e)
+{
+	auto_buf struct buf b = BUF_MAX(256), v = BUF_MAX(256);
+	int fds[3] = { -1, -1, -1 };
+	uint8_t why = 0;
+	char note[512] = "";
+	uint32_t server = ++e->job;
+
+	pack_u32(&b, server);
+	pack_u8(&b, 0);
+	evil_send(e, PEER_SERVER, WIRE_SERVE, buf_str(&b), NULL, 0);
+	if (!next(e, server, fds, &why, note) || fds[0] < 0) {
+		evil_say(e, "FAIL the server does not start: why %d %s", why, note);
+		return;
+	}
+	evil_say(e, "stdin %s", fds[2] >= 0 ? "GIVEN" : "kept");
+	for (size_t i = 0; i < 2; i++) /* the pipes are for reading */
+		evil_say(e, "pipe %zu %s", i, write(fds[i], "x", 1) < 0 ? "closed to us" : "WRITTEN");
+	say(e, "call", server, (struct mcp_say){ MCP_CALL, MCP_ERA_LEGACY, .text = STR("look"), .args = none });
+	say(e, "another era", server, (struct mcp_say){ MCP_CALL, MCP_ERA_MODERN, .text = STR("look"), .args = none });
+	say(e, "another name", server, (struct mcp_say){ MCP_CALL, MCP_ERA_LEGACY, .text = STR("echo\",\"x\":\""), .args = none });
+	say(e, "two messages", server, (struct mcp_say){ MCP_CALL, MCP_ERA_LEGACY, .text = STR("look"),
+		.args = STR("{}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"look\",\"arguments\":{}}}") });
+	say(e, "a call as a cursor", server, (struct mcp_say){ MCP_LIST, MCP_ERA_LEGACY,
+		.text = STR("\"},\"method\":\"tools/call\",\"params\":{\"name\":\"look\",\"arguments\":{}") });
+	say(e, "a call as an id", server, (struct mcp_say){ MCP_PONG, MCP_ERA_LEGACY, .is_text = true,
+		.text = STR("\",\"method\":\"tools/call\",\"params\":{\"name\":\"look\",\"arguments\":{}},\"x\":\"") });
+	say(e, "no method", server, (struct mcp_say){ 99, MCP_ERA_LEGACY });
+	say(e, "no server", server + 1000, (struct mcp_say){ MCP_LIST, MCP_ERA_LEGACY });
+	say(e, "the last", server, (struct mcp_say){ MCP_LIST, MCP_ERA_LEGACY });
+	hear(e, fds[0]);
+	pack_u32(&v, e->job);
+	pack_u8(&v, 1);
+	pack_str(&v, STR(""));
+	evil_send(e, PEER_SERVER, WIRE_VERDICT, buf_str(&v), NULL, 0);
+	evil_say(e, "zygote %s", evil_dropped(PEER_SERVER, 3000) ? "dropped" : "KEPT");
+}
