@@ -7,6 +7,7 @@
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
+#include "sys/crash.h"
 #include "sys/proc.h"
 #include "tool/tool.h"
 #include "ui/cli/args.h"
@@ -18,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ROLE_CHAN 3
 
 #ifdef AGENT6_SANITIZED
 /* The leak finder needs system calls that the filters of the confined roles refuse; unit tests look for leaks. */
@@ -63,6 +66,7 @@ static const struct {
 
 static int run_role(const char *name)
 {
+	crash_watch(ROLE_CHAN);
 	for (size_t i = 0; i < COUNT(roles); i++)
 		if (strcmp(roles[i].name, name) == 0)
 			return roles[i].main();
@@ -155,6 +159,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* past a file size limit a write says EFBIG, which is reported; children get it back */
 	if (argc == 3 && strcmp(argv[1], "--role") == 0)
 		return run_role(argv[2]);
+	crash_watch(-1);
 	r = proc_need_stack(&err);
 	r = r < 0 ? r : run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);
 	if (r < 0) {

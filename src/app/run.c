@@ -16,8 +16,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#define CRASHES_MAX (256 * 1024)
 #define PARAMS_MAX (4 * 1024 * 1024)
 
 struct run_request run_request_new(void)
@@ -126,6 +128,23 @@ static int find_notes(struct start *s, struct err *err)
 	return app_notes_list(s->notes_fd, s->mem, &s->params.notes, err);
 }
 
+/* Where it is noted that one of our processes died: for all runs of this person, since the record of this one may be what
+ * is lost. Opened before there is anything to note; a confined monitor opens nothing. */
+static int open_crashes(struct start *s, struct err *err)
+{
+	struct stat st;
+
+	s->crashes_path = str_printf(s->mem, "%s/crashes.jsonl", s->state_dir).p;
+	s->crashes.run_id = s->ref.id;
+	s->crashes.fd = open(s->crashes_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (s->crashes.fd < 0)
+		return err_sys(err, errno, "open %s", s->crashes_path);
+	if (fstat(s->crashes.fd, &st) == 0 && st.st_size > CRASHES_MAX && ftruncate(s->crashes.fd, 0) < 0)
+		return err_sys(err, errno, "empty %s", s->crashes_path);
+	crash_keep(&s->crashes);
+	return 0;
+}
+
 /* ---- the watch ---- */
 
 static int watch(struct start *s, struct monitor_end *end, struct err *err)
@@ -136,6 +155,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 	if (s->attended && signal(SIGTSTP, SIG_IGN) == SIG_ERR) /* a run is not suspended: half of it would go on */
 		return err_sys(err, errno, "ignore Ctrl-Z");
 	TRY(run_params_pack(&s->params, &go, err));
+	TRY(open_crashes(s, err));
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "answers", s->mem), &answers, err));
 	struct monitor_spec spec = {
 		.zygote = s->zygote, .git = s->git, .recorder = s->recorder, .spawner = s->spawner, .view = s->view,
@@ -147,6 +167,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		.steer = s->rq->steer, .attended = s->attended, .menu = s->attended, .leash_fd = s->rq->leash_fd,
 		.looks = s->looks || s->profile == PROFILE_HARDENED,
 		.hooks_end = s->hooks.on_complete.n > 0, .hooks_wait = s->hooks.on_wait.n > 0, .hook_ms = s->hooks.timeout_ms,
+		.crashes = &s->crashes, .crashes_path = s->crashes_path,
 		.confine = s->profile != PROFILE_NONE, .go = buf_str(&go),
 	};
 	for (size_t i = 0; i < s->nservers; i++) {

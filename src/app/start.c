@@ -156,7 +156,7 @@ static int note_all(struct str_list degraded, const struct start *s, struct err 
 struct start start_new(struct arena *mem, const struct run_request *rq)
 {
 	return (struct start){ .mem = mem, .rq = rq, .mode = app_mode_find(rq && rq->mode ? rq->mode : "run"), .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
-		.secrets_fd = -1, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = PROGRAMS_NONE,
+		.secrets_fd = -1, .crashes = { -1, "monitor", "" }, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = PROGRAMS_NONE,
 		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
 		.git = PEER_NONE, .view = PEER_NONE };
 }
@@ -241,6 +241,9 @@ void start_fini(struct start *s)
 	egress_stop(&s->egress);
 	base_close_fd(&s->agent_chan);
 	base_close_fd(&s->secrets_fd);
+	if (s->crashes.fd >= 0)
+		crash_keep(&(struct crash_keep){ -1, "", "" });
+	base_close_fd(&s->crashes.fd);
 	base_close_fd(&s->run_lock);
 	base_close_fd(&s->repo_lock);
 	base_close_fd(&s->notes_fd);

@@ -44,6 +44,8 @@ struct start {
 	bool kept;               /* the run began: its directory is no longer ours to remove */
 
 	struct hooks_spec hooks;
+	struct crash_keep crashes; /* the file of crashes_path, open for all of the run */
+	const char *crashes_path;
 	struct run_params params;
 	struct spawner_identity person; /* of the person's own git */
 	struct endpoint_table endpoints;

@@ -24,6 +24,14 @@ static const struct rule *rule_of(uint16_t type)
 	return NULL;
 }
 
+static bool is_monitors(enum wire_link link)
+{
+	return link <= LINK_MONITOR_VIEW || (link >= LINK_MONITOR_FORKER && link < LINK_MONITOR_ANY);
+}
+
+_Static_assert(LINK_MONITOR_ZYGOTE == 0 && LINK_ZYGOTE_AGENT == LINK_MONITOR_VIEW + 1 && LINK_MONITOR_FORKER == LINK_RECORDER_AGENT + 1,
+	"the monitor's links stand together");
+
 int wire_check(enum wire_link link, enum wire_dir dir, uint16_t type, size_t body_n, size_t nfds,
 	struct err *err)
 {
@@ -31,7 +39,7 @@ int wire_check(enum wire_link link, enum wire_dir dir, uint16_t type, size_t bod
 
 	if (!r)
 		return err_set(err, ERR_PROTOCOL, "message type %u is unknown", (unsigned)type);
-	if (r->link != link || r->dir != dir)
+	if ((r->link != link && !(r->link == LINK_MONITOR_ANY && is_monitors(link))) || r->dir != dir)
 		return err_set(err, ERR_PROTOCOL, "%s is not allowed here", r->name);
 	if (body_n > r->body_max)
 		return err_set(err, ERR_PROTOCOL, "%s has %zu bytes, at most %zu are allowed", r->name, body_n,

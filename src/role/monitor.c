@@ -146,7 +146,7 @@ static int close_all(struct monitor *m, struct err *err)
 	return loop_after(m->loop, m->close_grace_ms, kill_rest, m, err);
 }
 
-static int close_record(struct monitor *m, struct err *err)
+int monitor_close_record(struct monitor *m, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(16);
 
@@ -167,7 +167,7 @@ static int end_run(struct monitor *m, struct err *err)
 	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_STOP_ALL, NULL, err));
 	TRY(monitor_send(m, PEER_GIT, WIRE_STOP_ALL, NULL, err));
 	if (!m->spec->looks || m->agent_over || m->members[PEER_ZYGOTE].peer.chan < 0)
-		return close_record(m, err);
+		return monitor_close_record(m, err);
 	/* What a new .git is called now belongs on record, and to the person before they use git there. */
 	m->state = MON_LEAVING;
 	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_FINISH, NULL, err));
@@ -194,7 +194,7 @@ static void set_end(struct monitor *m, const char *reason, const char *why, int 
 }
 
 /* The run ends without the agent having said how: the monitor writes the last event itself. */
-static int end_badly(struct monitor *m, const char *reason, const char *why, int code, struct err *err)
+int monitor_end_badly(struct monitor *m, const char *reason, const char *why, int code, struct err *err)
 {
 	if (m->state != MON_RUNNING)
 		return 0;
@@ -229,29 +229,6 @@ static int on_done(struct monitor *m, struct member *from, struct err *err)
 	snprintf(m->end->reason, sizeof(m->end->reason), STR_FMT, STR_ARG(reason));
 	snprintf(m->end->message, sizeof(m->end->message), STR_FMT, STR_ARG(message));
 	return end_run(m, err);
-}
-
-static int on_agent_exit(struct monitor *m, struct member *from, struct err *err)
-{
-	struct unpack u = unpack_from(m->msg->body);
-	uint32_t code = unpack_u32(&u), sig = unpack_u32(&u);
-	char why[96];
-
-	(void)from;
-	if (!unpack_done(&u))
-		return err_set(err, ERR_PROTOCOL, "WIRE_AGENT_EXIT does not decode");
-	m->agent_over = true;
-	if (m->state == MON_LEAVING)
-		return close_record(m, err);
-	if (m->done)
-		return 0;
-	if (m->interrupts > 1)
-		return end_badly(m, "interrupted", "stopped by the operator", 130, err);
-	if (sig != 0)
-		snprintf(why, sizeof(why), "the agent was killed by signal %u", sig);
-	else
-		snprintf(why, sizeof(why), "the agent ended with status %u and did not say why", code);
-	return end_badly(m, "crashed", why, 1, err);
 }
 
 static int on_lost(struct monitor *m, struct member *from, struct err *err)
@@ -304,7 +281,7 @@ static int keep_found(struct monitor *m, const char *reason, const char *why, bo
 	m->worked = true;
 	m->end->discard = false;
 	if (m->state == MON_RUNNING)
-		return worst ? end_badly(m, reason, why, 1, err) : 0;
+		return worst ? monitor_end_badly(m, reason, why, 1, err) : 0;
 	if (m->lost || (!worst && !withdrawn))
 		return 0;
 	set_end(m, reason, why, m->end->exit_code == 0 ? 1 : m->end->exit_code);
@@ -379,12 +356,13 @@ static const struct {
 	{ WIRE_ASK, ask_question },
 	{ WIRE_DONE, on_done },
 	{ WIRE_JOB_END, on_job_end },
-	{ WIRE_AGENT_EXIT, on_agent_exit },
+	{ WIRE_AGENT_EXIT, crash_agent_exit },
 	{ WIRE_AGENT_UP, ignore },
 	{ WIRE_GIT_FOUND, on_git_found },
 	{ WIRE_GIT_CHANGED, on_git_changed },
 	{ WIRE_LOST_UP, on_lost },
 	{ WIRE_SPAWNED, hook_result },
+	{ WIRE_CRASH, crash_told },
 };
 
 /* ---- peers: messages, ends of file, deaths ---- */
@@ -403,9 +381,11 @@ static const struct {
 
 static int end_by_death(struct monitor *m, enum peer_id id, struct err *err)
 {
+	char words[CRASH_WORDS_MAX];
+
 	for (size_t i = 0; i < COUNT(deaths); i++)
 		if (deaths[i].id == id)
-			return end_badly(m, deaths[i].reason, deaths[i].why, 1, err);
+			return monitor_end_badly(m, deaths[i].reason, crash_words(m, id, deaths[i].why, words), 1, err);
 	/* The agent's end of file: the zygote reports its exit next. A front-end may die without harm. */
 	return 0;
 }
@@ -428,7 +408,7 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 	hook_gone(m, p->id);
 	if (p->id == PEER_ZYGOTE && m->state == MON_LEAVING) {
 		m->end->discard = false; /* nobody looked to the end: who knows what there is to tell */
-		return close_record(m, err);
+		return monitor_close_record(m, err);
 	}
 	if (m->state != MON_RUNNING)
 		return 0;
@@ -443,7 +423,7 @@ static int broke_rule(struct monitor *m, struct member *p, struct err *err)
 	snprintf(why, sizeof(why), "the %s broke a rule of its channel: %.180s", p->name, err->msg);
 	monitor_drop(m, p->id);
 	kill_member(p);
-	return end_badly(m, "protocol", why, 1, err);
+	return monitor_end_badly(m, "protocol", why, 1, err);
 }
 
 static int serve(struct monitor *m, struct member *p, struct err *err)
@@ -453,6 +433,18 @@ static int serve(struct monitor *m, struct member *p, struct err *err)
 		if (requests[i].type == m->msg->type)
 			return requests[i].serve(m, p, err);
 	return err_set(err, ERR_PROTOCOL, "%s is not asked while a run is on", wire_name(m->msg->type));
+}
+
+int monitor_drain(struct monitor *m, enum peer_id id, struct err *err)
+{
+	struct member *p = &m->members[id];
+	int r = 0;
+
+	while (r >= 0 && p->peer.chan >= 0 && chan_recv(p->peer.chan, m->msg, ERR_DISCARD) == 0) {
+		r = serve(m, p, err);
+		chan_msg_fini(m->msg);
+	}
+	return r == -ERR_PROTOCOL ? broke_rule(m, p, err) : r;
 }
 
 static int on_readable(void *self, uint32_t events, struct err *err)
@@ -488,6 +480,7 @@ static int on_exit_of(void *self, uint32_t events, struct err *err)
 	loop_unwatch(m->loop, p->peer.proc.pidfd);
 	TRY(proc_wait(&p->peer.proc, &st, err));
 	p->peer.proc = (struct proc){ 0, -1 };
+	crash_seen(m, p, st.signal);
 	if (p->id == PEER_VIEW)
 		tell_view_gone(m);
 	/* What it said last may still be in its channel; the end of file there is what counts. */
@@ -511,7 +504,7 @@ static int stop_overdue(void *self, uint32_t events, struct err *err)
 		kill_member(&m->members[PEER_ZYGOTE]);
 		return end_run(m, err);
 	}
-	return end_badly(m, "interrupted", "stopped by the operator", 130, err);
+	return monitor_end_badly(m, "interrupted", "stopped by the operator", 130, err);
 }
 
 int monitor_stop(struct monitor *m, enum wire_stop how, const char *source, struct err *err)

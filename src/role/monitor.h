@@ -15,6 +15,7 @@
 
 #include "fmt/mcp.h"
 #include "role/launch.h"
+#include "sys/crash.h"
 
 enum approval_policy { APPROVE_ASK, APPROVE_YES, APPROVE_NO };
 
@@ -41,6 +42,8 @@ struct monitor_spec {
 	bool confine;         /* false only when the sandbox was disabled by hand */
 	bool hooks_end, hooks_wait; /* the spawner was told of notify.on_complete, of notify.on_wait */
 	int64_t hook_ms;      /* how long one of them may take */
+	const struct crash_keep *crashes; /* where deaths of our processes are noted; NULL: nowhere */
+	const char *crashes_path;
 	struct str go;        /* packed struct run_params, sent once everybody stands */
 	struct str steer;     /* what the operator says at once, or empty */
 };

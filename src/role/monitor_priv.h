@@ -53,6 +53,7 @@ struct member {
 	enum wire_link link;
 	struct peer peer;
 	const char *name;
+	struct crash crash; /* what ended it */
 };
 
 struct monitor {
@@ -107,7 +108,19 @@ int hook_result(struct monitor *m, struct member *from, struct err *err) CHECKED
 void hook_gone(struct monitor *m, enum peer_id id); /* this one is */
 bool hook_keeps(const struct monitor *m, enum peer_id id); /* it is not to be ended yet */
 
+/* monitor_crash.c: deaths by a signal. */
+int crash_told(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_CRASH */
+void crash_seen(struct monitor *m, struct member *p, int sig); /* its process ended by one */
+#define CRASH_WORDS_MAX 640
+/* What the person is told of this death beside `why`, in `out`. */
+const char *crash_words(const struct monitor *m, enum peer_id id, const char *why, char out[CRASH_WORDS_MAX]);
+int crash_agent_exit(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_AGENT_EXIT, of the zygote */
+
 /* monitor.c */
+int monitor_close_record(struct monitor *m, struct err *err) CHECKED;
+/* The run ends without the agent having said how. */
+int monitor_end_badly(struct monitor *m, const char *reason, const char *why, int code, struct err *err) CHECKED;
+int monitor_drain(struct monitor *m, enum peer_id id, struct err *err) CHECKED; /* serves what has arrived from it */
 void monitor_leave(struct monitor *m); /* when the record is closed and nobody is left */
 void monitor_drop(struct monitor *m, enum peer_id id); /* its channel is closed */
 int monitor_note(struct monitor *m, enum event_id event, struct str json, struct err *err) CHECKED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sys/proc.h"
+#include "sys/crash.h"
 #include "base/time.h"
 
 #include <errno.h>
@@ -387,6 +388,7 @@ int proc_sanitize(unsigned keep_fds, struct err *err)
 	for (unsigned i = 0; i < keep_fds; i++)
 		fcntl(FIRST_FD + (int)i, F_SETFD, FD_CLOEXEC);
 	reset_signals();
+	crash_watch(keep_fds > 0 ? FIRST_FD : -1); /* the first of them is the channel to the monitor */
 	signal(SIGXFSZ, SIG_IGN); /* past a file size limit a write says EFBIG, which somebody can report */
 	umask(077);
 	if (setrlimit(RLIMIT_CORE, &none) < 0)

@@ -866,7 +866,8 @@ TEST(monitor_ends_a_run_whose_agent_did_not_say_how)
 		const char *why;
 	} cases[] = {
 		{ 1, 0, "the agent ended with status 1 and did not say why" },
-		{ 0, SIGSEGV, "the agent was killed by signal 11" },
+		{ 0, SIGSEGV, "the agent was killed by signal 11 (SIGSEGV, agent6 " AGENT6_VERSION "): a fault of agent6, please report that line" },
+		{ 0, SIGKILL, "the agent was killed by signal 9 (SIGKILL, agent6 " AGENT6_VERSION ")" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -1199,4 +1200,58 @@ TEST(monitor_does_not_wait_for_a_spawner_that_is_gone)
 
 	CHECK_INT(end.exit_code, 0);
 	CHECK(strstr(end.hook, "gone"));
+}
+
+static void say_crash(struct bench *b, enum side who, uint32_t sig, uint64_t at)
+{
+	auto_buf struct buf body = BUF_MAX(16);
+
+	pack_u32(&body, sig);
+	pack_u64(&body, at);
+	say(b, who, WIRE_CRASH, &body);
+}
+
+TEST(monitor_says_where_a_process_died_that_said_so_itself)
+{
+	static const struct {
+		enum side who;
+		const char *place;
+	} cases[] = { { RECORDER, "agent6+0x12ab" }, { CLIENT, "agent6-net+0x12ab" }, { BROKER, "agent6+0x12ab" }, { GIT, "agent6-jail+0x12ab" },
+		{ ZYGOTE, "agent6-jail+0x12ab" } };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench b;
+
+		start(&b, APPROVE_ASK, true);
+		say_crash(&b, cases[i].who, SIGBUS, 0x12ab);
+		say_crash(&b, cases[i].who, SIGSEGV, 0x1); /* the first word is the one */
+		let_go(&b.ends[cases[i].who]);
+		if (cases[i].who != RECORDER)
+			hear_note(&b, "run.end");
+		struct monitor_end end = finish(&b);
+		CHECK(strstr(end.message, "SIGBUS") && strstr(end.message, cases[i].place));
+	}
+}
+
+TEST(monitor_hears_an_agents_last_word_whoever_speaks_first)
+{
+	struct bench b;
+
+	start(&b, APPROVE_ASK, true);
+	kill(b.pid, SIGSTOP); /* so that both have arrived when it looks */
+	say_exit(&b, 139, 0);
+	say_crash(&b, AGENT, SIGSEGV, 0x77);
+	kill(b.pid, SIGCONT);
+	struct monitor_end end = finish(&b);
+	CHECK_STR(str_from(end.reason), STR("crashed"));
+	CHECK(strstr(end.message, "killed by signal 11 (SIGSEGV at agent6+0x77"));
+}
+
+TEST(monitor_takes_no_crash_that_cannot_be)
+{
+	struct bench b;
+
+	start(&b, APPROVE_ASK, true);
+	say_crash(&b, AGENT, 65, 0);
+	CHECK_STR(str_from(finish(&b).reason), STR("protocol"));
 }

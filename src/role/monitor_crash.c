@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* monitor_crash: a process of the run died by a signal: which, of what, where, is noted once, and nothing else of it. */
+#include "role/monitor_priv.h"
+
+#include <stdio.h>
+
+static void note(struct monitor *m, struct member *p, struct crash c)
+{
+	if (p->crash.signal != 0)
+		return; /* the first word about it is the one */
+	p->crash = c;
+	if (m->spec->crashes)
+		crash_note(m->spec->crashes, p->name, &c);
+}
+
+/* From a process that may have been taken over: two numbers, which are shown as numbers. */
+int crash_told(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t sig = unpack_u32(&u);
+	uint64_t at = unpack_u64(&u);
+
+	if (!unpack_done(&u) || sig == 0 || sig > 64)
+		return err_set(err, ERR_PROTOCOL, "WIRE_CRASH does not decode");
+	note(m, from, (struct crash){ (int)sig, at });
+	return 0;
+}
+
+/* At the end we kill them ourselves. */
+void crash_seen(struct monitor *m, struct member *p, int sig)
+{
+	if (m->state == MON_RUNNING && sig != 0)
+		note(m, p, (struct crash){ sig, 0 });
+}
+
+const char *crash_words(const struct monitor *m, enum peer_id id, const char *why, char out[CRASH_WORDS_MAX])
+{
+	const struct member *p = &m->members[id];
+	const struct crash *c = &p->crash;
+	char place[64] = "";
+
+	if (c->signal == 0)
+		return why;
+	if (c->at != 0)
+		snprintf(place, sizeof(place), " at %s+0x%llx", id == PEER_CLIENT ? "agent6-net" : id <= PEER_GIT ? "agent6-jail" : "agent6",
+			(unsigned long long)c->at);
+	snprintf(out, CRASH_WORDS_MAX, "%s (%s%s, agent6 %s)%s%s%s", why, crash_signal_name(c->signal), place, AGENT6_VERSION,
+		m->spec->crashes_path ? "; noted in " : "", m->spec->crashes_path ? m->spec->crashes_path : "",
+		crash_is_fault(c->signal) ? ": a fault of agent6, please report that line" : "");
+	return out;
+}
+
+int crash_agent_exit(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t code = unpack_u32(&u), sig = unpack_u32(&u);
+	char why[96], words[CRASH_WORDS_MAX];
+
+	(void)from;
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_AGENT_EXIT does not decode");
+	m->agent_over = true;
+	if (m->state == MON_LEAVING)
+		return monitor_close_record(m, err);
+	TRY(monitor_drain(m, PEER_AGENT, err)); /* its last words were said before */
+	if (m->done || m->state != MON_RUNNING)
+		return 0;
+	if (m->interrupts > 1)
+		return monitor_end_badly(m, "interrupted", "stopped by the operator", 130, err);
+	crash_seen(m, &m->members[PEER_AGENT], sig <= 64 ? (int)sig : 0);
+	if (sig != 0)
+		snprintf(why, sizeof(why), "the agent was killed by signal %u", sig);
+	else if (m->members[PEER_AGENT].crash.signal != 0)
+		snprintf(why, sizeof(why), "the agent was killed by signal %d", m->members[PEER_AGENT].crash.signal);
+	else
+		snprintf(why, sizeof(why), "the agent ended with status %u and did not say why", code);
+	return monitor_end_badly(m, "crashed", crash_words(m, PEER_AGENT, why, words), 1, err);
+}
