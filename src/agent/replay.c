@@ -34,6 +34,7 @@ struct replay {
 	size_t next_call;
 	int64_t turn;
 	bool back;          /* a resume: the next line that counts says so */
+	bool cut_off;       /* the leg ended before the checkpoint of this turn was kept: nothing of the turn may follow */
 };
 
 static void replay_fini(struct replay *r)
@@ -107,6 +108,26 @@ static struct str take_line(struct replay *r)
 
 	talk_line(&r->talk, line);
 	return line;
+}
+
+/* Whether this leg has a checkpoint of that turn. */
+static bool has_turn(const struct replay *r, int64_t turn)
+{
+	bool back = r->back;
+
+	for (struct str ahead = r->lines, state; ahead.n > 0;) {
+		struct str line = str_trim_suffix(str_line(&ahead), STR("\n"));
+		uint32_t n;
+
+		if (str_starts(line, STR("{\"back\":"))) {
+			if (!back)
+				return false;
+			back = false;
+		} else if (!back && talk_checkpoint(line, &n, &state) && n == turn) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Up to and with the checkpoint of that turn; false: there is none. */
@@ -413,9 +434,14 @@ static int on_event(struct replay *r, const struct journal_line *l, struct str l
 {
 	struct jval ev = jval_from(line);
 
+	enum event_id id = event_id_of(l->type);
+
 	r->rep->events++;
-	switch (event_id_of(l->type)) {
+	if (r->cut_off && (id == EVENT_LOOP_BUDGET || id == EVENT_ROLE_RESULT || id == EVENT_TOOL_CALL))
+		return differs(r, l, "the conversation has no checkpoint of this turn", STR(""), STR(""));
+	switch (id) {
 	case EVENT_RUN_RESUME:
+		r->cut_off = false;
 		buf_clear(&r->previous); /* the first request of a leg is kept whole */
 		r->back = true;
 		return 0;
@@ -423,7 +449,8 @@ static int on_event(struct replay *r, const struct journal_line *l, struct str l
 		return on_prompt(r, l, ev, err);
 	case EVENT_LOOP_BUDGET:
 		r->turn = int_of(ev, "iteration");
-		if (!go_to_turn(r, r->turn))
+		r->cut_off = !has_turn(r, r->turn);
+		if (!r->cut_off && !go_to_turn(r, r->turn))
 			return differs(r, l, "the conversation has no checkpoint of this turn", STR(""), STR(""));
 		return 0;
 	case EVENT_ROLE_RESULT:

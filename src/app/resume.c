@@ -57,6 +57,16 @@ static int check_unfinished(const struct start *s, int record, struct err *err)
 	return 0;
 }
 
+/* A run that recorded steps does not go on without a word where nothing can record them any more. */
+static int check_repository(const struct start *s, const struct manifest *m, struct err *err)
+{
+	if (s->is_git || s->rq->force || (m->base_sha.n == 0 && m->base_branch.n == 0))
+		return 0;
+	err_set(err, ERR_DENIED, "run %s began in a git repository, and %s is in none now", s->ref.id, s->workspace);
+	err_hint(err, "bring the repository back; or agent6 resume --force %s, without steps", s->ref.id);
+	return -ERR_DENIED;
+}
+
 /* Answers to questions of the last leg would be taken for answers to this one's. */
 static int forget_answers(const struct start *s, struct err *err)
 {
@@ -128,6 +138,7 @@ int resume_session(struct start *s, struct err *err)
 		s->params.task = m.parked_task;
 		return 0;
 	}
+	TRY(check_repository(s, &m, err));
 	TRY(check_unfinished(s, record, err));
 	TRY(forget_answers(s, err));
 	TRY(read_untracked(s, record, err));

@@ -194,10 +194,24 @@ int file_read(int dirfd, const char *name, struct buf *out, struct err *err)
 	return 0;
 }
 
+/* write(2), which may take less than all; a test may make it so. */
+static ssize_t write_some(int fd, struct str bytes)
+{
+	int fault = fault_hit();
+
+	if (fault == FAULT_SHORT || fault == FAULT_HALF) {
+		if (fault == FAULT_HALF)
+			fault_arm(1, ENOSPC);
+		return write(fd, bytes.p, bytes.n > 1 ? bytes.n / 2 : bytes.n);
+	}
+	errno = fault;
+	return fault ? -1 : write(fd, bytes.p, bytes.n);
+}
+
 int file_write_fd(int fd, struct str bytes, struct err *err)
 {
 	while (bytes.n > 0) {
-		ssize_t n = FAULTY(write(fd, bytes.p, bytes.n));
+		ssize_t n = write_some(fd, bytes);
 
 		if (n < 0 && errno == EINTR)
 			continue;

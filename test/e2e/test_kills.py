@@ -5,6 +5,7 @@ twice without a word. AGENT6_KILLS says how often (20); AGENT6_KILLS_SEED where 
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -115,3 +116,47 @@ def test_a_run_outlives_the_death_of_any_process_at_any_instant(lab, api):
     assert deaths > 0 and went_on > 0, (deaths, went_on)
     status, complaint = mock.stop()
     assert status == 0, complaint  # every conversation it was sent was valid
+
+
+# Which call of the recorder fails, how, and which time from the first command on. The seam of sys/fault.h fails each call of the
+# same code in turn (recorder_keeps_its_promise_whichever_call_fails); here it is the kernel that says no, in a run.
+DENIED = [(call_, errno, nth) for call_, errnos in
+          [("write", ["ENOSPC", "EIO", "EROFS", "EDQUOT", "EINTR"]), ("fdatasync", ["EIO", "ENOSPC", "EROFS"]),
+           ("openat", ["EMFILE", "ENOSPC", "EROFS", "EIO"]), ("recvmsg", ["EINTR", "ENOMEM"]), ("sendmsg", ["EINTR", "ENOBUFS"]),
+           ("ppoll,poll,epoll_wait,epoll_pwait", ["EINTR", "ENOMEM"])]
+          for errno in errnos for nth in (1, 4)]
+
+
+@pytest.mark.parametrize("call_, errno, nth", DENIED, ids=[f"{c.split(',')[0]}-{e}-{n}" for c, e, n in DENIED])
+def test_a_run_whose_recorder_was_denied_a_call_is_resumed_and_lost_nothing_that_was_kept(lab, call_, errno, nth):
+    if not shutil.which("strace"):
+        pytest.skip("there is no strace to make a call fail")
+    lab.repo(a_DOT_txt="one\n")
+    wait = turn(call("run_command", argv=["sh", "-c", "while ! test -e go; do :; done; rm go"]))
+    mock = lab.mock(dict(script(wait, *STEPS), order="depth"))
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "--run-id", "mine", "count"], cwd=lab.ws, env=lab.env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lab.wait_for(lambda: any(e["type"] == "tool.call" for e in events(lab, "mine")))
+    s = subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(process(p.pid, "recorder")), "-e", f"trace={call_}",
+                          "-e", f"inject={call_}:error={errno}:when={nth}"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    said = s.stderr.readline()
+    if "attached" not in said:
+        s.communicate()
+        p.kill()
+        p.communicate()
+        pytest.skip(f"strace may not attach here: {said}")
+    lab.write("go", "")
+    out = [p.communicate(timeout=60)[0].decode("utf-8", "replace")]
+    s.communicate(timeout=30)
+    before = events(lab, "mine")
+    assert any(e["type"] == "tool.call" for e in before)
+    for _ in range(2):
+        if not ended_well(lab, "mine"):
+            lab.write("go", "")
+            out.append(lab.agent6("resume", "--auto-approve", "mine").both)
+    if os.path.exists(os.path.join(lab.ws, "go")):
+        os.remove(os.path.join(lab.ws, "go"))
+    assert ended_well(lab, "mine"), out
+    assert check(lab, "mine", before, out) == 1
+    status, complaint = mock.stop()
+    assert status == 0, complaint

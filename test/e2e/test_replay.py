@@ -135,3 +135,14 @@ def test_hostile_transcripts_are_differences_and_no_crash(lab, bytes_):
         f.write(bytes_)
     r = lab.agent6("replay", "--json")
     assert r.returncode == 1 and json.loads(r.out)["turn"] == 2, r.both
+
+
+def test_a_checkpoint_that_was_taken_out_is_missed_at_its_turn(lab):
+    record = recorded(lab)
+    path = os.path.join(record, "messages.jsonl")
+    with open(path, encoding="utf-8") as f:
+        lines = f.read().splitlines(keepends=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(l for l in lines if not l.startswith('{"turn":3,'))
+    code, rep = replay(lab)
+    assert code == 1 and rep["turn"] == 3 and "no checkpoint of this turn" in rep["what"], rep

@@ -279,7 +279,7 @@ TEST(recorder_ends_when_the_monitor_is_gone_and_keeps_what_it_had)
  * loss, and nothing is written after it. */
 TEST(recorder_keeps_its_promise_whichever_call_fails)
 {
-	static const int errnos[] = { ENOSPC, EIO };
+	static const int errnos[] = { ENOSPC, EIO, EROFS, EMFILE, EINTR, EDQUOT, FAULT_SHORT, FAULT_HALF };
 	int losses = 0;
 
 	for (size_t e = 0; e < COUNT(errnos); e++)

@@ -300,7 +300,7 @@ TEST(manifest_members_are_set_by_their_owners_only)
 /* P7: whichever call fails, what was synced before stays, and no half line is ever there. */
 TEST(store_keeps_what_was_synced_whichever_call_fails)
 {
-	static const int errnos[] = { ENOSPC, EIO };
+	static const int errnos[] = { ENOSPC, EIO, EROFS, EMFILE, EINTR, EDQUOT, FAULT_SHORT, FAULT_HALF };
 
 	for (size_t e = 0; e < COUNT(errnos); e++)
 		for (int nth = 1, fired = 1; fired; nth++) {

@@ -225,9 +225,15 @@ static double total_usd(const struct view_budget *b)
 	return b->usd >= 0 ? b->usd + b->usd_before : b->usd_before > 0 ? b->usd_before : -1;
 }
 
+/* A clock that was set back makes no time negative. */
+static int64_t between_ms(int64_t from, int64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
 static int64_t last_age_ms(const struct listing_one *one)
 {
-	return one->last_ms > 0 ? time_now_ms() - one->last_ms : -1;
+	return one->last_ms > 0 ? between_ms(one->last_ms, time_now_ms()) : -1;
 }
 
 static json_t *text_or_null(struct str s)
@@ -270,7 +276,7 @@ static int show_json(const struct listing_one *one, struct err *err)
 		{ "task", text_or_null(s->task.n > 0 ? buf_str(&s->task) : m->user_task) },
 		{ "last_event", text_or_null(str_from(s->last_ts)) },
 		{ "last_event_age_s", last_age_ms(one) >= 0 ? json_real((double)last_age_ms(one) / 1e3) : json_null() },
-		{ "elapsed_s", one->start_ms > 0 ? json_real((double)(one->last_ms - one->start_ms) / 1e3) : json_null() },
+		{ "elapsed_s", one->start_ms > 0 ? json_real((double)between_ms(one->start_ms, one->last_ms) / 1e3) : json_null() },
 		{ "end_reason", text_or_null(buf_str(&s->end.reason)) },
 		{ "all_passed", s->end.all_passed == TRI_NULL ? json_null() : json_boolean(s->end.all_passed == TRI_TRUE) },
 		{ "exit_code", int_or_null(s->end.seen ? s->end.exit_code : -1) },
@@ -349,7 +355,7 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 	if (one->last_ms > 0)
 		row("last event:", mem, str_printf(mem, "%s ago", duration(mem, last_age_ms(one))));
 	if (one->start_ms > 0)
-		row("elapsed:", mem, str_from(duration(mem, one->last_ms - one->start_ms)));
+		row("elapsed:", mem, str_from(duration(mem, between_ms(one->start_ms, one->last_ms))));
 	row("usage:", mem, str_printf(mem, "%lld in, %lld out (latest leg)%s%s", (long long)s->budget.input,
 		(long long)s->budget.output, usd >= 0 ? ", " : "", cost(mem, usd, s->budget.usd_partial)));
 	for (size_t i = 0; one->live && i < s->nbackground; i++)
