@@ -129,7 +129,8 @@ static int host_ask(void *self, const struct str *questions, const struct str_li
 	struct run *r = self;
 
 	TRY(keep_barrier(r->keep, err));
-	return asks_put(&r->asks, questions, options, n, mem, answers, answered, err);
+	TRY(asks_put(&r->asks, questions, options, n, mem, answers, answered, err));
+	return *answered || !r->p->asks_later ? 0 : modes_open_questions(r, questions, n, err);
 }
 
 /* ---- what the run is made of ---- */
@@ -207,6 +208,7 @@ static int set_tools(struct run *r, struct err *err)
 	if (!tool_mode_from(r->p->mode, &r->tools.mode))
 		return err_set(err, ERR_INVALID, "mode \"" STR_FMT "\" is not known", STR_ARG(str_head(r->p->mode, 16)));
 	r->tools.unconfined = str_eqz(r->p->isolation, "none");
+	r->tools.asks_later = r->p->asks_later != 0;
 	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");
 	r->tools.commands_allowed = !str_eqz(r->p->run_commands, "no");
 	r->tools.verify_command = r->st.verify_command;

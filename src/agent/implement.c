@@ -171,6 +171,8 @@ static int planner_sees(struct run *r, struct str answers, struct buf *out, stru
 	while (links_take_steer(r->links, &steer))
 		if (str_trim(buf_str(&steer)).n > 0)
 			TRY(buf_addf(out, err, "\n" PERSON_SAYS STR_FMT "\n", STR_ARG(str_trim(buf_str(&steer)))));
+	if (r->p->resume && r->p->context.n > 0)
+		TRY(buf_addf(out, err, "\n" STR_FMT, STR_ARG(r->p->context)));
 	return buf_add_utf8(out, answers, err);
 }
 
@@ -202,25 +204,6 @@ static int ask_critic(struct run *r, struct str user, const struct plan *p, stru
 	return 0;
 }
 
-static int put_questions(struct run *r, const struct critique *c, struct err *err)
-{
-	const struct question *q = c->questions.p;
-	auto_buf struct buf out = BUF_MAX(64 * 1024), say = BUF_MAX(4096);
-
-	TRY(buf_addz(&out, "{\"questions\":[", err));
-	for (size_t i = 0; i < c->questions.n; i++) {
-		TRY(buf_addf(&out, err, "%s\n  {\"id\":\"q%zu\",\"question\":", i > 0 ? "," : "", i + 1));
-		TRY(json_add_quoted(&out, q[i].question, err));
-		TRY(buf_addz(&out, ",\"answer\":\"\"}", err));
-		if (buf_addf(&say, ERR_DISCARD, "%s" STR_FMT, i > 0 ? " / " : "", STR_ARG(q[i].question)) < 0)
-			break;
-	}
-	TRY(buf_addz(&out, "\n]}\n", err));
-	TRY(keep_put(r->keep, RECORD_FILE, 0, STR("questions.json"), buf_str(&out), err));
-	run_stop(r, REASON_QUESTIONS, buf_str(&say));
-	return 0;
-}
-
 /* Asked of the person where there is one; else the run ends with them, and a resume brings the answers. */
 static int ask_person(struct run *r, const struct critique *c, struct buf *answers, struct err *err)
 {
@@ -240,7 +223,7 @@ static int ask_person(struct run *r, const struct critique *c, struct buf *answe
 		TRY(buf_addf(answers, err, "\nQ: " STR_FMT "\nA: " STR_FMT "\n", STR_ARG(texts[i]),
 			STR_ARG(got.p[i].n > 0 ? got.p[i] : STR("(no answer: decide)"))));
 	}
-	return given == 0 ? put_questions(r, c, err) : 0;
+	return given == 0 ? modes_open_questions(r, texts, n, err) : 0;
 }
 
 static int make_plan(struct run *r, struct arena *mem, struct plan *out, struct err *err)
@@ -250,7 +233,7 @@ static int make_plan(struct run *r, struct arena *mem, struct plan *out, struct 
 	bool told;
 
 	TRY(planner_sees(r, STR(""), &user, err));
-	told = str_find(buf_str(&user), STR("\n" PERSON_SAYS)) < user.n;
+	told = str_find(buf_str(&user), STR("\n" PERSON_SAYS)) < user.n || (r->p->resume && r->p->context.n > 0);
 	TRY(ask_planner(r, buf_str(&user), mem, out, err));
 	TRY(ask_critic(r, buf_str(&user), out, mem, &c, err));
 	if (c.verdict == CRITIC_ABORT) {

@@ -396,6 +396,8 @@ static int reopen(struct run *r, struct turn *t, struct err *err)
 		turn_notice(t, context_pins_text(r, t->mem));
 	if (r->cut_short.n > 0)
 		TRY(tell_cut_short(r, t, err));
+	if (r->p->context.n > 0 && !implement_is_on(r)) /* there it is the planner's, or of no more use */
+		turn_notice(t, str_trim(r->p->context));
 	for (size_t i = 0; i < r->said.n; i++)
 		turn_notice(t, str_printf(t->mem, "The run was resumed: " STR_FMT ".", STR_ARG(r->said.p[i])));
 	TRY(boundary_steers(r, t, err));

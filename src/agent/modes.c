@@ -143,6 +143,24 @@ static int put_questions(struct run *r, struct err *err)
 	return put_file(r, "questions.json", buf_str(&out), err);
 }
 
+int modes_open_questions(struct run *r, const struct str *questions, size_t n, struct err *err)
+{
+	struct str *all = arena_array(r->mem, r->questions.n + n, sizeof(*all));
+	auto_buf struct buf say = BUF_MAX(4096);
+
+	for (size_t i = 0; i < r->questions.n; i++)
+		all[i] = r->questions.p[i];
+	for (size_t i = 0; i < n; i++)
+		all[r->questions.n + i] = str_dup(r->mem, questions[i]);
+	r->questions = (struct str_list){ all, r->questions.n + n };
+	TRY(put_questions(r, err));
+	for (size_t i = 0; i < r->questions.n; i++)
+		if (buf_addf(&say, ERR_DISCARD, "%s" STR_FMT, i > 0 ? " / " : "", STR_ARG(r->questions.p[i])) < 0)
+			break;
+	run_stop(r, REASON_QUESTIONS, buf_str(&say));
+	return 0;
+}
+
 static int put_json(struct run *r, const char *member, struct err *err)
 {
 	auto_note struct note n = NOTE;

@@ -18,6 +18,8 @@ struct turn;
 bool mode_looks(const struct run *r); /* nothing may be changed: any mode but run */
 int modes_begin(struct run *r, struct err *err) CHECKED;
 int modes_put_result(struct run *r, struct err *err) CHECKED;
+/* Questions that only the person can answer and nobody does: they go into questions.json, and the run ends with them. */
+int modes_open_questions(struct run *r, const struct str *questions, size_t n, struct err *err) CHECKED;
 /* A turn in prose, or finish_planning. */
 int modes_quiet(struct run *r, struct turn *t, struct str prose, bool *done, struct err *err) CHECKED;
 int modes_turn(struct run *r, struct turn *t, struct err *err) CHECKED; /* nudges of a plan */

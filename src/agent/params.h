@@ -16,7 +16,7 @@
 #define RUN_PARAMS(X)                                                                                        \
 	X(STR, run_id)                                                                                       \
 	X(STR, mode)              /* run, plan, ask, review */                                               \
-	X(STR, context)           /* what the person attached, told before the task; or empty */             \
+	X(STR, context)           /* what the person attached, told before the task, or first in a later leg; or empty */ \
 	X(STR, task)              /* the operator's words */                                                 \
 	X(STR, workspace)         /* absolute */                                                             \
 	X(STR, version)                                                                                      \
@@ -31,6 +31,7 @@
 	X(INT, force)             /* resume: 1: whatever the chain says */                                   \
 	X(STRS, untracked)        /* resume: what record/untracked-at-start lists */                         \
 	X(INT, attended)          /* 1: somebody can answer questions */                                     \
+	X(INT, asks_later)        /* 1: questions that nobody answers end the leg; it goes on with the answers */ \
 	X(STRS, extra_read_paths)                                                                            \
 	X(STRS, extra_write_paths)                                                                           \
 	X(STRS, hide_paths)                                                                                  \

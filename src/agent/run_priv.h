@@ -40,7 +40,7 @@
 	X(REASON_REVIEWED, "reviewed", true, 0, false)                                                       \
 	X(REASON_BLOCKED, "review_blocked", true, 2, false)                                                  \
 	X(REASON_INCONCLUSIVE, "review_inconclusive", true, 1, false)                                        \
-	X(REASON_QUESTIONS, "open_questions", false, 2, false)                                               \
+	X(REASON_QUESTIONS, "open_questions", false, 2, true)                                                \
 	X(REASON_PLAN_REJECTED, "plan_rejected", false, 2, false)                                            \
 	X(REASON_METRIC_PLATEAU, "metric_plateau", true, -1, true)                                           \
 	X(REASON_REVISION, "prompt_revision_failed", false, 1, false)                                        \

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PLAN_MAX      (512 * 1024)
 #define UNTRACKED_MAX (8 * 1024 * 1024)
 
 /* The journal's last line, when it is the end of a leg: why that leg ended. */
@@ -47,7 +48,7 @@ static int check_unfinished(const struct start *s, int record, struct err *err)
 	struct str reason;
 
 	TRY(last_reason(record, s->mem, &reason, err));
-	if (ending_is_final(reason) && s->rq->steer.n == 0) {
+	if (ending_is_final(reason) && s->rq->steer.n == 0 && s->rq->context.n == 0) {
 		int r = err_set(err, ERR_DENIED, "run %s is finished (" STR_FMT "): there is nothing left to do", s->ref.id,
 			STR_ARG(reason));
 
@@ -79,6 +80,27 @@ static int forget_answers(const struct start *s, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		if (unlinkat(fd, list[i].name.p, 0) < 0)
 			return err_sys(err, errno, "remove the old answer %s", list[i].name.p);
+	return 0;
+}
+
+/* A plan that the person has changed by hand since it was handed in: the planner would write it anew from what it knows. */
+static int read_edited(struct start *s, int record, struct err *err)
+{
+	auto_buf struct buf was = BUF_MAX(PLAN_MAX), now = BUF_MAX(PLAN_MAX);
+	int r;
+
+	if (s->ref.kind != SESSION_PLAN)
+		return 0;
+	r = file_read(record, "result.md", &was, err);
+	if (r == 0)
+		r = file_read(record, "plan.md", &now, err);
+	if (r == -ERR_NOENT)
+		return 0;
+	TRY(r);
+	/* An empty one: the last leg did not hand a plan in. */
+	if (str_trim(buf_str(&was)).n > 0 && !str_eq(str_trim(buf_str(&was)), str_trim(buf_str(&now))))
+		s->params.context = str_printf(s->mem, "The person has changed the plan by hand since you handed it in. Begin from theirs:\n" STR_FMT
+			"\n" STR_FMT, STR_ARG(str_trim(buf_str(&now))), STR_ARG(s->params.context));
 	return 0;
 }
 
@@ -142,6 +164,7 @@ int resume_session(struct start *s, struct err *err)
 	TRY(check_unfinished(s, record, err));
 	TRY(forget_answers(s, err));
 	TRY(read_untracked(s, record, err));
+	TRY(read_edited(s, record, err));
 	s->params.force = s->rq->force;
 	s->params.resume = 1;
 	s->params.task = m.user_task;

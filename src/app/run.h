@@ -23,7 +23,7 @@ struct run_request {
 	bool decompose;         /* the model breaks the task up first */
 	struct str review_base, review_range, review_decision; /* review; empty: as configured */
 	struct str_list review_seats;
-	int questions_fd;       /* plan: the open questions are written there as JSON; -1: nowhere */
+	int questions_fd;       /* open questions are written there as JSON, and end a run that nobody answers; -1: nowhere */
 	struct str workspace;   /* a directory; empty: the current one */
 	struct str config;      /* --config FILE, or empty */
 	struct str preset;      /* --preset NAME, or empty */

@@ -323,6 +323,7 @@ int settings_params(struct start *s, struct err *err)
 	p->mode = str_from(s->mode->word);
 	p->task = s->rq->task;
 	p->context = s->rq->context;
+	p->asks_later = s->rq->questions_fd >= 0;
 	p->workspace = str_from(s->workspace);
 	p->version = STR(AGENT6_VERSION);
 	p->umask = umask(077);

@@ -69,7 +69,8 @@ static int run(struct tool_ctx *ctx, const void *args, struct buf *out, struct t
 	}
 	TRY(buf_addc(out, ']', err));
 	if (!answered)
-		TRY(json_add_member(out, "note", STR("nobody is there to answer: decide yourself and say so at the end"), err));
+		TRY(json_add_member(out, "note", ctx->asks_later ? STR("nobody is there to answer: the run ends here and goes on with the answer")
+			: STR("nobody is there to answer: decide yourself and say so at the end"), err));
 	oc->summary = str_printf(ctx->mem, "%zu/%zu answered", given, n);
 	return buf_addc(out, '}', err);
 }

@@ -182,14 +182,6 @@ static int run_review(struct command_ctx *ctx, const void *decoded, struct err *
 
 /* ---- plan ---- */
 
-static int open_questions(struct str path, struct arena *mem, int *fd, struct err *err)
-{
-	if (path.n == 0)
-		return 0;
-	*fd = open(str_dupz(mem, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	return *fd < 0 ? err_sys(err, errno, "--questions-file " STR_FMT, STR_ARG(path)) : 0;
-}
-
 static int run_plan(struct command_ctx *ctx, const struct mode_args *a, struct str task, struct buf *context, struct err *err)
 {
 	struct run_request rq = request_of(ctx, a, "plan");
@@ -197,7 +189,7 @@ static int run_plan(struct command_ctx *ctx, const struct mode_args *a, struct s
 
 	TRY(check(a, err));
 	TRY(attach(ctx, a, context, err));
-	TRY(open_questions(a->questions_file, ctx->mem, &questions, err));
+	TRY(questions_open(a->questions_file, ctx->mem, &questions, err));
 	rq.task = task;
 	rq.context = buf_str(context);
 	rq.questions_fd = questions;

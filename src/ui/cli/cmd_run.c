@@ -8,10 +8,12 @@
 #include "ui/cli/command.h"
 #include "ui/cli/offer.h"
 #include "ui/cli/prompt.h"
+#include "ui/cli/questions.h"
 
 #define SHA_SHOWN 12
 
 struct run_args {
+	struct str questions_file, answers_file;
 	struct str task, run_id, steer, from, from_plan, preset;
 	bool decompose;
 	struct str_list pin;
@@ -51,6 +53,12 @@ struct run_args {
 	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox),            \
 		.flags = FIELD_LOOSENS, .help = "Run everything unconfined, as you." }
 
+#define QUESTION_FIELDS                                                                                      \
+	{ "questions-file", &field_str, offsetof(struct run_args, questions_file), .flags = FIELD_NONEMPTY, .max = 4096, \
+		.help = "Questions that nobody is there to answer end the run and are written there, as JSON with empty answers." }, \
+	{ "answers-file", &field_str, offsetof(struct run_args, answers_file), .flags = FIELD_NONEMPTY, .max = 4096, \
+		.help = "Such a file, filled in." }
+
 static const struct field run_fields[] = {
 	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "What is to be done, in your words; or --from-plan." },
@@ -60,6 +68,7 @@ static const struct field run_fields[] = {
 		.help = "Carry this plan out." },
 	{ "from", &field_str, offsetof(struct run_args, from), .flags = FIELD_NONEMPTY, .max = 96,
 		.help = "Attach what came of an earlier session." },
+	QUESTION_FIELDS,
 	SHARED_FIELDS,
 	{ "run-id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_NONEMPTY, .max = 96,
 		.help = "Use this id instead of a made-up one." },
@@ -74,6 +83,7 @@ static const struct field resume_fields[] = {
 		.help = "The first thing the model is told." },
 	{ "force", &field_bool, offsetof(struct run_args, force),
 		.help = "Go on although the run's commits are not what its record says." },
+	QUESTION_FIELDS,
 	SHARED_FIELDS,
 };
 
@@ -138,6 +148,8 @@ static int attach_to(struct command_ctx *ctx, const struct run_args *args, struc
 		TRY(runs_find(ctx, args->from, SESSION_ANY, &place, &ref, err));
 		TRY(attach_session(&place, &ref, ctx->mem, context, err));
 	}
+	if (args->answers_file.n > 0)
+		TRY(attach_answers(args->answers_file, context, err));
 	rq->context = buf_str(context);
 	return 0;
 }
@@ -145,10 +157,13 @@ static int attach_to(struct command_ctx *ctx, const struct run_args *args, struc
 static int start(struct command_ctx *ctx, const struct run_args *args, bool resume, struct err *err)
 {
 	auto_buf struct buf context = BUF_MAX(ATTACH_MAX);
+	autoclose int questions = -1;
 	struct run_request rq;
 
 	TRY(request_of(ctx, args, &rq, err));
 	TRY(attach_to(ctx, args, &rq, &context, err));
+	TRY(questions_open(args->questions_file, ctx->mem, &questions, err));
+	rq.questions_fd = questions;
 	rq.resume = resume;
 	if (!resume)
 		TRY(offer_local(ctx, !rq.unattended && prompt_can_ask(), err));

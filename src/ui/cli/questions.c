@@ -6,6 +6,9 @@
 #include "sys/file.h"
 #include "sys/term.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 #define QUESTIONS_MAX (1024 * 1024)
 
 int questions_text(int record, const char *id, struct buf *out, struct err *err)
@@ -37,4 +40,12 @@ int questions_text(int record, const char *id, struct buf *out, struct err *err)
 		return 0;
 	return buf_addf(out, err, "To answer: agent6 plan revise \"...\" %s, or fill in a copy of record/questions.json and add "
 				  "--answers-file F.\n", id);
+}
+
+int questions_open(struct str path, struct arena *mem, int *fd, struct err *err)
+{
+	if (path.n == 0)
+		return 0;
+	*fd = open(str_dupz(mem, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	return *fd < 0 ? err_sys(err, errno, "--questions-file " STR_FMT, STR_ARG(path)) : 0;
 }

@@ -10,8 +10,11 @@
 #ifndef UI_CLI_QUESTIONS_H
 #define UI_CLI_QUESTIONS_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 
+/* The file of --questions-file, emptied; path empty: -1. */
+int questions_open(struct str path, struct arena *mem, int *fd, struct err *err) CHECKED;
 int questions_text(int record, const char *id, struct buf *out, struct err *err) CHECKED;
 
 #endif
