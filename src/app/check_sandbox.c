@@ -7,6 +7,8 @@
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
 
+#include "sys/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +16,8 @@
 #include <unistd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+
+#define INDEX_MS 5000
 
 static void box_fini(struct box *b)
 {
@@ -158,6 +162,20 @@ static int make_scratch(char *out, size_t size, mode_t mode, struct err *err)
 	return chmod(out, mode) < 0 ? err_sys(err, errno, "chmod %s", out) : 0;
 }
 
+/* Who reads source files for the symbol tools: what agent6-index was built with, and what is installed. */
+static void index_row(const struct box *b)
+{
+	static const char *const argv[] = { "agent6-index", "--version", NULL };
+	auto_buf struct buf out = BUF_MAX(512), errs = BUF_MAX(512);
+	struct proc_status st = { .code = 1 };
+
+	if (proc_run(&(struct proc_spec){ .argv = argv, .exe_fd = b->programs.index }, STR(""), INDEX_MS, &out, &errs, &st, ERR_DISCARD) < 0 ||
+		st.code != 0)
+		return row(b, CHECK_FAIL, "code_index", "", "agent6-index cannot be started");
+	struct str text = str_trim(buf_str(&out));
+	row(b, CHECK_INFO, "code_index", "", str_dup(b->k->mem, str_trim_prefix(text, STR("agent6-index " AGENT6_VERSION ", "))).p);
+}
+
 /* ---- all of it ---- */
 
 static int load(struct box *b, struct config *c, struct err *err)
@@ -192,6 +210,7 @@ int check_sandbox(const struct check *k, const struct place *place, struct err *
 		*err = (struct err){ 0 };
 		return 0;
 	}
+	index_row(&b);
 	TRY(make_scratch(b.dir, sizeof(b.dir), 0700, err));
 	TRY(make_scratch(b.outside, sizeof(b.outside), 0777, err));
 	return check_probes(&b, err);
