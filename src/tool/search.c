@@ -54,6 +54,7 @@ struct search {
 	bool enough;              /* the prefix fills the answer: stop */
 	bool late, too_complex, too_deep;
 	size_t lanes;             /* taken */
+	size_t parsed;            /* files that had the name; atomic */
 };
 
 /* ------------------------------------------------------------------ globs */
@@ -133,7 +134,7 @@ static void work(struct search *s, bool wait)
 	struct search_reader *r = search_reader_new(s->pattern);
 
 	pthread_mutex_lock(&s->lock);
-	struct symbol_lane lane = { s->reader, s->lanes++ };
+	struct symbol_lane lane = { s->reader, s->lanes++, &s->parsed };
 	while (!s->enough && !s->late) {
 		if (s->next == s->items.n) {
 			if (s->walked || !wait)
@@ -309,7 +310,7 @@ static int put_row(const struct search_row *row, struct str path, struct buf *ou
 	return buf_addz(out, "}\n", err);
 }
 
-static struct str note(const struct search *s, size_t failed, const char *first)
+static struct str note(const struct search *s, size_t failed, const char *first, size_t skimmed)
 {
 	if (s->too_complex)
 		return STR("the pattern is too complex for some lines; make it simpler");
@@ -317,6 +318,9 @@ static struct str note(const struct search *s, size_t failed, const char *first)
 		return STR("stopped early: the tree is too large for one search; narrow path or glob");
 	if (s->too_deep)
 		return STR("some directories are too deep and were left out");
+	if (skimmed > 0)
+		return str_printf(s->mem, "a common name: %zu of the files with it were looked through for functions, types and constants only",
+			skimmed);
 	return failed > 0 ? str_printf(s->mem, "%zu %s too much for the parser and read by patterns: " STR_FMT "%s", failed,
 		failed == 1 ? "file was" : "files were", STR_ARG(cquote_dup(s->mem, str_from(first))), failed > 1 ? ", ..." : "") : STR("");
 }
@@ -338,7 +342,7 @@ static int put_all(const struct search *s, struct buf *out, struct err *err)
 	size_t rows = 0;
 	bool truncated = s->enough || s->late || s->too_complex || s->too_deep;
 	unsigned sources = 0;
-	size_t failed = 0;
+	size_t failed = 0, skimmed = 0;
 	const char *first = "";
 
 	for (size_t i = 0; i < s->items.n && rows < SEARCH_ROWS_MAX; i++) {
@@ -347,13 +351,14 @@ static int put_all(const struct search *s, struct buf *out, struct err *err)
 
 		truncated = truncated || it->hits.more;
 		sources |= it->hits.sources;
+		skimmed += it->hits.skimmed;
 		if (it->hits.failed && failed++ == 0)
 			first = it->path;
 		for (size_t k = 0; k < it->hits.n && rows < SEARCH_ROWS_MAX; k++, rows++)
 			TRY(put_row(&it->hits.rows[k], path, out, err));
 	}
 	TRY(buf_addf(out, err, "{\"done\":true,\"count\":%zu,\"truncated\":%s", rows, truncated ? "true" : "false"));
-	struct str says = note(s, failed, first);
+	struct str says = note(s, failed, first, skimmed);
 	if (says.n > 0)
 		TRY(json_add_member(out, "note", says, err));
 	if (sources != 0)

@@ -21,6 +21,7 @@
 #define SEARCH_ROWS_MAX    200
 #define SEARCH_TEXT_MAX    300 /* bytes of a matching line, around the match */
 #define SEARCH_TIME_MS     30000
+#define SEARCH_PARSED      300 /* files with the name of a definition; in later ones patterns must see one too */
 
 /* What is looked for: lines, or names of source files (tool/symbols.h). */
 enum search_what { SEARCH_LINES, SEARCH_OUTLINE, SEARCH_DEFINITIONS, SEARCH_REFERENCES };

@@ -22,6 +22,7 @@ struct search_hits {
 	bool too_complex; /* the pattern ran into its limit here */
 	unsigned sources; /* of symbols: 1 << who told them */
 	bool failed;      /* the better reader could not, and patterns stood in for it */
+	bool skimmed;     /* only patterns were asked, and saw no definition */
 };
 
 void search_hits_fini(struct search_hits *h);
@@ -39,6 +40,7 @@ int search_file(struct search_reader *r, int fd, struct search_hits *out, struct
 struct symbol_lane {
 	const struct symbol_reader *reader; /* NULL: none */
 	size_t lane;
+	size_t *parsed; /* shared by all: files that had the name */
 };
 int search_symbols(struct search_reader *r, const struct search_request *rq, const struct symbol_lane *lane, struct str path, int fd,
 	struct search_hits *out, struct err *err) CHECKED;
