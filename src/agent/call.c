@@ -148,6 +148,12 @@ void caller_fini(struct caller *c)
 	buf_fini(&c->previous);
 }
 
+/* A server that moved us to its other wire is asked at its other address, which is the next endpoint. */
+static uint8_t endpoint_of(const struct caller *c)
+{
+	return (uint8_t)(c->endpoint + ((c->spec.adapted & ADAPT_RESPONSES) ? 1 : 0));
+}
+
 static int send_request(struct caller *c, const struct call_live *v, struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(64);
@@ -155,7 +161,7 @@ static int send_request(struct caller *c, const struct call_live *v, struct err 
 
 	TRY(memfd_seal("request", buf_str(&v->request), &fd, err));
 	pack_u32(&body, v->id);
-	pack_u8(&body, c->endpoint);
+	pack_u8(&body, endpoint_of(c));
 	pack_u8(&body, ROUTE_CHAT);
 	TRY(pack_ok(&body, err));
 	return links_send(c->links, PEER_CLIENT, WIRE_REQ, buf_str(&body), &fd, 1, err);
@@ -258,7 +264,7 @@ static int write_transcript(struct caller *c, const struct call_live *v, const c
 	note_int(&res, "bytes", (int64_t)v->total);
 	note_str(&res, "body", whole ? buf_str(&v->raw) : STR(""));
 	note_z(&n, "seat", v->role);
-	note_int(&n, "endpoint", c->endpoint);
+	note_int(&n, "endpoint", endpoint_of(c));
 	note_str(&n, "model", c->spec.model);
 	note_spec(&n, c);
 	note_bool(&n, "left_out", !whole);

@@ -237,6 +237,70 @@ static int apply(struct run *r, const struct results *l, size_t *first, struct e
 	return 0;
 }
 
+/* ---- thoughts ---- */
+
+static bool is_thought(struct jval block)
+{
+	struct jval type = jval_get(block, "type");
+
+	return jval_is(type, "thinking") || jval_is(type, "redacted_thinking") || jval_is(type, "x_reasoning_details") ||
+		(jval_is(type, "x_item") && jval_is(jval_get(jval_get(block, "item"), "type"), "reasoning"));
+}
+
+/* Message i without its thoughts; *chars: how much they were, 0 when there were none or nothing else. */
+static int without_thoughts(struct run *r, size_t i, int64_t *chars, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(TEXT_MAX);
+	struct jval from = jval_get(jval_from(conversation_get(r->conv, i)), "from"), block;
+	size_t before = conversation_get(r->conv, i).n, n = 0;
+	bool any = false;
+
+	*chars = 0;
+	TRY(buf_addz(&text, "{\"role\":\"assistant\",", err));
+	if (from.type == JSCAN_STRING)
+		TRY(buf_addf(&text, err, "\"from\":" STR_FMT ",", STR_ARG(from.text)));
+	TRY(buf_addz(&text, "\"content\":[", err));
+	for (size_t pos = 0; jval_next(content_of(r, i), &pos, NULL, &block);) {
+		if (is_thought(block)) {
+			any = true;
+			continue;
+		}
+		if (n++ > 0)
+			TRY(buf_addc(&text, ',', err));
+		TRY(buf_add(&text, block.text, err));
+	}
+	TRY(buf_addz(&text, "]}", err));
+	if (!any || n == 0)
+		return 0;
+	TRY(conversation_replace(r->conv, i, buf_str(&text), err));
+	*chars = (int64_t)(before - conversation_get(r->conv, i).n);
+	return 0;
+}
+
+/* The prefix is new from here on anyway. A provider that binds thoughts to what stood before them refuses the later ones
+ * once, and is then asked without any (ADAPT_NO_THINKING_REPLAY). */
+static int drop_thoughts(struct run *r, size_t *first, struct err *err)
+{
+	auto_note struct note note = NOTE;
+	int64_t answers = 0, turns = 0, chars = 0, one;
+
+	for (size_t i = conversation_count(r->conv); r->p->keep_thinking_turns > 0 && i-- > 0;) {
+		if (conversation_is_user(r->conv, i) || answers++ < r->p->keep_thinking_turns)
+			continue;
+		TRY(without_thoughts(r, i, &one, err));
+		if (one == 0)
+			continue;
+		turns++;
+		chars += one;
+		*first = i < *first ? i : *first;
+	}
+	if (turns == 0)
+		return 0;
+	note_int(&note, "turns", turns);
+	note_int(&note, "chars", chars);
+	return note_send(&note, r->keep, EVENT_COMPACT_THINKING, err);
+}
+
 static int put_counts(struct run *r, const struct results *l, size_t demoted, struct err *err)
 {
 	auto_note struct note dropped = NOTE, again = NOTE, gists = NOTE;
@@ -283,6 +347,7 @@ int elide_results(struct run *r, enum elide_how how, size_t *freed, struct err *
 	before = conversation_bytes(r->conv);
 	TRY(put_counts(r, &l, demoted, err));
 	TRY(apply(r, &l, &first, err));
+	TRY(drop_thoughts(r, &first, err));
 	*freed = before - conversation_bytes(r->conv);
 	r->context.look_at = conversation_bytes(r->conv) + lim.drop_at / 8;
 	return context_record_from(r, first, err);

@@ -59,6 +59,7 @@
 	X(STR, deployment)        /* direct, azure, vertex */                                                \
 	X(INT, openai_direct)     /* 1: the host is api.openai.com */                                        \
 	X(INT, local_server)      /* 1: the host is this machine */                                          \
+	X(INT, responses_too)     /* 1: the endpoint behind it is the same server's Responses */             \
 	X(STR, model)                                                                                        \
 	X(STR, effort)            /* off, low, medium, high, xhigh, max */                                   \
 	X(NUM, temperature)       /* below 0: not sent */                                                    \
@@ -69,6 +70,7 @@
 	X(INT, drop_at_chars)     /* [context]; 0: by the model's window */                                  \
 	X(INT, summarise_at_chars)                                                                           \
 	X(INT, keep_recent_chars)                                                                            \
+	X(INT, keep_thinking_turns) /* 0: all */                                                             \
 	X(INT, summary_max_tokens)                                                                           \
 	X(INT, elision_gists)                                                                                \
 	X(STR, standing)          /* what the run goes on with when its task is done; empty: nothing */          \
@@ -111,7 +113,8 @@ struct run_params {
 
 /* The model of one role; the members of RUN_PARAMS by the same names are those of the one that leads. */
 #define SEAT_PARAMS(X)                                                                                       \
-	X(STR, provider) X(INT, endpoint) X(STR, api_format) X(STR, deployment) X(INT, openai_direct) X(INT, local_server) X(STR, model) \
+	X(STR, provider) X(INT, endpoint) X(STR, api_format) X(STR, deployment) X(INT, openai_direct) X(INT, local_server) \
+	X(INT, responses_too) X(STR, model)                                                                  \
 	X(STR, effort) X(NUM, temperature) X(INT, prompt_caching) X(INT, context_tokens) X(NUM, price_in)    \
 	X(NUM, price_out) X(STR, extra_body)
 

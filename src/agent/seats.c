@@ -19,6 +19,7 @@ int seat_from(const struct seat_params *p, struct seat *out, struct err *err)
 	s.spec.model = p->model;
 	s.spec.openai_host = p->openai_direct != 0;
 	s.spec.local = p->local_server != 0;
+	s.spec.responses_too = p->responses_too != 0;
 	if (p->effort.n > 0 && !api_effort_from(p->effort, &s.spec.effort))
 		return err_set(err, ERR_INVALID, "effort \"" STR_FMT "\" is not known", STR_ARG(p->effort));
 	s.spec.temperature = p->temperature;

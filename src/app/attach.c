@@ -144,6 +144,11 @@ int attach_answers(struct str path, struct buf *out, struct err *err)
 		TRY(buf_addf(&body, err, "Q: " STR_FMT "\nA: " STR_FMT "\n", STR_ARG(json_get_str(q, "question")),
 			STR_ARG(json_get_str(q, "answer"))));
 	}
+	if (body.n == 0) {
+		err_set(err, ERR_INVALID, "--answers-file %s: no question in it has an answer", z);
+		err_hint(err, "write between the quotes of \"answer\"");
+		return -ERR_INVALID;
+	}
 	TRY(buf_addz(out, "The person has answered questions that were open:\n<answers>\n", err));
 	return add_body(out, "answers", buf_str(&body), err);
 }

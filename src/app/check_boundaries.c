@@ -254,6 +254,16 @@ static void route_row(const struct bounds *b, const char *name, const struct rou
 		refused.n > 0 ? "; not where the name leads to " : "", STR_ARG(buf_str(&refused))));
 }
 
+/* One socket serves all endpoints of a host. */
+static bool leads_where_another_does(const struct endpoint_table *t, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (t->p[k].kind == t->p[i].kind && t->p[k].port == t->p[i].port && str_eq(t->p[k].host, t->p[i].host) &&
+			str_eq(t->p[k].name, t->p[i].name))
+			return true;
+	return false;
+}
+
 static void endpoint_row(const struct bounds *b, const struct endpoint *e)
 {
 	struct route r;
@@ -284,7 +294,8 @@ static void dial_rows(const struct bounds *b, struct err *err)
 	}
 	reach_row(b, "client.network", NETWORK_OF_CLIENT, NETWISH_AUTO);
 	for (size_t i = 0; i < s->endpoints.n; i++)
-		endpoint_row(b, &s->endpoints.p[i]);
+		if (!leads_where_another_does(&s->endpoints, i))
+			endpoint_row(b, &s->endpoints.p[i]);
 	for (size_t i = 0; i < s->allowed.n; i++)
 		route_row(b, "broker.reach", &s->allowed.p[i], "by sandbox.allow_urls, for nobody in this version");
 	if (s->endpoints.proxy.n > 0)

@@ -353,6 +353,7 @@ int settings_params(struct start *s, struct err *err)
 	p->drop_at_chars = c->context.drop_at_chars;
 	p->summarise_at_chars = c->context.summarise_at_chars;
 	p->keep_recent_chars = c->context.keep_recent_chars;
+	p->keep_thinking_turns = c->context.keep_thinking_turns;
 	p->summary_max_tokens = c->context.summary_max_tokens;
 	p->elision_gists = c->context.elision_gists;
 	p->pins = s->rq->pins;

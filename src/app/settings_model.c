@@ -59,10 +59,28 @@ struct reached {
 	struct str provider, model;
 };
 
+static int add_endpoint(struct start *s, const struct config_provider *p, struct str model, struct err *err)
+{
+	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
+
+	endpoint_init(e); /* so that a failure leaves something to wipe */
+	s->endpoints.n++;
+	TRY(app_endpoint(p, model, s->mem, e, err));
+	TRY(settings_endpoint_network(s, e, err));
+	TRY(settings_token_apart(s, e, err));
+	return open_secrets(s, e, err);
+}
+
+/* Chat Completions of a server have its Responses as a neighbour, for a model that takes tools there alone. */
+static bool has_neighbour(const struct config_provider *p, struct str model)
+{
+	return p->deployment == DEPLOYMENT_DIRECT && app_wire(p, model) == API_CHAT;
+}
+
 static int reach(struct start *s, const struct config_provider *p, struct str model, struct reached *have, int64_t *at,
 	struct err *err)
 {
-	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
+	struct config_provider responses = *p;
 
 	for (size_t i = 0; i < s->endpoints.n; i++)
 		if (str_eq(have[i].provider, p->name) && str_eq(have[i].model, model)) {
@@ -71,12 +89,12 @@ static int reach(struct start *s, const struct config_provider *p, struct str mo
 		}
 	*at = (int64_t)s->endpoints.n;
 	have[s->endpoints.n] = (struct reached){ p->name, model };
-	endpoint_init(e); /* so that a failure leaves something to wipe */
-	s->endpoints.n++;
-	TRY(app_endpoint(p, model, s->mem, e, err));
-	TRY(settings_endpoint_network(s, e, err));
-	TRY(settings_token_apart(s, e, err));
-	return open_secrets(s, e, err);
+	TRY(add_endpoint(s, p, model, err));
+	if (!has_neighbour(p, model))
+		return 0;
+	have[s->endpoints.n] = (struct reached){ STR(""), STR("") }; /* nobody's own */
+	responses.api_format = CONFIG_API_RESPONSES;
+	return add_endpoint(s, &responses, model, err);
 }
 
 /* Dollars that somebody asked for by flag must be countable: by a price of the operator's, of our table, or
@@ -138,6 +156,7 @@ static int fill(struct start *s, enum config_role role, struct reached *have, st
 	out->api_format = str_from(api_wire_name(app_wire(p, m.model)));
 	out->deployment = str_from(config_word("deployment", p->deployment));
 	out->openai_direct = str_eqz(s->endpoints.p[out->endpoint].host, "api.openai.com");
+	out->responses_too = has_neighbour(p, m.model);
 	out->local_server = host_is_loopback(s->endpoints.p[out->endpoint].host);
 	out->model = m.model;
 	out->effort = str_from(config_word("effort", m.effort));
@@ -172,11 +191,11 @@ static int pack_seat(struct start *s, const struct seat_params *seat, struct str
 int settings_model(struct start *s, struct err *err)
 {
 	struct str *seats = arena_array(s->mem, CONFIG_ROLES, sizeof(*seats));
-	struct reached have[CONFIG_ROLES + 1];
+	struct reached have[2 * (CONFIG_ROLES + 1)];
 	struct seat_params driver = { 0 };
 	unsigned roles = roles_of(s);
 
-	s->endpoints = (struct endpoint_table){ .p = arena_array(s->mem, CONFIG_ROLES + 1, sizeof(struct endpoint)), .n = 0,
+	s->endpoints = (struct endpoint_table){ .p = arena_array(s->mem, 2 * (CONFIG_ROLES + 1), sizeof(struct endpoint)), .n = 0,
 		.max_requests = -1, .max_bytes = -1 };
 	if (s->rq->recording_fd >= 0)
 		return use_recording(s);

@@ -78,7 +78,7 @@ struct config_workflow_keys {
 
 struct config_context {
 	int64_t drop_at_chars, summarise_at_chars; /* 0: by the model's window */
-	int64_t keep_recent_chars, summary_max_tokens;
+	int64_t keep_recent_chars, keep_thinking_turns, summary_max_tokens;
 	bool elision_gists;
 };
 

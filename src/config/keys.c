@@ -145,6 +145,8 @@ static const struct field fixed[] = {
 			"model's window less one answer." },
 	{ "context.keep_recent_chars", &field_int, AT(context.keep_recent_chars), 0, "80000", 1000, INT64_C(1) << 30,
 		.help = "Characters of the newest turns that stay word for word behind a summary." },
+	{ "context.keep_thinking_turns", &field_int, AT(context.keep_thinking_turns), 0, "0", 0, 1000000,
+		.help = "When old results are set aside, thoughts of older answers than so many go too; 0 keeps them all." },
 	{ "context.summary_max_tokens", &field_int, AT(context.summary_max_tokens), 0, "4096", 256, 65536,
 		.help = "How long a summary may be, thoughts included." },
 	{ "context.elision_gists", &field_bool, AT(context.elision_gists), 0, "true",

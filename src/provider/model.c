@@ -99,6 +99,7 @@ static const struct {
 	{ 1 << API_RESPONSES, "summar", "", ADAPT_NO_SUMMARY },
 	{ 1 << API_RESPONSES, "reasoning", "", ADAPT_NO_EFFORT },
 	{ 1 << API_RESPONSES, "max_output_tokens", "", ADAPT_NO_MAX_TOKENS },
+	{ 1 << API_CHAT, "v1/responses", "", ADAPT_RESPONSES }, /* "use /v1/responses instead", "only supported in v1/responses" */
 	{ 1 << API_CHAT, "tool call id", "length of 9", ADAPT_NINE_IDS }, /* Mistral, known for long */
 	{ 1 << API_CHAT, "max_completion_tokens", "", ADAPT_MAX_COMPLETION },
 	{ 1 << API_CHAT, "stream_options", "", ADAPT_NO_STREAM_OPTIONS },
@@ -143,9 +144,13 @@ bool api_effort_from(struct str word, enum api_effort *out)
 
 bool model_adapt(struct model_spec *spec, int status, struct str body)
 {
-	if (status != 400 && status != 422)
+	if (status != 400 && status != 422 && status != 404)
 		return false;
 	for (size_t i = 0; i < COUNT(refusals); i++) {
+		bool moves = refusals[i].learned == ADAPT_RESPONSES;
+
+		if ((moves && !spec->responses_too) || (status == 404 && !moves))
+			continue;
 		if (!(refusals[i].wires & 1u << spec->wire) || (spec->adapted & refusals[i].learned))
 			continue;
 		if (refusals[i].learned == ADAPT_NO_TEMPERATURE && spec->temperature < 0)
@@ -153,6 +158,8 @@ bool model_adapt(struct model_spec *spec, int status, struct str body)
 		if (!provider_text_holds(body, refusals[i].text) || !provider_text_holds(body, refusals[i].and_text))
 			continue;
 		spec->adapted |= refusals[i].learned;
+		if (moves)
+			spec->wire = API_RESPONSES;
 		return true;
 	}
 	return false;

@@ -58,6 +58,7 @@ enum model_adapted {
 	ADAPT_NO_ENCRYPTED = 1 << 8,     /* thoughts are not handed out */
 	ADAPT_NO_MAX_TOKENS = 1 << 9,
 	ADAPT_NINE_IDS = 1 << 10,        /* call ids are nine letters and digits */
+	ADAPT_RESPONSES = 1 << 11,       /* the server named the other wire: it is API_RESPONSES from then on */
 };
 
 struct model_spec {
@@ -65,6 +66,7 @@ struct model_spec {
 	enum api_deployment deployment;
 	struct str model;
 	bool openai_host;        /* the host is api.openai.com itself */
+	bool responses_too;      /* API_CHAT: the caller can reach the same server's Responses as well */
 	bool local;              /* a server of this machine: it may read a prompt for minutes */
 	enum api_effort effort;
 	double temperature;      /* below 0: not sent */
@@ -85,7 +87,7 @@ bool api_wire_from(struct str word, enum api_wire *out);
 const char *api_effort_name(enum api_effort effort);
 bool api_effort_from(struct str word, enum api_effort *out);
 
-/* After a 400 or 422: true when the answer names something that can be left out, which is latched in
+/* After a 400 or 422, or a 404 that names another wire: true when the answer names something that can be left out, which is latched in
  * spec->adapted; send the request again at once. False when nothing new was learned. */
 bool model_adapt(struct model_spec *spec, int status, struct str body);
 

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 
+import pytest
+
 from conftest import AGENT6, call, finish, script, turn
 
 
@@ -53,3 +55,28 @@ def test_a_run_is_resumed_from_what_a_compaction_left(lab):
     assert "NOTE of the" in first and "NOTE of the" in again
     assert "0000 0000" not in again and "0009 0009" in again
     assert mock.stop()[0] == 0  # it checks every request as the real server would
+
+
+@pytest.mark.parametrize("api", ["anthropic", "responses"])
+@pytest.mark.parametrize("keep", [0, 2])
+def test_old_thoughts_go_with_old_results_when_that_is_wanted(lab, api, keep):
+    """Never by themselves, never the newest, and what is left of a message stays as it was."""
+    lab.repo(**{f"f{n}_DOT_txt": f"{n}" * 4000 + "\n" for n in range(12)})
+    m = lab.mock({"turns": [*[turn(call("read_file", path=f"f{n}.txt"), thinking=f"thought-{n:02}.", text=f"word-{n:02}") for n in range(12)],
+                            finish()]},
+                 api=api, top=f"[context]\ndrop_at_chars = 20000\nkeep_thinking_turns = {keep}\n")
+    r = lab.run("read")
+    assert r.returncode == 0, r.both
+    assert m.stop()[0] == 0
+    bodies = [json.dumps(q["body"]) for q in m.model_requests()]
+    events = lab.events("loop.compact.thinking_dropped")
+    assert lab.events("loop.compact.dropped") and bool(events) == (keep > 0)
+    last = bodies[-1]
+    for n in range(12):
+        assert f"word-{n:02}" in last
+    if api == "anthropic" and keep:
+        assert "thought-11." in last and "thought-00." not in last
+        assert sum(e["turns"] for e in events) == sum(f"thought-{n:02}." not in last for n in range(12))
+    if api == "anthropic" and not keep:
+        assert all(f"thought-{n:02}." in last for n in range(12))
+    assert lab.agent6("replay", os.path.basename(lab.run_dirs()[-1])).returncode == 0

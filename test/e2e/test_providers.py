@@ -411,6 +411,26 @@ def test_azure_without_a_version_is_told_what_is_missing(lab):
     m.stop()
 
 
+@pytest.mark.parametrize("status", [400, 404])
+def test_a_model_that_refuses_tools_on_chat_goes_on_with_responses(lab, status):
+    """In the middle of a run: what was said on one wire is the history on the other, and the server is not asked again in vain."""
+    lab.repo(a_DOT_txt="a\n")
+    m = lab.mock({"turns": [{"tool_calls": [call("grep", pattern="a")], "match": {"api": "chat"}},
+                            {"text": "no", "match": {"api": "chat"}, "loop": "forever", "fault": {
+                                "status": status, "error": {"message": "Function tools are not supported here. Please use /v1/responses instead."}}},
+                            {"tool_calls": [call("grep", pattern="b")], "match": {"api": "responses"}}, finish()]})
+    r = lab.run("look")
+    assert r.returncode == 0, r.both
+    assert m.stop()[0] == 0
+    sent = m.model_requests()
+    assert [q["path"] for q in sent] == ["/v1/chat/completions"] * 2 + ["/v1/responses"] * 2
+    kinds = [i.get("type", "message") for i in sent[2]["body"]["input"]]
+    assert kinds == ["message", "function_call", "function_call_output"], kinds
+    assert {h.lower() for q in sent for h in q["headers"]} & {"authorization"}
+    assert lab.agent6("replay", os.path.basename(lab.run_dirs()[-1])).returncode == 0
+    assert not lab.events("loop.provider.fatal")
+
+
 # ---- what fails, once and with what to do ----
 
 FAULTS = [

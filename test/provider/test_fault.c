@@ -154,6 +154,26 @@ static const struct {
 	{ "something else", API_CHAT, 400, 0, "messages: empty", 0 },
 };
 
+TEST(model_adapt_moves_to_the_other_wire_where_it_can_be_reached)
+{
+	static const struct { int status; const char *body; } says[] = {
+		{ 400, "Function tools with reasoning_effort are not supported for x in /v1/chat/completions. Please use /v1/responses instead." },
+		{ 404, "This model is only supported in v1/responses and not in v1/chat/completions." },
+	};
+
+	for (size_t i = 0; i < COUNT(says); i++) {
+		struct model_spec s = MODEL_SPEC;
+
+		s.wire = API_CHAT;
+		CHECK(!model_adapt(&s, 404, str_from(says[i].body)) && s.wire == API_CHAT); /* it cannot */
+		s.responses_too = true;
+		CHECK(model_adapt(&s, says[i].status, str_from(says[i].body)));
+		CHECK_INT(s.wire, API_RESPONSES);
+		CHECK_INT(s.adapted, ADAPT_RESPONSES);
+		CHECK(!model_adapt(&s, 404, str_from(says[i].body))); /* once */
+	}
+}
+
 TEST(model_adapt_learns_each_refusal_once)
 {
 	for (size_t i = 0; i < COUNT(refusals); i++) {
