@@ -147,6 +147,15 @@ static int open_standard(void)
 	return 0;
 }
 
+/* Also where the command line itself is what is wrong. */
+static bool wants_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -163,7 +172,10 @@ int main(int argc, char **argv)
 	r = proc_need_stack(&err);
 	r = r < 0 ? r : run_command_line((struct args_words){ argv + 1, argc > 0 ? (size_t)argc - 1 : 0 }, &ctx, &err);
 	if (r < 0) {
-		report_err(&err);
+		if (wants_json(argc, argv))
+			report_err_json(&err, status_of(r));
+		else
+			report_err(&err);
 		r = status_of(r);
 	}
 	if ((fflush(stdout) != 0 || ferror(stdout)) && r == 0) {

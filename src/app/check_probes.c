@@ -52,7 +52,7 @@ static const struct probe_row {
 	{ "jail_ends_leftovers", "P5", IN_BOTH, "linger", LOCK, 0, "a process left behind is gone when the command ends" },
 	{ "jail_ends_on_time", "P5", IN_BOTH, "hang", LOCK_HANG, 0, "time is up for all of it, sessions and orphans too" },
 	{ "jail_hides_keys", "P6", IN_BOTH, "read", CONFIG_DIR, 0, "the directory of the configuration cannot be opened" },
-	{ "jail_limits_memory", "", IN_BOTH, "memory", MEMORY, 0, "memory_limit_mb holds" },
+	{ "jail_limits_memory", "", IN_BOTH, "memory", MEMORY, 0, "a limit that is set (sandbox.memory_limit_mb) holds" },
 };
 
 static void row(const struct box *b, enum check_verdict v, const struct probe_row *p, const char *detail)

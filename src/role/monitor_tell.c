@@ -201,7 +201,7 @@ int tell_read(struct monitor *m, struct err *err)
 	while ((r = answers_take(m->spec->answers_fd, &kind, &text, &why)) == 1)
 		if (m->state == MON_RUNNING)
 			TRY(serve(m, kind, str_trim(buf_str(&text)), err));
-	return r < 0 ? notice(m, "what a front-end said cannot be read", err) : 0;
+	return r < 0 ? notice(m, "what was said to the run from outside cannot be read", err) : 0;
 }
 
 /* ---- the leash ---- */

@@ -421,12 +421,25 @@ static void answered(struct view *v, struct view_item *it)
 	s->nprompts--;
 }
 
+/* Who answered, as a person would say it. */
+static struct str who_answered(struct str source)
+{
+	static const struct {
+		const char *source, *words;
+	} known[] = { { "frontend", "by you" }, { "away", "nobody is there" }, { "withdrawn", "the command is over" } };
+
+	for (size_t i = 0; i < COUNT(known); i++)
+		if (str_eqz(source, known[i].source))
+			return str_from(known[i].words);
+	return source;
+}
+
 static void on_approval(struct view *v, struct view_item *it)
 {
 	answered(v, it);
 	it->ok = flag(v, "approved");
 	it->text = it->ok ? STR("allowed") : STR("refused");
-	it->detail = text(v, "source");
+	it->detail = who_answered(text(v, "source"));
 }
 
 static void on_answers(struct view *v, struct view_item *it)
@@ -434,7 +447,7 @@ static void on_answers(struct view *v, struct view_item *it)
 	answered(v, it);
 	it->ok = true;
 	it->text = brief_member(v, "answers");
-	it->detail = text(v, "source");
+	it->detail = who_answered(text(v, "source"));
 }
 
 /* The monitor's event: the agent's own account of it could be made up. */

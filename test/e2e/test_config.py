@@ -496,3 +496,16 @@ def test_a_preset_of_a_flag_goes_with_the_run_and_one_that_is_wrong_refuses_it(l
     assert lab.events("run.end")[-1]["reason"] == "max_iterations" and len(m.model_requests()) == 1
     lab.agent6("resume", "--auto-approve")
     assert lab.events("run.end")[-1]["reason"] == "max_iterations" and len(m.model_requests()) == 2
+
+
+def test_what_is_taken_from_the_wrong_file_says_which_file_has_it(lab):
+    lab.repo(a="1")
+    assert lab.agent6("config", "add", "--repo", "sandbox.hide_paths", "/opt/x").returncode == 0
+    r = lab.agent6("config", "remove", "sandbox.hide_paths", "/opt/x")  # there is no global file
+    assert r.returncode == 2 and "say --repo" in r.err
+    lab.config("[budget]\nmax_usd = 1\n")
+    r = lab.agent6("config", "unset", "sandbox.hide_paths")
+    assert r.returncode == 0 and "nothing to do" in r.err and "say --repo" in r.err
+    assert lab.agent6("config", "remove", "--repo", "sandbox.hide_paths", "/opt/x").returncode == 0
+    r = lab.agent6("config", "unset", "--repo", "budget.max_usd")
+    assert r.returncode == 0 and "leave --repo out" in r.err

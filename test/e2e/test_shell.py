@@ -62,6 +62,17 @@ def test_a_shell_completes_verbs_flags_and_the_ids_of_this_repository(lab, shell
         return tmux("capture-pane", "-p").replace("\n", " ")
 
     lab.wait_for(lambda: screen().strip())  # a prompt
+    for keys, wanted in (("agent6 config set sandbox.prof", "sandbox.profile"), ("hard", "hardened")):
+        tmux("send-keys", "-l", "--", keys)
+        lab.wait_for(lambda k=keys: k in screen())
+        tmux("send-keys", "Tab")
+        lab.wait_for(lambda w=wanted: w in screen())
+    tmux("send-keys", "C-u")
+    tmux("send-keys", "-l", "--", "agent6 run --preset para")
+    lab.wait_for(lambda: "--preset para" in screen())
+    tmux("send-keys", "Tab")
+    lab.wait_for(lambda: "paranoid" in screen())
+    tmux("send-keys", "C-u")
     for keys, wanted in (("agent6 runs mer", "runs merge"), ("--strat", "--strategy"), ("squ", "squash"), ("cal", "calm-fox-1234")):
         tmux("send-keys", "-l", "--", keys)
         lab.wait_for(lambda k=keys: k in screen())

@@ -112,6 +112,21 @@ def test_always_and_skill_and_disabled(lab):
     assert r.returncode == 2 and b'no skill "ring"' in r.stderr
 
 
+def test_a_change_that_another_file_hides_is_said(lab):
+    lab.repo(a="1\n")
+    skill(lab, "ring")
+    assert run(lab, "skills", "install", os.path.join(lab.folder, "src", "ring")).returncode == 0
+    r = run(lab, "skills", "disable", "ring", "--repo")
+    assert r.returncode == 0 and "still" not in r.stderr
+    r = run(lab, "skills", "enable", "ring")
+    assert r.returncode == 2 and "ring is disabled in this repository: " in r.stderr and "enable ring --repo" in r.stderr, r.stderr
+    lab.config('[skills]\ndisabled = ["ring"]\n')
+    r = run(lab, "skills", "enable", "ring")
+    assert r.returncode == 0 and "not in this repository: " in r.stderr, r.stderr
+    r = run(lab, "skills", "enable", "ring", "--repo")
+    assert r.returncode == 0 and "still" not in r.stderr, r.stderr
+
+
 def test_a_checkout_installs_all_or_nothing_and_a_link_in_it_leads_nowhere(lab):
     private = skill(lab, "private", root="elsewhere")
     skill(lab, "one", root="repo/skills")

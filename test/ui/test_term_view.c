@@ -58,7 +58,7 @@ static const char plain_80[] =
 	"-> read_file src/a \\u202ename.c  ok 12 lines\n"
 	"-> run_command make -C 'a directory with a long nam...\n"
 	"? Allow run_command: make\n"
-	"  | allowed (frontend)\n"
+	"  | allowed (by you)\n"
 	"  | run_command  exit=2 in 1.0s\n"
 	"    (1 line before)\n"
 	"    two\n"

@@ -189,6 +189,23 @@ static void warn(const struct err *warning)
 		cli_note("the configuration was wrong before and still is: %s", warning->msg);
 }
 
+/* Nothing was there to take away; where it stands instead. */
+static void hint_other_layer(const struct place *place, const struct config_change *ch, struct arena *mem, int r, struct err *err)
+{
+	struct config *c = arena_alloc(mem, sizeof(*c));
+	struct config_leaf leaf = { 0 };
+
+	if (config_load(&place->files, mem, c, ERR_DISCARD) < 0 || config_leaf(c, ch->key, &leaf, ERR_DISCARD) < 0 ||
+		leaf.origin->layer == ch->layer || (leaf.origin->layer != CONFIG_GLOBAL && leaf.origin->layer != CONFIG_REPO))
+		return;
+	const char *what = leaf.origin->layer == CONFIG_REPO ? "the repository's file sets it: say --repo" : "the global file sets it: leave --repo out";
+
+	if (r < 0)
+		err_hint(err, "%s", what);
+	else
+		cli_note("%s", what);
+}
+
 static int edit(struct command_ctx *ctx, const struct edit_args *args, enum config_op op, struct err *err)
 {
 	struct config_change ch = { .op = op, .layer = args->repo ? CONFIG_REPO : CONFIG_GLOBAL, .key = args->key,
@@ -197,7 +214,11 @@ static int edit(struct command_ctx *ctx, const struct edit_args *args, enum conf
 	struct place place;
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
-	TRY(config_edit(&place.files, &ch, 1, ctx->mem, &done, err));
+	int r = config_edit(&place.files, &ch, 1, ctx->mem, &done, err);
+
+	if ((op == CONFIG_UNSET || op == CONFIG_REMOVE) && (r == -ERR_NOENT || (r == 0 && !done.changed)))
+		hint_other_layer(&place, &ch, ctx->mem, r, err);
+	TRY(r);
 	tell(&ch, &done, ctx->mem);
 	warn(&done.warning);
 	return 0;

@@ -5,6 +5,7 @@
 
 #include "app/models.h"
 #include "app/place.h"
+#include "config/preset.h"
 #include "app/skills.h"
 #include "session/layout.h"
 #include "sys/file.h"
@@ -106,6 +107,45 @@ static int add_keys(struct command_ctx *ctx, const struct complete *c, struct er
 	return 0;
 }
 
+static int add_presets(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct place place;
+
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, config, err));
+	struct str_list names = config_preset_names(config);
+
+	for (size_t i = 0; i < names.n; i++)
+		TRY(complete_add(c, names.p[i], STR(""), err));
+	return 0;
+}
+
+/* What the key before it may be: the words of a choice, true and false, a preset, a provider. */
+static int add_key_values(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct config_leaf leaf = { 0 };
+	struct place place;
+
+	if (str_eqz(c->before, "preset"))
+		return add_presets(ctx, c, err);
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, config, err));
+	if (config_leaf(config, c->before, &leaf, ERR_DISCARD) < 0)
+		return 0;
+	for (size_t i = 0; leaf.field->choices && leaf.field->choices[i]; i++)
+		TRY(complete_add(c, str_from(leaf.field->choices[i]), STR(""), err));
+	if (leaf.field->type == &field_bool) {
+		TRY(complete_add(c, STR("true"), STR(""), err));
+		TRY(complete_add(c, STR("false"), STR(""), err));
+	}
+	if (str_starts(leaf.key, STR("models.")) && str_ends(leaf.key, STR(".provider")))
+		for (size_t i = 0; i < config->nproviders; i++)
+			TRY(complete_add(c, config->providers[i]->name, STR(""), err));
+	return 0;
+}
+
 static int add_roles(const struct complete *c, struct err *err)
 {
 	for (int i = 0; i < CONFIG_ROLES; i++)
@@ -161,6 +201,10 @@ static int add_values(void *self, enum complete_what what, const struct complete
 		return add_ids(self, c, err);
 	case COMPLETE_KEY:
 		return add_keys(self, c, err);
+	case COMPLETE_VALUE:
+		return add_key_values(self, c, err);
+	case COMPLETE_PRESET:
+		return add_presets(self, c, err);
 	case COMPLETE_ROLE:
 		return add_roles(c, err);
 	case COMPLETE_PROVIDER:

@@ -234,6 +234,21 @@ static bool listed(struct str_list list, struct str name)
 	return false;
 }
 
+/* A list of the repository's file stands for the whole list: what is written to the other one is not heard here. The file
+ * that decides against it, or NULL. */
+static int hidden_by(const struct place *place, struct str name, bool disabled, struct arena *mem, const char **file, struct err *err)
+{
+	struct config *c = arena_alloc(mem, sizeof(*c));
+	struct config_leaf leaf = { 0 };
+
+	*file = NULL;
+	TRY(config_load(&place->files, mem, c, err));
+	TRY(config_leaf(c, STR("skills.disabled"), &leaf, err));
+	if (listed(c->skills.disabled, name) != disabled)
+		*file = leaf.origin->file ? leaf.origin->file : "--config";
+	return 0;
+}
+
 static int change(struct command_ctx *ctx, const struct skills_args *args, bool disabled, bool always, struct err *err)
 {
 	enum config_layer layer = args->repo ? CONFIG_REPO : CONFIG_GLOBAL;
@@ -251,10 +266,24 @@ static int change(struct command_ctx *ctx, const struct skills_args *args, bool 
 		changes[n++] = (struct config_change){ disabled ? CONFIG_ADD : CONFIG_REMOVE, layer, STR("skills.disabled"), args->name };
 	if (always != listed(c->skills.always, args->name))
 		changes[n++] = (struct config_change){ always ? CONFIG_ADD : CONFIG_REMOVE, layer, STR("skills.always"), args->name };
-	if (n > 0)
-		TRY(config_edit(&place.files, changes, n, ctx->mem, done, err));
-	cli_out(STR_FMT " is %s%s%s\n", STR_ARG(args->name), disabled ? "disabled" : always ? "always told" : "enabled",
-		n > 0 ? " in " : " already", n > 0 ? done[0].file : "");
+	int r = n > 0 ? config_edit(&place.files, changes, n, ctx->mem, done, err) : 0;
+	const char *hider, *word = disabled ? "disabled" : always ? "always told" : "enabled";
+
+	if (r == -ERR_NOENT) /* there is no such file to take it out of */
+		n = 0;
+	else
+		TRY(r);
+	TRY(hidden_by(&place, args->name, disabled, ctx->mem, &hider, err));
+	if (hider && (n == 0 || !done[0].changed)) {
+		r = err_set(err, ERR_INVALID, STR_FMT " is %s in this repository: %s says so", STR_ARG(args->name),
+			disabled ? "enabled" : "disabled", hider);
+		err_hint(err, "agent6 skills %s " STR_FMT " --repo", disabled ? "disable" : "enable", STR_ARG(args->name));
+		return r;
+	}
+	cli_out(STR_FMT " is %s%s%s\n", STR_ARG(args->name), word, n > 0 ? " in " : " already", n > 0 ? done[0].file : "");
+	if (hider)
+		cli_note("not in this repository: %s says otherwise; agent6 skills %s " STR_FMT " --repo", hider, disabled ? "disable" : "enable",
+			STR_ARG(args->name));
 	return 0;
 }
 

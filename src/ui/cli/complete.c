@@ -12,6 +12,7 @@ static const struct {
 } kinds[] = {
 	{ "id", COMPLETE_ID }, { "other", COMPLETE_ID }, { "from", COMPLETE_ID }, { "key", COMPLETE_KEY }, { "keys", COMPLETE_KEY },
 	{ "role", COMPLETE_ROLE }, { "provider", COMPLETE_PROVIDER }, { "model", COMPLETE_MODEL }, { "skill", COMPLETE_SKILL },
+	{ "value", COMPLETE_VALUE }, { "preset", COMPLETE_PRESET },
 };
 
 /* Flags that stand before any command or behind it. */

@@ -17,6 +17,8 @@ enum complete_what {
 	COMPLETE_OTHER, /* a file, or words of the person's own */
 	COMPLETE_ID,    /* a session of this repository */
 	COMPLETE_KEY,   /* a key of the configuration */
+	COMPLETE_VALUE, /* of the key `before` */
+	COMPLETE_PRESET,
 	COMPLETE_ROLE,
 	COMPLETE_PROVIDER, /* that is configured */
 	COMPLETE_MODEL,    /* of the provider `before`, as its server listed them last */

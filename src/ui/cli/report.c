@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "fmt/json.h"
 #include "sys/file.h"
 #include "ui/cli/command.h"
 
@@ -95,4 +96,29 @@ void report_err(const struct err *err)
 		put_clean(stderr, str_from(err->hint));
 		fputc('\n', stderr);
 	}
+}
+
+static int add_error(const struct err *err, int status, struct buf *out)
+{
+	TRY(buf_addz(out, "{\"error\":{\"code\":", ERR_DISCARD));
+	TRY(json_add_quoted(out, str_from(err_code_name(err->code)), ERR_DISCARD));
+	TRY(json_add_member(out, "message", str_from(err->msg), ERR_DISCARD));
+	if (err->hint[0] != '\0')
+		TRY(json_add_member(out, "hint", str_from(err->hint), ERR_DISCARD));
+	if (err->at.file[0] != '\0')
+		TRY(json_add_member(out, "file", str_from(err->at.file), ERR_DISCARD));
+	if (err->at.line > 0)
+		TRY(buf_addf(out, ERR_DISCARD, ",\"line\":%d,\"column\":%d", err->at.line, err->at.col));
+	return buf_addf(out, ERR_DISCARD, "},\"exit\":%d}\n", status);
+}
+
+void report_err_json(const struct err *err, int status)
+{
+	auto_buf struct buf out = BUF_MAX(64 * 1024);
+
+	fflush(stdout);
+	if (add_error(err, status, &out) < 0)
+		report_err(err);
+	else
+		fwrite(out.p, 1, out.n, stderr);
 }
