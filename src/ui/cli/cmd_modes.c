@@ -5,6 +5,7 @@
 #include "ui/cli/offer.h"
 #include "ui/cli/prompt.h"
 #include "ui/cli/questions.h"
+#include "ui/cli/talk.h"
 
 #include "app/attach.h"
 #include "app/run.h"
@@ -24,6 +25,7 @@
 struct mode_args {
 	struct str text, id, from, base, range, decision, questions_file, answers_file, run_id, preset;
 	struct str_list file, seat;
+	bool interactive;
 	bool json, auto_approve, no_commands, disable_sandbox, unattended;
 	struct given_num max_usd;
 	struct given_int max_iterations;
@@ -55,8 +57,10 @@ struct mode_args {
 	LIMIT_FIELDS
 
 static const struct field ask_fields[] = {
-	{ "question", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
-		.help = "What you want to know." },
+	{ "question", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+		.help = "What you want to know. Left out on a terminal: a conversation." },
+	{ "interactive", &field_bool, AT(interactive), .help = "Go on asking, until you end it; needs a terminal." },
+	{ "i", &field_bool, AT(interactive), .flags = FIELD_HIDDEN, .help = "The same as --interactive." },
 	LOOK_FIELDS,
 };
 static const struct field new_fields[] = {
@@ -119,13 +123,18 @@ static struct run_request request_of(const struct command_ctx *ctx, const struct
 	return rq;
 }
 
+static int check_flags(const struct mode_args *a, struct err *err)
+{
+	if (a->auto_approve && a->no_commands)
+		return err_set(err, ERR_INVALID, "--auto-approve and --no-commands exclude each other");
+	return 0;
+}
+
 static int check(const struct mode_args *a, struct err *err)
 {
 	if (str_trim(a->text).n == 0)
 		return err_set(err, ERR_INVALID, "nothing but blanks");
-	if (a->auto_approve && a->no_commands)
-		return err_set(err, ERR_INVALID, "--auto-approve and --no-commands exclude each other");
-	return 0;
+	return check_flags(a, err);
 }
 
 static int attach(struct command_ctx *ctx, const struct mode_args *a, struct buf *out, struct err *err)
@@ -153,11 +162,19 @@ static int run_ask(struct command_ctx *ctx, const void *decoded, struct err *err
 	const struct mode_args *a = decoded;
 	auto_buf struct buf context = BUF_MAX(ATTACH_MAX);
 	struct run_request rq = request_of(ctx, a, "ask");
+	bool talk = a->interactive || (a->text.n == 0 && !a->unattended && !a->json && prompt_can_ask());
 
-	TRY(check(a, err));
+	if (talk && (a->unattended || a->json || !prompt_can_ask()))
+		return err_set(err, ERR_INVALID, a->json ? "--interactive and --json exclude each other" : "--interactive needs a terminal");
+	if (!talk && a->text.n == 0)
+		return err_set(err, ERR_INVALID, "agent6 ask: the question is missing");
+	TRY(a->text.n > 0 ? check(a, err) : check_flags(a, err));
 	TRY(attach(ctx, a, &context, err));
 	rq.context = buf_str(&context);
-	return start(ctx, &rq, err);
+	if (!talk)
+		return start(ctx, &rq, err);
+	TRY(offer_local(ctx, true, err));
+	return talk_run(ctx, &rq, err);
 }
 
 static int run_review(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -314,7 +331,7 @@ static const struct command commands[] = {
 	{ .name = "ask", .help = "answer a question about the files here, changing nothing",
 		.about = "Works outside a repository too. Nothing can be written, by the model or by a command it runs. The answer goes\n"
 			 "to standard output, everything else to standard error. Exit status: 0 answered, 1 not, 2 refused, 3 budget\n"
-			 "spent, 130 interrupted. `agent6 resume ID --steer \"...\"` asks further.",
+			 "spent, 130 interrupted. -i, or no question on a terminal, is a conversation. `agent6 resume ID --steer \"...\"` asks further.",
 		FIELDS(ask_fields), .run = run_ask,
 		.starts_commands = true },
 	{ .name = "review", .help = "have a change judged by one model or a panel",

@@ -48,6 +48,8 @@ struct run_args {
 		.help = "A goal the run goes on with whenever its task is done, until the budget or you end it." },  \
 	{ "interactive", &field_bool, offsetof(struct run_args, interactive),                                 \
 		.help = "Pause after each step and wait for your words; needs a terminal." },                \
+	{ "i", &field_bool, offsetof(struct run_args, interactive), .flags = FIELD_HIDDEN,                   \
+		.help = "The same as --interactive." },                                                      \
 	{ "unattended", &field_bool, offsetof(struct run_args, unattended),                                  \
 		.help = "Ask nothing, even on a terminal." },                                                \
 	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox),            \

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define TASK_COLS_PIPED 60
+#define ASK_COLS        90
 #define TASK_COLS_MIN   24
 #define LONG_STEP_MS    (120 * 1000)
 
@@ -184,6 +185,23 @@ static void print_rows(struct arena *mem, const struct listing_row *rows, size_t
 			status_cols - term_width(str_from(st)), "", cost(mem, r->usd, r->usd_partial), id_cols,
 			r->entry.ref.id, STR_ARG(clean(mem, r->task, task_cols)));
 	}
+}
+
+static int run_asks(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	struct place place;
+	struct listing_row *rows;
+	size_t n;
+
+	(void)decoded;
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(confine_to(&place, err));
+	TRY(listing_load(place.repo_dir, 1u << SESSION_ASK, ctx->mem, &rows, &n, err));
+	for (size_t i = 0; i < n; i++)
+		cli_out("%s  " STR_FMT "\n", rows[i].entry.ref.id, STR_ARG(clean(ctx->mem, rows[i].task, ASK_COLS)));
+	if (n == 0)
+		cli_out("No asks yet.\n");
+	return 0;
 }
 
 static int run_list(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -365,20 +383,31 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 		row("record:", mem, STR("an incomplete last line was cut off after a crash"));
 }
 
-static int run_show(struct command_ctx *ctx, const void *decoded, struct err *err)
+static int show(struct command_ctx *ctx, struct str id, bool json, struct err *err)
 {
-	const struct show_args *args = decoded;
 	auto_listing struct listing_one one = { 0 };
 	struct session_ref ref;
 	struct place place;
 
-	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
+	TRY(runs_find(ctx, id, SESSION_ANY, &place, &ref, err));
 	TRY(confine_to(&place, err));
 	TRY(listing_open(place.repo_dir, &ref, ctx->mem, &one, err));
-	if (args->json)
+	if (json)
 		return show_json(&one, err);
 	show_text(&one, ctx->mem);
 	return 0;
+}
+
+static int run_show(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct show_args *args = decoded;
+
+	return show(ctx, args->id, args->json, err);
+}
+
+int runs_show(struct command_ctx *ctx, struct str id, struct err *err)
+{
+	return show(ctx, id, false, err);
 }
 
 /* ---- dir, stop, verify ---- */
@@ -456,6 +485,7 @@ static int run_events(struct command_ctx *ctx, const void *decoded, struct err *
 #define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
 
 static const struct command commands[] = {
+	{ .name = "ask list", .help = "list what was asked here, newest first", .run = run_asks, .needs_no_root_check = true },
 	{ .name = "runs list", .help = "list the sessions of this repository, newest first", FIELDS(list_fields, list_args),
 		.run = run_list, .needs_no_root_check = true },
 	{ .name = "runs show", .help = "show how one session stands", FIELDS(show_fields, show_args), .run = run_show,

@@ -20,6 +20,9 @@ int runs_find(struct command_ctx *ctx, struct str word, unsigned kinds, struct p
  * confine, that is said. */
 int runs_confine(const int *dirs, size_t n, struct err *err) CHECKED;
 
+/* What `runs show ID` prints. The process can do nothing else afterwards. */
+int runs_show(struct command_ctx *ctx, struct str id, struct err *err) CHECKED;
+
 /* What git.auto_merge does after a run that ended well; the exit status of `runs merge`. */
 int runs_auto_merge(struct command_ctx *ctx, struct str run_id, struct err *err) CHECKED;
 

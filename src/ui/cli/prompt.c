@@ -129,6 +129,22 @@ int prompt_line(const char *question, const char *dflt, struct arena *mem, struc
 	return 0;
 }
 
+int prompt_words(const char *prompt, struct arena *mem, struct str *out, struct err *err)
+{
+	auto_buf struct buf line = BUF_MAX(ANSWER_MAX);
+	char c = '\0';
+	int r;
+
+	fputs(prompt, stderr);
+	fflush(stderr);
+	r = read_line(&line, err);
+	while (r == -ERR_LIMIT && c != '\n' && next_byte(&c, ERR_DISCARD) > 0)
+		;
+	TRY(r);
+	*out = str_dup(mem, str_trim(buf_str(&line)));
+	return 0;
+}
+
 int prompt_hidden(const char *question, struct secret *out, struct err *err)
 {
 	auto_wiped struct buf line = BUF_MAX(ANSWER_MAX);

@@ -16,6 +16,8 @@
 bool prompt_can_ask(void); /* stdin and stderr are terminals */
 /* An empty answer is `dflt`. */
 int prompt_line(const char *question, const char *dflt, struct arena *mem, struct str *out, struct err *err) CHECKED;
+/* The same with nothing added to the prompt. A line that is too long is gone whole. */
+int prompt_words(const char *prompt, struct arena *mem, struct str *out, struct err *err) CHECKED;
 /* Nothing of the answer is shown, not even its length. */
 int prompt_hidden(const char *question, struct secret *out, struct err *err) CHECKED;
 /* The first line of a stdin that is no terminal, without its end. */
