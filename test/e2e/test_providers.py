@@ -485,6 +485,17 @@ def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
         server.server_close()
 
 
+def test_a_name_that_nobody_has_is_told_once_with_what_to_do(lab):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock({"turns": [finish()]})
+    provider(lab, 'api_format = "openai"\nbase_url = "https://no-such-host.invalid/v1"\napi_key_env = "MOCK_API_KEY"')
+    r = lab.run("look")
+    end = lab.events("run.end")[-1]
+    assert r.returncode == 1 and end["reason"] == "provider_error", r.both
+    assert "look up no-such-host.invalid" in end["message"] and "base_url says where it is" in end["message"], end
+    assert r.both.count(end["message"][:60]) == 1 and len(lab.events("loop.provider.retry")) == 1
+
+
 def test_a_server_that_was_never_there_is_tried_twice(lab):
     """Most likely the address is wrong, or nobody started the server."""
     lab.repo(a_DOT_txt="a\n")
