@@ -379,6 +379,8 @@ static int open_conversation(struct run *r, struct err *err)
 /* Their tools are part of the prompt, which stays the same for the leg. */
 static int open_servers(struct run *r, struct err *err)
 {
+	r->caller.on_post = mcp_on_post;
+	r->caller.post_self = &r->mcp;
 	return mcp_open(&r->mcp, r->links, r->keep, &r->p->servers, r->mem, err);
 }
 

@@ -118,8 +118,11 @@ static int on_client(void *self, struct chan_msg *m, struct err *err)
 {
 	struct caller *c = self;
 	struct unpack u = unpack_from(m->body);
-	struct call_live *v = find_live(c, unpack_u32(&u));
+	uint32_t id = unpack_u32(&u);
+	struct call_live *v = find_live(c, id);
 
+	if (id >= CALLER_IDS)
+		return c->on_post ? c->on_post(c->post_self, m, id, err) : 0;
 	if (!v || v->over) /* the rest of a call that was given up */
 		return 0;
 	if (m->type == WIRE_HEAD)

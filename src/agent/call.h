@@ -38,7 +38,12 @@ struct caller {
 	struct buf previous;
 	struct call_live *live; /* nlive of them; NULL between calls */
 	size_t nlive;
+	/* Messages of the client about posts to MCP servers, whose ids begin at CALLER_IDS. */
+	int (*on_post)(void *self, struct chan_msg *m, uint32_t id, struct err *err);
+	void *post_self;
 };
+
+#define CALLER_IDS 0x40000000u
 
 void caller_fini(struct caller *c);
 #define auto_caller CLEANUP(caller_fini)

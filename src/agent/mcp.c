@@ -9,6 +9,7 @@
 #define MESSAGE_MAX       (8 * 1024 * 1024)
 #define STARTS_MAX     4     /* of one server in a leg */
 #define STDERR_SHOWN   400
+#define FIRST_POST     0x40000000u /* CALLER_IDS of agent/call.h, which is about something else */
 #define LEFT_OUT_SHOWN 20
 
 /* ---- the record ---- */
@@ -71,6 +72,16 @@ static int put_ready(const struct mcp_server *s, size_t offered, struct err *err
 
 /* ---- one that misbehaves, or ends ---- */
 
+enum peer mcp_peer(const struct mcp_server *s)
+{
+	return s->remote ? PEER_CLIENT : (enum peer)(PEER_SERVER + s->index);
+}
+
+bool mcp_cut_off(const struct mcp_server *s)
+{
+	return s->all->links->peer[mcp_peer(s)].gone;
+}
+
 int mcp_give_up(struct mcp_server *s, const char *why, struct err *err)
 {
 	if (s->state == MCP_GIVEN_UP)
@@ -81,7 +92,7 @@ int mcp_give_up(struct mcp_server *s, const char *why, struct err *err)
 	s->state = MCP_GIVEN_UP;
 	s->open = 0;
 	s->stopping = true;
-	if (s->proc.job != 0 && !s->all->links->peer[PEER_SERVER + s->index].gone)
+	if (!s->remote && s->proc.job != 0 && !mcp_cut_off(s))
 		TRY(jobs_serve_kill(&s->jobs, &s->proc, err));
 	return put_gone(s, at_start, err);
 }
@@ -182,6 +193,9 @@ int mcp_start(struct mcp_server *s, struct err *err)
 	s->list = (struct mcp_list){ 0 };
 	s->pages = 0;
 	s->deadline_ms = time_mono_ms() + s->p.startup_timeout_s * 1000;
+	s->version = 0;
+	if (s->remote)
+		return on_start(s, err);
 	return jobs_serve(&s->jobs, &s->proc, 0, err);
 }
 
@@ -198,8 +212,8 @@ static int look_at_clock(struct mcp_server *s, struct err *err)
 
 	if (!is_starting(s))
 		return 0;
-	if (s->all->links->peer[PEER_SERVER + s->index].gone)
-		return mcp_give_up(s, "its jail is gone", err);
+	if (mcp_cut_off(s))
+		return mcp_give_up(s, "the process between is gone", err);
 	if (now >= s->deadline_ms) {
 		snprintf(why, sizeof(why), "it was not ready after %lld s (startup_timeout_s)", (long long)s->p.startup_timeout_s);
 		return mcp_give_up(s, why, err);
@@ -259,7 +273,7 @@ static int offer_all(struct mcp *m, struct err *err)
 
 int mcp_open(struct mcp *m, struct links *l, struct keep *k, const struct str_list *params, struct arena *mem, struct err *err)
 {
-	*m = (struct mcp){ .links = l, .keep = k, .run_mem = mem, .n = params->n };
+	*m = (struct mcp){ .links = l, .keep = k, .run_mem = mem, .n = params->n, .last_post = FIRST_POST };
 	if (params->n > MCP_SERVERS_MAX)
 		return err_set(err, ERR_PROTOCOL, "more than %d MCP servers", MCP_SERVERS_MAX);
 	m->servers = arena_array(mem, params->n + 1, sizeof(*m->servers));
@@ -268,9 +282,11 @@ int mcp_open(struct mcp *m, struct links *l, struct keep *k, const struct str_li
 
 		*s = (struct mcp_server){ .all = m, .index = i, .errs = { .tail = BUF_MAX(2 * MCP_STDERR_KEPT) } };
 		TRY(server_params_unpack(params->p[i], mem, &s->p, err));
-		jobs_init(&s->jobs, l, (enum peer)(PEER_SERVER + i));
-		if (l->peer[PEER_SERVER + i].gone || mcp_start(s, ERR_DISCARD) < 0)
-			TRY(mcp_give_up(s, "its jail could not be built", err));
+		s->remote = s->p.endpoint >= 0;
+		if (!s->remote)
+			jobs_init(&s->jobs, l, mcp_peer(s));
+		if (mcp_cut_off(s) || mcp_start(s, ERR_DISCARD) < 0)
+			TRY(mcp_give_up(s, s->remote ? "it cannot be spoken to" : "its jail could not be built", err));
 	}
 	TRY(await_starts(m, err));
 	return offer_all(m, err);
@@ -281,6 +297,7 @@ void mcp_fini(struct mcp *m)
 	for (size_t i = 0; i < m->n; i++) {
 		rpc_fini(&m->servers[i].rpc);
 		buf_fini(&m->servers[i].errs.tail);
+		mcp_posts_fini(&m->servers[i]);
 		jobs_fini(&m->servers[i].jobs);
 	}
 }
@@ -307,9 +324,12 @@ static int cancel(struct mcp_server *s, struct err *err)
 	uint32_t id = s->open;
 
 	end_call(s);
-	if (s->proc.job == 0 || s->all->links->peer[PEER_SERVER + s->index].gone)
+	if (mcp_cut_off(s) || (!s->remote && s->proc.job == 0))
 		return 0;
-	TRY(jobs_unsay(&s->jobs, id, err)); /* the operator may still be asked about it */
+	/* The operator may still be asked about it. */
+	TRY(s->remote ? mcp_post_cancel(s, id, err) : jobs_unsay(&s->jobs, id, err));
+	if (s->remote && s->era == MCP_ERA_MODERN) /* there the end of the stream says so */
+		return 0;
 	return mcp_tell(s, &(struct mcp_say){ .method = MCP_CANCEL, .ref = id }, err);
 }
 
@@ -334,7 +354,7 @@ static int await_answer(struct mcp_server *s, struct mcp_reply *out, struct aren
 			snprintf(why, sizeof(why), "no answer after %lld s (call_timeout_s)", (long long)s->p.call_timeout_s);
 			return failed(out, why, mem);
 		}
-		TRY(links_wait(l, (enum peer)(PEER_SERVER + s->index), left, err));
+		TRY(links_wait(l, mcp_peer(s), left, err));
 		if (s->said) { /* the time runs from here */
 			s->said = false;
 			deadline = time_mono_ms() + s->p.call_timeout_s * 1000;
@@ -365,8 +385,8 @@ int mcp_call(struct mcp *m, const struct mcp_tool *tool, struct str args, struct
 	*out = (struct mcp_reply){ .why = JOB_EXITED, .may_have_written = s->p.writes != 0 };
 	if (links_interrupted(m->links))
 		return err_set(err, ERR_STOPPED, "the operator stopped the run");
-	if (m->links->peer[PEER_SERVER + s->index].gone)
-		return failed(out, "its jail is gone", mem);
+	if (mcp_cut_off(s))
+		return failed(out, "the process between is gone", mem);
 	TRY(restart(s, out, mem, err));
 	if (out->why != JOB_EXITED)
 		return 0;
@@ -379,7 +399,7 @@ int mcp_call(struct mcp *m, const struct mcp_tool *tool, struct str args, struct
 		r = await_answer(s, out, mem, err);
 	end_call(s);
 	out->wall_ms = time_mono_ms() - began;
-	return r == -ERR_CLOSED && m->links->peer[PEER_SERVER + s->index].gone && !m->links->peer[PEER_MONITOR].gone
+	return r == -ERR_CLOSED && !s->remote && mcp_cut_off(s) && !m->links->peer[PEER_MONITOR].gone
 		? failed(out, "its jail is gone", mem)
 		: r;
 }

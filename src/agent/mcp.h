@@ -17,6 +17,7 @@
 #include "agent/keep.h"
 #include "agent/params.h"
 #include "fmt/jsonrpc.h"
+#include "fmt/sse.h"
 
 #define MCP_STDERR_KEPT 8192
 
@@ -30,8 +31,25 @@ enum mcp_state {
 	MCP_GIVEN_UP,   /* for the rest of the leg */
 };
 
+/* One exchange with a server over HTTP. */
+struct mcp_post {
+	uint32_t id; /* 0: the place is free */
+	int status;
+	bool stream;     /* the answer is an event stream */
+	struct buf body; /* else it is here */
+	struct sse sse;
+	struct mcp_server *server;
+};
+
+#define MCP_POSTS_MAX 4
+
 struct mcp_server {
 	struct mcp *all;
+	bool remote;     /* over HTTP: p.endpoint */
+	struct mcp_post posts[MCP_POSTS_MAX];
+	uint32_t greeting; /* the exchange that ends the handshake; nothing may overtake it */
+	bool has_tools;  /* it says that it has some */
+	uint8_t version; /* of mcp_versions, as agreed; 0: nothing yet */
 	size_t index;
 	struct server_params p;
 	struct jobs jobs;
@@ -71,12 +89,14 @@ struct mcp {
 	struct mcp_server *servers; /* in run_mem */
 	size_t n;
 	struct mcp_catalogue catalogue;
+	uint32_t last_post;
 };
 
 /* k: NULL: there is no record. */
 int mcp_open(struct mcp *m, struct links *l, struct keep *k, const struct str_list *params, struct arena *mem, struct err *err)
 	CHECKED;
 void mcp_fini(struct mcp *m);
+int mcp_on_post(void *self, struct chan_msg *m, uint32_t id, struct err *err) CHECKED; /* of the client, about one of ours */
 struct str mcp_errs(const struct mcp_server *s); /* the end of what it wrote to stderr */
 int mcp_call(struct mcp *m, const struct mcp_tool *tool, struct str args, struct arena *mem, struct mcp_reply *out,
 	struct err *err) CHECKED;

@@ -17,7 +17,8 @@ static int send(struct mcp_server *s, const struct mcp_say *words, uint32_t *id,
 	int r;
 
 	say.era = s->era;
-	r = jobs_say(&s->jobs, &s->proc, &say, err);
+	say.version = s->version;
+	r = s->remote ? mcp_post(s, &say, err) : jobs_say(&s->jobs, &s->proc, &say, err);
 	if (r == -ERR_BUSY)
 		return mcp_give_up(s, "it does not read what it is sent", err);
 	TRY(r);
@@ -87,14 +88,13 @@ int mcp_on_said(void *self, uint32_t number, const struct job_result *r, struct 
 
 /* ---- answers ---- */
 
-static bool is_legacy(struct jval version)
+/* Of mcp_versions; 0: none that we speak. */
+static uint8_t legacy_version(struct jval version)
 {
-	static const char *const known[] = { "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25" };
-
-	for (size_t i = 0; i < COUNT(known); i++)
-		if (jval_is(version, known[i]))
-			return true;
-	return false;
+	for (uint8_t i = 1; mcp_versions[i]; i++)
+		if (jval_is(version, mcp_versions[i]))
+			return i;
+	return 0;
 }
 
 static bool holds_modern(struct jval versions)
@@ -152,7 +152,8 @@ static int on_initialize(struct mcp_server *s, const struct rpc_message *m, stru
 
 	if (m->kind == RPC_ERROR)
 		return refused(s, "it refuses to begin", m->body, err);
-	if (!is_legacy(version)) {
+	s->version = legacy_version(version);
+	if (s->version == 0) {
 		if (version.type == JSCAN_STRING && version.text.n < 64)
 			TRY(jval_add_text(&text, version, NUL_REPLACE, err));
 		snprintf(why, sizeof(why), "it speaks protocol \"" STR_FMT "\", which agent6 does not", STR_ARG(buf_str(&text)));
@@ -161,13 +162,18 @@ static int on_initialize(struct mcp_server *s, const struct rpc_message *m, stru
 	TRY(jval_add_text(&text, version, NUL_REPLACE, err));
 	snprintf(s->protocol, sizeof(s->protocol), STR_FMT, STR_ARG(buf_str(&text)));
 	s->era_known = true;
-	TRY(mcp_tell(s, &(struct mcp_say){ .method = MCP_INITIALIZED }, err));
-	if (s->state == MCP_GIVEN_UP)
-		return 0;
+	s->has_tools = jval_get(jval_get(m->body, "capabilities"), "tools").type != JSCAN_NONE;
+	TRY(send(s, &(struct mcp_say){ .method = MCP_INITIALIZED }, &s->greeting, err));
+	if (s->remote || s->state == MCP_GIVEN_UP)
+		return 0; /* the end of that exchange goes on */
+	return mcp_greeted(s, err);
+}
+
+int mcp_greeted(struct mcp_server *s, struct err *err)
+{
+	s->greeting = 0;
 	s->state = MCP_READY;
-	if (s->listed || jval_get(jval_get(m->body, "capabilities"), "tools").type == JSCAN_NONE)
-		return 0;
-	return mcp_ask_list(s, STR(""), err);
+	return s->listed || !s->has_tools ? 0 : mcp_ask_list(s, STR(""), err);
 }
 
 static int on_list(struct mcp_server *s, const struct rpc_message *m, struct err *err)
@@ -210,13 +216,14 @@ static int on_call(struct mcp_server *s, const struct rpc_message *m, struct err
 static int on_answer(struct mcp_server *s, const struct rpc_message *m, struct err *err)
 {
 	if (!m->id_known || s->open == 0 || m->id != s->open) {
-		if (s->told_ids || (m->id_known && m->id > 0 && m->id < (int64_t)s->jobs.last)) /* late, of a call that was given up */
+		if (s->told_ids || (m->id_known && m->id > 0 && m->id < (int64_t)(s->remote ? s->all->last_post : s->jobs.last))) /* late, of a call that was given up */
 			return 0;
 		s->told_ids = true;
 		return mcp_note(s, "answers with an id that was not asked with are passed over", err);
 	}
 	s->open = 0;
 	s->unasked = 0;
+	s->waits = false;
 	switch (s->asked) {
 	case MCP_DISCOVER:
 		return on_discover(s, m, err);
@@ -227,6 +234,32 @@ static int on_answer(struct mcp_server *s, const struct rpc_message *m, struct e
 	default:
 		return on_call(s, m, err);
 	}
+}
+
+/* The exchange over HTTP is over, and the request is not answered. */
+int mcp_post_unanswered(struct mcp_server *s, int status, bool denied, struct str text, struct err *err)
+{
+	char why[200];
+
+	if (text.n > 0)
+		snprintf(why, sizeof(why), STR_FMT, STR_ARG(str_head(text, utf8_head(text, sizeof(why) - 1))));
+	else
+		snprintf(why, sizeof(why), "the server answered HTTP %d without a result", status);
+	s->open = 0;
+	if (s->asked == MCP_DISCOVER && status >= 400)
+		return mcp_ask_initialize(s, err);
+	if (s->asked != MCP_CALL)
+		return mcp_give_up(s, why, err);
+	if (status == 404) { /* its session ended: the next call begins another one */
+		s->state = MCP_OFF;
+		s->starts = 1;
+	}
+	if (!s->reply)
+		return 0;
+	s->reply->why = denied ? JOB_REFUSED : JOB_LOST;
+	s->reply->note = str_dup(s->mem, str_from(why));
+	s->answered = true;
+	return 0;
 }
 
 /* ---- what a server asks or says of its own accord ---- */

@@ -128,6 +128,7 @@ struct seat_params {
 #define SERVER_PARAMS(X)                                                                                     \
 	X(STR, name) X(INT, startup_timeout_s) X(INT, call_timeout_s)                                        \
 	X(STRS, tools)            /* of its tools these alone; empty: all */                                 \
+	X(INT, endpoint)          /* over HTTP: its index in the client's table; -1: it is a program */          \
 	X(INT, writes)            /* 1: it may change files that the run's commands see */
 
 struct server_params {

@@ -216,7 +216,9 @@ static void server_rows(const struct bounds *b)
 		struct err why = { 0 };
 
 		if (m->url.n > 0 || !servers_run(b->s, m)) {
-			row(b, name, m->url.n > 0 ? STR("not used yet: a server over HTTP") : STR("not started: disabled, or its approval is \"no\""));
+			row(b, name, !servers_run(b->s, m) ? STR("not started: disabled, or its approval is \"no\"")
+				: str_printf(b->k->mem, "over HTTP, by the client: " STR_FMT "; %s", STR_ARG(m->url), m->approval == APPROVAL_ASK
+					? "the monitor is asked before each call" : "nobody is asked"));
 			continue;
 		}
 		if (servers_cell(b->s, m, &cell, &why) < 0) {

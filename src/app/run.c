@@ -175,6 +175,11 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		s->servers[i].zygote = PEER_NONE;
 	}
 	spec.nservers = s->nservers;
+	for (size_t i = 0; i < s->nremotes; i++) {
+		spec.remotes[i].endpoint = s->remotes[i].endpoint;
+		spec.remotes[i].name = s->remotes[i].config->name;
+	}
+	spec.nremotes = s->nremotes;
 	/* The monitor owns them all from here on, and what is recorded stays. */
 	s->kept = true;
 	s->zygote = s->git = s->recorder = s->spawner = s->view = PEER_NONE;

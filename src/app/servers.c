@@ -139,11 +139,11 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 
 /* ---- a run's ---- */
 
-static int tell_agent(struct start *s, const struct config_mcp *m, struct err *err)
+static int tell_agent(struct start *s, const struct config_mcp *m, int64_t endpoint, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(PARAMS_BYTES);
 	const struct server_params p = { .name = m->name, .startup_timeout_s = m->startup_timeout_s,
-		.call_timeout_s = m->call_timeout_s, .tools = m->tools, .writes = m->extra_write_paths.n > 0 };
+		.call_timeout_s = m->call_timeout_s, .tools = m->tools, .endpoint = endpoint, .writes = m->extra_write_paths.n > 0 };
 
 	if (server_params_pack(&p, &b, err) < 0)
 		return err_wrap(err, "mcp." STR_FMT, STR_ARG(m->name));
@@ -151,29 +151,74 @@ static int tell_agent(struct start *s, const struct config_mcp *m, struct err *e
 	return 0;
 }
 
+static int too_many(const struct config_mcp *m, struct err *err)
+{
+	int r = err_set(err, ERR_LIMIT, "more than %d MCP servers are enabled", MCP_SERVERS_MAX);
+
+	err_hint(err, "agent6 config set mcp." STR_FMT ".enabled false", STR_ARG(m->name));
+	return r;
+}
+
+/* Where the client sends what is said to it. The token is wiped from our environment once it is there. */
+static int add_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err)
+{
+	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
+	char *token = m->api_key_env.n > 0 ? getenv(str_dupz(s->mem, m->api_key_env)) : NULL;
+	struct str key = str_trim(str_from(token));
+
+	endpoint_init(e);
+	*at = (uint8_t)s->endpoints.n++;
+	e->name = str_printf(s->mem, "mcp." STR_FMT, STR_ARG(m->name));
+	e->use = asks(s, m) ? ENDPOINT_MCP_ASK : ENDPOINT_MCP_YES;
+	TRY(endpoint_set_url(e, m->url, s->mem, err));
+	e->chat_path = e->prefix.n > 0 ? e->prefix : STR("/");
+	e->prefix = STR("");
+	e->first_byte_ms = e->idle_ms = m->call_timeout_s * 1000;
+	e->auth = key.n > 0 ? AUTH_BEARER : AUTH_NONE;
+	e->key_from = key.n > 0 ? KEY_INLINE : KEY_NONE;
+	if (m->api_key_env.n > 0 && key.n == 0)
+		start_notice(s, str_printf(s->mem, "mcp." STR_FMT ".api_key_env: " STR_FMT " is not set: no token is sent", STR_ARG(m->name),
+			STR_ARG(m->api_key_env)));
+	if (key.n > 0) {
+		secret_set(&e->key, key);
+		explicit_bzero(token, strlen(token));
+	}
+	TRY(settings_endpoint_network(s, e, err));
+	return endpoint_check(e, err);
+}
+
+static int choose_remote(struct start *s, const struct config_mcp *m, struct err *err)
+{
+	uint8_t at = 0;
+
+	if (s->nservers + s->nremotes == MCP_SERVERS_MAX)
+		return too_many(m, err);
+	if (add_endpoint(s, m, &at, err) < 0)
+		return err_wrap(err, "mcp." STR_FMT, STR_ARG(m->name));
+	s->remotes[s->nremotes++] = (struct start_remote){ m, at };
+	return tell_agent(s, m, at, err);
+}
+
+static int choose_program(struct start *s, const struct config_mcp *m, struct err *err)
+{
+	if (s->nservers + s->nremotes == MCP_SERVERS_MAX)
+		return too_many(m, err);
+	if (network_of(m)->warning && s->profile != PROFILE_NONE)
+		start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " %s", STR_ARG(m->name), network_of(m)->warning));
+	s->servers[s->nservers++] = (struct start_server){ m, PEER_NONE };
+	return tell_agent(s, m, -1, err);
+}
+
+/* Programs first: a channel to the agent is found by its place. */
 int servers_choose(struct start *s, struct err *err)
 {
 	s->params.servers = (struct str_list){ arena_array(s->mem, MCP_SERVERS_MAX, sizeof(struct str)), 0 };
-	for (size_t i = 0; i < s->config->nmcp; i++) {
-		const struct config_mcp *m = s->config->mcp[i];
-
-		if (!servers_run(s, m))
-			continue;
-		if (m->url.n > 0) {
-			start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " is not used: servers over HTTP are not yet", STR_ARG(m->name)));
-			continue;
-		}
-		if (s->nservers == MCP_SERVERS_MAX) {
-			int r = err_set(err, ERR_LIMIT, "more than %d MCP servers are enabled", MCP_SERVERS_MAX);
-
-			err_hint(err, "agent6 config set mcp." STR_FMT ".enabled false", STR_ARG(m->name));
-			return r;
-		}
-		if (network_of(m)->warning && s->profile != PROFILE_NONE)
-			start_notice(s, str_printf(s->mem, "MCP server " STR_FMT " %s", STR_ARG(m->name), network_of(m)->warning));
-		TRY(tell_agent(s, m, err));
-		s->servers[s->nservers++] = (struct start_server){ m, PEER_NONE };
-	}
+	for (size_t i = 0; i < s->config->nmcp; i++)
+		if (servers_run(s, s->config->mcp[i]) && s->config->mcp[i]->url.n == 0)
+			TRY(choose_program(s, s->config->mcp[i], err));
+	for (size_t i = 0; i < s->config->nmcp; i++)
+		if (servers_run(s, s->config->mcp[i]) && s->config->mcp[i]->url.n > 0)
+			TRY(choose_remote(s, s->config->mcp[i], err));
 	return 0;
 }
 

@@ -54,7 +54,7 @@ static void add(struct start *s, struct batch *b, struct server_view *v)
 
 	b->views[b->n] = v;
 	b->params[b->n] = (struct server_params){ .name = m->name, .startup_timeout_s = m->startup_timeout_s,
-		.call_timeout_s = m->call_timeout_s, .tools = m->tools };
+		.call_timeout_s = m->call_timeout_s, .tools = m->tools, .endpoint = -1 };
 	if (launch_one(s, b, m, &why) < 0)
 		v->found.why = str_printf(s->mem, "%s%s%s", why.msg, why.hint[0] ? "; " : "", why.hint);
 	else
@@ -75,7 +75,7 @@ static int ask(struct start *s, struct batch *b, struct err *err)
 
 static const char *not_looked(const struct config_mcp *m)
 {
-	return m->url.n > 0 ? "servers over HTTP are not used yet"
+	return m->url.n > 0 ? "over HTTP: runs start it, this does not"
 		: !m->enabled ? "disabled"
 		: m->approval == APPROVAL_NO ? "its approval is \"no\": runs do not start it"
 					     : NULL;

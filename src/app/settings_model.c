@@ -195,7 +195,7 @@ int settings_model(struct start *s, struct err *err)
 	struct seat_params driver = { 0 };
 	unsigned roles = roles_of(s);
 
-	s->endpoints = (struct endpoint_table){ .p = arena_array(s->mem, 2 * (CONFIG_ROLES + 1), sizeof(struct endpoint)), .n = 0,
+	s->endpoints = (struct endpoint_table){ .p = arena_array(s->mem, 2 * (CONFIG_ROLES + 1) + MCP_SERVERS_MAX, sizeof(struct endpoint)), .n = 0,
 		.max_requests = -1, .max_bytes = -1 };
 	if (s->rq->recording_fd >= 0)
 		return use_recording(s);

@@ -61,6 +61,11 @@ struct start {
 		struct peer zygote;
 	} servers[MCP_SERVERS_MAX]; /* MCP servers of this run that are programs */
 	size_t nservers;
+	struct start_remote {
+		const struct config_mcp *config;
+		uint8_t endpoint;
+	} remotes[MCP_SERVERS_MAX]; /* MCP servers over HTTP */
+	size_t nremotes;
 	int agent_chan;          /* our end */
 };
 

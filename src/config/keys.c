@@ -68,7 +68,7 @@ static const struct field fixed[] = {
 		.help = "Keep .git read-only for commands." },
 	{ "sandbox.allow_urls", &field_strs, AT(sandbox.allow_urls), FIELD_LOOSENS | KEY_HOSTS, .max = 32,
 		.help = "Further hosts agent6 itself may dial (host, host:port or URL), for services the operator "
-			"configured, such as MCP servers over HTTP; in this version nobody uses them yet. The model cannot name an "
+			"configured, beyond providers and the urls of MCP servers, which need no entry; in this version nobody uses them yet. The model cannot name an "
 			"address." },
 	{ "sandbox.extra_read_paths", &field_strs, AT(sandbox.extra_read_paths), FIELD_LOOSENS | KEY_PATHS, .max = 64,
 		.help = "Absolute paths outside the workspace that commands and file tools may read." },

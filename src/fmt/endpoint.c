@@ -319,6 +319,8 @@ static int check_one(const struct endpoint *e, struct err *err)
 		TRY(check_network(e, err));
 	else if (e->kind != ENDPOINT_RECORDING)
 		return err_set(err, ERR_INVALID, "endpoint kind %d is unknown", (int)e->kind);
+	if (e->use > ENDPOINT_MCP_YES)
+		return err_set(err, ERR_INVALID, "endpoint use %d is unknown", (int)e->use);
 	TRY(check_headers(e, err));
 	TRY(check_key(e, err));
 	if (!is_sane_ms(e->connect_ms) || !is_sane_ms(e->first_byte_ms) || !is_sane_ms(e->idle_ms))
@@ -345,6 +347,7 @@ static void pack_endpoint(struct buf *b, const struct endpoint *e)
 	pack_u16(b, e->port);
 	pack_u8(b, e->route);
 	pack_str(b, e->prefix);
+	pack_u8(b, (uint8_t)e->use);
 	pack_str(b, e->chat_path);
 	pack_str(b, e->models_path);
 	pack_str(b, e->query);
@@ -415,6 +418,7 @@ static void unpack_endpoint(struct unpack *u, struct arena *mem, struct endpoint
 	e->port = unpack_u16(u);
 	e->route = unpack_u8(u);
 	e->prefix = unpack_str(u);
+	e->use = unpack_u8(u);
 	e->chat_path = unpack_str(u);
 	e->models_path = unpack_str(u);
 	e->query = unpack_str(u);

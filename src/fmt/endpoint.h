@@ -42,6 +42,9 @@ enum endpoint_key {
 	KEY_COMMAND = 4, /* the client asks the spawner for it, which runs the operator's token_command */
 };
 
+/* What is sent there. An MCP server gets what WIRE_POST asks for and nothing else. */
+enum endpoint_use { ENDPOINT_MODEL = 0, ENDPOINT_MCP_ASK = 1, ENDPOINT_MCP_YES = 2 };
+
 struct endpoint_header {
 	struct str name, value;
 };
@@ -55,6 +58,7 @@ struct endpoint {
 	uint16_t port;
 	uint8_t route;   /* index into the broker's table; unused when direct */
 	struct str prefix;      /* path of the base URL: "" or "/v1", never a '/' at the end */
+	enum endpoint_use use;
 	struct str chat_path;   /* ROUTE_CHAT: "/chat/completions", "/messages", ... */
 	struct str models_path; /* ROUTE_MODELS: "/models"; empty: this endpoint has none */
 	struct str query;       /* percent-encoded, without the '?'; may be empty */

@@ -26,6 +26,13 @@ static const struct {
 	[MCP_REFUSE] = { "", false },
 };
 
+const char *const mcp_versions[] = { "", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NULL };
+
+const char *mcp_method_name(enum mcp_method m)
+{
+	return methods[m].name;
+}
+
 void mcp_say_pack(const struct mcp_say *s, struct buf *b)
 {
 	pack_u8(b, (uint8_t)s->method);
@@ -33,6 +40,7 @@ void mcp_say_pack(const struct mcp_say *s, struct buf *b)
 	pack_i64(b, s->ref);
 	pack_u8(b, s->is_text);
 	pack_str(b, s->text);
+	pack_u8(b, s->version);
 }
 
 int mcp_say_unpack(struct unpack *u, struct mcp_say *out, struct err *err)
@@ -44,6 +52,7 @@ int mcp_say_unpack(struct unpack *u, struct mcp_say *out, struct err *err)
 	s.ref = unpack_i64(u);
 	s.is_text = unpack_u8(u) == 1;
 	s.text = unpack_str(u);
+	s.version = unpack_u8(u);
 	if (!unpack_done(u))
 		return err_set(err, ERR_PROTOCOL, "a message for a server does not decode");
 	*out = s;
@@ -77,6 +86,8 @@ static int check(const struct mcp_say *s, struct err *err)
 		return err_set(err, ERR_INVALID, "method %d is not said to a server", (int)s->method);
 	if (s->era != MCP_ERA_LEGACY && s->era != MCP_ERA_MODERN)
 		return err_set(err, ERR_INVALID, "era %d is unknown", (int)s->era);
+	if (s->version > 4)
+		return err_set(err, ERR_INVALID, "version %d is unknown", (int)s->version);
 	if (s->text.n > MCP_CURSOR_MAX || !utf8_valid(s->text))
 		return err_set(err, ERR_INVALID, "a text for a server must be UTF-8 of at most %d bytes", MCP_CURSOR_MAX);
 	if (s->method == MCP_CALL && !mcp_tool_ok(s->text))

@@ -49,7 +49,10 @@ struct mcp_say {
 	int64_t ref;
 	bool is_text;
 	struct str text, args;
+	uint8_t version; /* over HTTP: of mcp_versions, what was agreed; 0: nothing yet */
 };
+
+extern const char *const mcp_versions[]; /* legacy ones, from 1 on; NULL ended */
 
 /* After the number of the request, which is its id; args travel beside it. */
 void mcp_say_pack(const struct mcp_say *s, struct buf *b);
@@ -63,6 +66,7 @@ struct mcp_line {
 };
 int mcp_compose(const struct mcp_say *s, struct mcp_line *out, struct err *err) CHECKED;
 
+const char *mcp_method_name(enum mcp_method m); /* "" for an answer */
 bool mcp_name_ok(struct str name);  /* of a server: letters, digits, '-' and '_', no "__" */
 bool mcp_tool_ok(struct str name);  /* printable ASCII, 1 to MCP_TOOL_MAX, no blank at either end */
 

@@ -93,6 +93,10 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_HEAD, 64, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 64)        /* u32 id, u32 status, i64 retry_after_ms or -1, u8 content kind */ \
 	X(WIRE_DATA, 65, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, CHAN_BODY) /* u32 id, str bytes */                  \
 	X(WIRE_END, 66, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 4096)       /* u32 id, u8 outcome, str text: for people, no key in it */      \
+	X(WIRE_POST, 67, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 8192)        /* u32 id, u8 endpoint, struct mcp_say (fmt/mcp.h); memfd arguments */ \
+	X(WIRE_APPROVE_POST, 68, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, CHAN_BODY) /* u32 id, u8 endpoint, str tool, str arguments, or "" when they are too long to be shown */ \
+	X(WIRE_VERDICT_POST, 69, LINK_MONITOR_CLIENT, WIRE_DOWN, 0, 0, 4096) /* u32 id, u8 allowed, str reason */ \
+	X(WIRE_POST_OVER, 59, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4)    /* u32 id: no verdict is wanted any more */ \
 	/* the broker */                                                                                     \
 	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 2, 0)     /* memfd: route table, fmt/endpoint.h; fd: socket dir */ \
 	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error */               \

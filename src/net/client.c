@@ -82,8 +82,9 @@ static void request_fini(struct request *q)
 	loop_cancel(q->c->loop, client_on_renew, q);
 	if (q->transfer)
 		transfer_cancel(q->transfer);
-	if (q->body.n > 0)
+	if (q->body.n > 0 && !q->post)
 		munmap((void *)q->body.p, q->body.n);
+	buf_fini(&q->composed.text);
 	buf_fini(&q->out);
 	secret_fini(&q->token);
 	secret_fini(&q->before);
@@ -191,6 +192,7 @@ void client_end_request(struct request *q, enum net_outcome outcome, const char 
 
 	if (q->over)
 		return;
+	client_post_over(q);
 	if (q->redo) /* it ends in the middle of an answer that is not shown */
 		q->head.done = false;
 	q->redo = q->waiting = false;
@@ -247,6 +249,7 @@ static int on_line(void *self, struct str line)
 		return -1;
 	}
 	if (q->head.done && !q->head_sent) {
+		client_post_head(q);
 		q->redo = client_may_renew(q);
 		if (q->redo) /* what else it says is not for anybody: on_done goes on */
 			return -1;
@@ -377,7 +380,7 @@ static int on_request_timer(void *self, uint32_t events, struct err *err)
 /* --- a request begins --- */
 
 /* The sealed body, mapped: it cannot change or shrink under us, and is not copied. */
-static int map_body(int fd, struct str *out, struct err *err)
+int client_map_body(int fd, struct str *out, struct err *err)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 	int have = fcntl(fd, F_GET_SEALS);
@@ -435,6 +438,10 @@ int client_start_transfer(struct request *q, struct err *err)
 		q->scrub.key = &q->token;
 		q->scrub_before.key = secret_is_empty(&q->before) ? NULL : &q->before;
 	}
+	if (q->post) {
+		curl_slist_free_all(q->headers);
+		spec.headers = q->headers = client_post_headers(q);
+	}
 	TRY(transfer_start(c->transfers, &spec, &q->transfer, err));
 	return arm_timer(q, err);
 }
@@ -448,17 +455,12 @@ static size_t count_live(const struct client *c)
 	return n;
 }
 
-/* Everything that can speak against a request. What it returns is the sentence for the agent. */
-static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int body_fd, struct err *err)
+int client_admit(struct request *q, uint8_t endpoint, struct err *err)
 {
 	struct client *c = q->c;
 
 	if (endpoint >= c->table->n)
 		return err_set(err, ERR_DENIED, "there is no endpoint %u", endpoint);
-	if (route != ROUTE_CHAT && route != ROUTE_MODELS)
-		return err_set(err, ERR_DENIED, "there is no route %u", route);
-	if ((route == ROUTE_CHAT) != (body_fd >= 0))
-		return err_set(err, ERR_DENIED, "a chat request has a body, a model listing has none");
 	if (count_live(c) > CLIENT_LIVE) /* itself included */
 		return err_set(err, ERR_DENIED, "%d requests are under way already", CLIENT_LIVE);
 	if (c->table->max_requests >= 0 && c->requests_used >= (uint64_t)c->table->max_requests)
@@ -467,8 +469,21 @@ static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int
 	c->requests_used++;
 	q->live = &c->live[endpoint];
 	q->last_ms = time_mono_ms();
+	return 0;
+}
+
+/* Everything that can speak against a request. What it returns is the sentence for the agent. */
+static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int body_fd, struct err *err)
+{
+	if (route != ROUTE_CHAT && route != ROUTE_MODELS)
+		return err_set(err, ERR_DENIED, "there is no route %u", route);
+	if ((route == ROUTE_CHAT) != (body_fd >= 0))
+		return err_set(err, ERR_DENIED, "a chat request has a body, a model listing has none");
+	TRY(client_admit(q, endpoint, err));
+	if (q->live->e->use != ENDPOINT_MODEL)
+		return err_set(err, ERR_DENIED, "endpoint %u is no model server", endpoint);
 	if (body_fd >= 0)
-		TRY(map_body(body_fd, &q->body, err));
+		TRY(client_map_body(body_fd, &q->body, err));
 	if (q->live->e->kind == ENDPOINT_RECORDING)
 		return start_play(q, route, err);
 	if (!(route == ROUTE_CHAT ? q->live->chat_url : q->live->models_url))
@@ -478,7 +493,7 @@ static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int
 	return client_begin_transfer(q, err);
 }
 
-static struct request *find_request(struct client *c, uint32_t id)
+struct request *client_request(struct client *c, uint32_t id)
 {
 	for (size_t i = 0; i < SLOTS; i++)
 		if (c->requests[i].used && c->requests[i].id == id)
@@ -501,7 +516,7 @@ static int take_request(struct client *c, struct unpack *u, int body_fd, struct 
 	struct request *q = free_request(c);
 	struct err why = { 0 };
 
-	if (!unpack_done(u) || find_request(c, id))
+	if (!unpack_done(u) || client_request(c, id))
 		return err_set(err, ERR_PROTOCOL, "a request is malformed or reuses an id");
 	BUG_IF(!q); /* the channel is not read without a free slot */
 	*q = (struct request){ .c = c, .used = true, .id = id, .out = BUF_MAX(PIECE_MAX),
@@ -513,9 +528,34 @@ static int take_request(struct client *c, struct unpack *u, int body_fd, struct 
 	return 0;
 }
 
+static int take_post(struct client *c, struct unpack *u, int args_fd, struct err *err)
+{
+	uint32_t id = unpack_u32(u);
+	uint8_t endpoint = unpack_u8(u);
+	struct request *q = free_request(c);
+	struct err why = { 0 };
+	int r;
+
+	if (u->bad || client_request(c, id))
+		return err_set(err, ERR_PROTOCOL, "a post is malformed or reuses an id");
+	BUG_IF(!q);
+	*q = (struct request){ .c = c, .used = true, .id = id, .out = BUF_MAX(PIECE_MAX), .head.retry_after_ms = -1, .post = true };
+	r = client_post(q, endpoint, u, args_fd, &why);
+	if (r == -ERR_PROTOCOL) {
+		request_fini(q);
+		*err = why;
+		return r;
+	}
+	if (r < 0) {
+		client_end_request(q, NET_REFUSED, "%s", why.msg);
+		client_stop_request(q);
+	}
+	return 0;
+}
+
 static int take_cancel(struct client *c, struct unpack *u, struct err *err)
 {
-	struct request *q = find_request(c, unpack_u32(u));
+	struct request *q = client_request(c, unpack_u32(u));
 
 	if (!unpack_done(u))
 		return err_set(err, ERR_PROTOCOL, "a cancel is malformed");
@@ -542,6 +582,8 @@ static int read_agent(struct client *c, struct err *err)
 	}
 	body = chan_take_fd(&c->msg, 0);
 	u = unpack_from(c->msg.body);
+	if (c->msg.type == WIRE_POST)
+		return take_post(c, &u, body, err);
 	return c->msg.type == WIRE_REQ ? take_request(c, &u, body, err) : take_cancel(c, &u, err);
 }
 
@@ -623,6 +665,7 @@ int client_open(const struct client_spec *spec, struct loop *loop, struct client
 	c->table = spec->table;
 	c->agent = spec->agent_fd;
 	c->tokens = spec->tokens_fd;
+	c->monitor = spec->monitor_fd;
 	c->notes = -1;
 	for (size_t i = 0; i < SLOTS; i++)
 		c->requests[i].c = c;

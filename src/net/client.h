@@ -28,6 +28,7 @@ struct client;
 struct client_spec {
 	const struct endpoint_table *table; /* borrowed; keys resolved: KEY_INLINE or KEY_NONE */
 	int agent_fd; /* taken */
+	int monitor_fd; /* borrowed: who is asked about calls of MCP servers' tools; 0: nobody */
 	int tokens_fd; /* taken: the spawner; -1: no endpoint has a token_command */
 	int dir_fd;   /* borrowed: the broker's sockets; -1 when every endpoint is direct or recorded */
 	struct str recording; /* borrowed; empty: none */
@@ -35,6 +36,9 @@ struct client_spec {
 
 int client_open(const struct client_spec *spec, struct loop *loop, struct client **out, struct err *err) CHECKED;
 void client_close(struct client *c);
+/* WIRE_VERDICT_POST from the monitor. */
+struct chan_msg;
+int client_verdict(struct client *c, const struct chan_msg *m, struct err *err) CHECKED;
 int client_serve(struct client *c, struct err *err) CHECKED; /* starts watching the agent */
 
 #endif

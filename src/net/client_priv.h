@@ -5,6 +5,7 @@
 #ifndef NET_CLIENT_PRIV_H
 #define NET_CLIENT_PRIV_H
 
+#include "fmt/mcp.h"
 #include "net/client.h"
 #include "net/head.h"
 #include "net/live.h"
@@ -24,7 +25,12 @@ struct request {
 	bool playing;
 	struct play play;
 	enum net_route route;
-	struct str body; /* mapped */
+	struct str body; /* mapped, or composed */
+	bool post;       /* to an MCP server: body is composed */
+	bool asked;      /* the monitor was, and has not answered */
+	struct mcp_say say; /* its text is tool */
+	char tool[MCP_TOOL_MAX + 1];
+	struct mcp_line composed;
 	bool waiting;    /* for a token */
 	bool redo;       /* the token was refused: what comes of this exchange is not shown */
 	bool renewed;    /* and that was the one time */
@@ -54,6 +60,8 @@ struct client {
 	struct loop *loop; /* borrowed */
 	const struct endpoint_table *table;
 	struct live live[ENDPOINTS_MAX];
+	char session[ENDPOINTS_MAX][HEAD_SESSION_MAX + 1]; /* of MCP servers */
+	int monitor; /* 0: nobody to ask */
 	struct stores stores;
 	char *proxy, *no_proxy;
 	struct transfers *transfers;
@@ -76,6 +84,16 @@ int client_start_transfer(struct request *q, struct err *err) CHECKED;
 void client_end_request(struct request *q, enum net_outcome outcome, const char *fmt, ...) FORMAT(3, 4);
 void client_stop_request(struct request *q); /* as a handler of the loop: ends the exchange as well */
 int client_watch_agent(struct client *c, struct err *err) CHECKED;
+
+int client_admit(struct request *q, uint8_t endpoint, struct err *err) CHECKED; /* what speaks against any request */
+int client_map_body(int fd, struct str *out, struct err *err) CHECKED; /* of a sealed memfd; unmapped by the caller */
+struct request *client_request(struct client *c, uint32_t id); /* NULL: there is none */
+
+/* client_post.c: MCP servers over HTTP */
+int client_post(struct request *q, uint8_t endpoint, struct unpack *u, int args_fd, struct err *err) CHECKED;
+struct curl_slist *client_post_headers(struct request *q);
+void client_post_head(struct request *q); /* the answer's head is whole */
+void client_post_over(struct request *q);
 
 /* client_token.c */
 int client_begin_transfer(struct request *q, struct err *err) CHECKED; /* now, or when its token is there */

@@ -57,6 +57,18 @@ static void start_over(struct head *h, struct str line)
 	*h = (struct head){ .status = (int)status, .retry_after_ms = -1, .bytes = h->bytes };
 }
 
+static void take_session(struct head *h, struct str value)
+{
+	h->session[0] = '\0';
+	for (size_t i = 0; i < value.n; i++)
+		if (value.p[i] <= ' ' || value.p[i] > '~')
+			return;
+	if (value.n <= HEAD_SESSION_MAX && value.n > 0) {
+		memcpy(h->session, value.p, value.n);
+		h->session[value.n] = '\0';
+	}
+}
+
 int head_line(struct head *h, struct str line, int64_t now_ms, struct err *err)
 {
 	struct str value, name;
@@ -78,6 +90,8 @@ int head_line(struct head *h, struct str line, int64_t now_ms, struct err *err)
 	value = line;
 	name = str_cut(&value, ':');
 	value = str_trim(value);
+	if (is_named(name, "mcp-session-id"))
+		take_session(h, value);
 	if (is_named(name, "content-type"))
 		h->content = head_content(value);
 	if (is_named(name, "retry-after") && !h->retry_exact)

@@ -16,6 +16,7 @@
 #include "fmt/wire.h"
 
 #define HEAD_BYTES     (64 * 1024)
+#define HEAD_SESSION_MAX 255
 #define HEAD_RETRY_MAX (86400 * 1000LL) /* a longer hint counts as a day */
 
 struct head {
@@ -23,6 +24,7 @@ struct head {
 	int64_t retry_after_ms; /* -1: none */
 	bool retry_exact;       /* it came in milliseconds */
 	enum net_content content;
+	char session[HEAD_SESSION_MAX + 1]; /* of an MCP server: visible ASCII, or "" */
 	size_t bytes;           /* of all header lines so far, interim responses too */
 	bool done;              /* the empty line was seen */
 };

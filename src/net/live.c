@@ -75,6 +75,11 @@ static void add_auth(struct curl_slist **list, const struct endpoint *e, const s
 	}
 }
 
+void live_add_header(struct curl_slist **list, const char *name, struct str value)
+{
+	add_header(list, str_from(name), value);
+}
+
 struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, bool post)
 {
 	struct curl_slist *list = make_headers(e, post);

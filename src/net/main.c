@@ -146,7 +146,7 @@ static int set_up(struct net *n, struct err *err)
 	if (n->recording_fd >= 0)
 		TRY(file_read_fd(n->recording_fd, &n->recording, err));
 	TRY(loop_open(&n->loop, err));
-	spec = (struct client_spec){ .table = &n->table, .agent_fd = AGENT_FD, .tokens_fd = n->tokens, .dir_fd = n->dir,
+	spec = (struct client_spec){ .table = &n->table, .agent_fd = AGENT_FD, .monitor_fd = MONITOR_FD, .tokens_fd = n->tokens, .dir_fd = n->dir,
 		.recording = buf_str(&n->recording) };
 	TRY(client_open(&spec, n->loop, &n->client, err));
 	return confine(n, err);
@@ -163,14 +163,22 @@ static int tell_ready(int r, const struct err *why, struct err *err)
 	return chan_send(MONITOR_FD, WIRE_CLIENT_READY, buf_str(&body), NULL, 0, err);
 }
 
-/* The monitor has nothing more to say: whatever happens on its channel is the end. */
+/* It has verdicts to say about calls of MCP servers' tools; whatever else happens on its channel is the end. */
 static int on_monitor(void *self, uint32_t events, struct err *err)
 {
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 	struct net *n = self;
+	int r;
 
 	(void)events;
-	(void)err;
-	loop_quit(n->loop);
+	r = chan_recv(MONITOR_FD, m, err);
+	if (r == 0)
+		r = wire_check(LINK_MONITOR_CLIENT, WIRE_DOWN, m->type, m->body.n, m->nfds, err);
+	if (r == 0)
+		r = m->type == WIRE_VERDICT_POST ? client_verdict(n->client, m, err) : -ERR_PROTOCOL;
+	chan_msg_fini(m);
+	if (r < 0)
+		loop_quit(n->loop);
 	return 0;
 }
 

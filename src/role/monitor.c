@@ -353,6 +353,8 @@ static const struct {
 } requests[] = {
 	{ WIRE_APPROVE, ask_approval },
 	{ WIRE_APPROVE_CALL, ask_call },
+	{ WIRE_APPROVE_POST, ask_post },
+	{ WIRE_POST_OVER, ask_post_over },
 	{ WIRE_ASK, ask_question },
 	{ WIRE_DONE, on_done },
 	{ WIRE_JOB_END, on_job_end },

@@ -29,6 +29,11 @@ struct monitor_spec {
 	struct peer zygote, git, client, broker, recorder, spawner, view; /* PEER_NONE where there is none */
 	struct monitor_server servers[MCP_SERVERS_MAX];
 	size_t nservers;
+	struct { /* those over HTTP, which the client speaks to */
+		uint8_t endpoint;
+		struct str name;
+	} remotes[MCP_SERVERS_MAX];
+	size_t nremotes;
 	int agent_chan;       /* our end of the agent's channel */
 	int answers_fd;       /* the run's answers/ directory; -1: nobody ever answers */
 	enum approval_policy commands;

@@ -57,9 +57,12 @@ static int note_answer(struct monitor *m, const struct pending *p, bool approved
 	return monitor_note(m, EVENT_APPROVAL_ANSWER, buf_str(&b), err);
 }
 
-static struct str server_name(const struct monitor *m, enum peer_id from)
+static struct str server_name(const struct monitor *m, enum peer_id from, uint8_t endpoint)
 {
-	return m->spec->servers[from - PEER_SERVER].name;
+	for (size_t i = 0; from == PEER_CLIENT && i < m->spec->nremotes; i++)
+		if (m->spec->remotes[i].endpoint == endpoint)
+			return m->spec->remotes[i].name;
+	return from >= PEER_SERVER ? m->spec->servers[from - PEER_SERVER].name : STR("");
 }
 
 static int note_prompt(struct monitor *m, const struct pending *p, struct str text, struct err *err)
@@ -70,7 +73,7 @@ static int note_prompt(struct monitor *m, const struct pending *p, struct str te
 	TRY(json_add_member(&b, "id", str_from(p->id), err));
 	TRY(json_add_member(&b, "prompt", text, err));
 	if (p->tool[0] != '\0') {
-		TRY(buf_addf(&scope, err, "mcp." STR_FMT, STR_ARG(server_name(m, p->from))));
+		TRY(buf_addf(&scope, err, "mcp." STR_FMT, STR_ARG(server_name(m, p->from, p->endpoint))));
 		TRY(json_add_member(&b, "scope", buf_str(&scope), err));
 	}
 	TRY(buf_addz(&b, ",\"standing\":true}", err));
@@ -102,7 +105,7 @@ static int verdict(struct monitor *m, enum peer_id to, uint32_t job, bool allowe
 	pack_u8(&b, allowed);
 	pack_str(&b, str_from(reason));
 	TRY(pack_ok(&b, err));
-	return monitor_send(m, to, WIRE_VERDICT, &b, err);
+	return monitor_send(m, to, to == PEER_CLIENT ? WIRE_VERDICT_POST : WIRE_VERDICT, &b, err);
 }
 
 int ask_approval(struct monitor *m, struct member *from, struct err *err)
@@ -143,71 +146,109 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 
 /* ---- calls of a server's tools ---- */
 
-static struct call_grant *call_grant(struct monitor *m, enum peer_id from, struct str tool)
+/* By a zygote, or by the client for a server over HTTP. */
+struct tool_call {
+	enum peer_id from;
+	uint32_t number;
+	uint8_t endpoint;
+	struct str tool, args;
+};
+
+static struct call_grant *call_grant(struct monitor *m, enum peer_id from, uint8_t endpoint, struct str tool)
 {
 	for (size_t i = 0; i < m->ncalls; i++)
-		if (m->calls[i].from == from && str_eqz(tool, m->calls[i].tool))
+		if (m->calls[i].from == from && m->calls[i].endpoint == endpoint && str_eqz(tool, m->calls[i].tool))
 			return &m->calls[i];
 	return NULL;
 }
 
 static void set_call_grant(struct monitor *m, const struct pending *p, enum grant grant)
 {
-	struct call_grant *g = call_grant(m, p->from, str_from(p->tool));
+	struct call_grant *g = call_grant(m, p->from, p->endpoint, str_from(p->tool));
 
 	if (!g && m->ncalls == CALL_GRANTS_MAX)
 		return; /* asked about again */
 	if (!g)
 		g = &m->calls[m->ncalls++];
-	*g = (struct call_grant){ .from = p->from, .grant = grant };
+	*g = (struct call_grant){ .from = p->from, .endpoint = p->endpoint, .grant = grant };
 	snprintf(g->tool, sizeof(g->tool), "%s", p->tool);
 }
 
-static enum grant standing(struct monitor *m, enum peer_id from, struct str tool)
+static enum grant standing(struct monitor *m, const struct tool_call *c)
 {
-	const struct call_grant *g = call_grant(m, from, tool);
+	const struct call_grant *g = call_grant(m, c->from, c->endpoint, c->tool);
 
 	return g ? g->grant : m->everything;
 }
 
-static int prompt_call(struct monitor *m, struct member *from, uint32_t job, struct str tool, struct str args, struct err *err)
+static int prompt_call(struct monitor *m, const struct tool_call *c, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(PROMPT_BYTES);
 
 	/* What is not seen whole is not allowed. */
-	if (args.n == 0 || buf_addf(&text, ERR_DISCARD, "Allow the tool \"" STR_FMT "\" of MCP server " STR_FMT ": " STR_FMT, STR_ARG(tool),
-			STR_ARG(server_name(m, from->id)), STR_ARG(args)) < 0)
-		return verdict(m, from->id, job, false, "the arguments are too long to be shown to the operator: make several "
+	if (c->args.n == 0 || buf_addf(&text, ERR_DISCARD, "Allow the tool \"" STR_FMT "\" of MCP server " STR_FMT ": " STR_FMT, STR_ARG(c->tool),
+			STR_ARG(server_name(m, c->from, c->endpoint)), STR_ARG(c->args)) < 0)
+		return verdict(m, c->from, c->number, false, "the arguments are too long to be shown to the operator: make several "
 			"smaller calls", err);
-	struct pending *p = pending_new(m, false, job, from->id);
+	struct pending *p = pending_new(m, false, c->number, c->from);
 	if (!p)
-		return verdict(m, from->id, job, false, "too many approvals are open", err);
-	snprintf(p->tool, sizeof(p->tool), STR_FMT, STR_ARG(tool));
+		return verdict(m, c->from, c->number, false, "too many approvals are open", err);
+	snprintf(p->tool, sizeof(p->tool), STR_FMT, STR_ARG(c->tool));
+	p->endpoint = c->endpoint;
 	return note_prompt(m, p, buf_str(&text), err);
+}
+
+static int judge_call(struct monitor *m, const struct tool_call *c, struct err *err)
+{
+	m->worked = true;
+	if (m->state != MON_RUNNING || m->interrupts >= (int)STOP_NOW)
+		return verdict(m, c->from, c->number, false, "the run is stopping", err);
+	switch (standing(m, c)) {
+	case GRANT_ALWAYS:
+		return verdict(m, c->from, c->number, true, "", err);
+	case GRANT_NEVER:
+		return verdict(m, c->from, c->number, false, "the operator refuses this tool in this run", err);
+	case GRANT_NONE:
+		break;
+	}
+	if (!m->spec->attended)
+		return verdict(m, c->from, c->number, false, "its approval is \"ask\" and nobody can answer", err);
+	return prompt_call(m, c, err);
 }
 
 int ask_call(struct monitor *m, struct member *from, struct err *err)
 {
 	struct unpack u = unpack_from(m->msg->body);
-	uint32_t job = unpack_u32(&u);
-	struct str tool = unpack_str(&u), args = unpack_str(&u);
+	struct tool_call c = { .from = from->id, .number = unpack_u32(&u) };
 
-	if (!unpack_done(&u) || !mcp_tool_ok(tool) || from->id < PEER_SERVER)
+	c.tool = unpack_str(&u);
+	c.args = unpack_str(&u);
+	if (!unpack_done(&u) || !mcp_tool_ok(c.tool) || from->id < PEER_SERVER)
 		return err_set(err, ERR_PROTOCOL, "WIRE_APPROVE_CALL does not decode");
-	m->worked = true;
-	if (m->state != MON_RUNNING || m->interrupts >= (int)STOP_NOW)
-		return verdict(m, from->id, job, false, "the run is stopping", err);
-	switch (standing(m, from->id, tool)) {
-	case GRANT_ALWAYS:
-		return verdict(m, from->id, job, true, "", err);
-	case GRANT_NEVER:
-		return verdict(m, from->id, job, false, "the operator refuses this tool in this run", err);
-	case GRANT_NONE:
-		break;
-	}
-	if (!m->spec->attended)
-		return verdict(m, from->id, job, false, "its approval is \"ask\" and nobody can answer", err);
-	return prompt_call(m, from, job, tool, args, err);
+	return judge_call(m, &c, err);
+}
+
+int ask_post(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	struct tool_call c = { .from = from->id, .number = unpack_u32(&u) };
+
+	c.endpoint = unpack_u8(&u);
+	c.tool = unpack_str(&u);
+	c.args = unpack_str(&u);
+	if (!unpack_done(&u) || !mcp_tool_ok(c.tool) || server_name(m, PEER_CLIENT, c.endpoint).n == 0)
+		return err_set(err, ERR_PROTOCOL, "WIRE_APPROVE_POST does not decode");
+	return judge_call(m, &c, err);
+}
+
+int ask_post_over(struct monitor *m, struct member *from, struct err *err)
+{
+	struct unpack u = unpack_from(m->msg->body);
+	uint32_t number = unpack_u32(&u);
+
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "WIRE_POST_OVER does not decode");
+	return ask_withdraw(m, from->id, number, err);
 }
 
 /* ---- questions of the agent ---- */

@@ -36,11 +36,13 @@ struct pending {
 	uint32_t number;   /* job, or the agent's number of its question */
 	enum peer_id from;
 	char tool[MCP_TOOL_MAX + 1]; /* of a call of a server's tool; empty: a command */
+	uint8_t endpoint; /* of a server that the client speaks to */
 };
 
 /* The operator's standing answer about one tool of one server. */
 struct call_grant {
 	enum peer_id from;
+	uint8_t endpoint;
 	char tool[MCP_TOOL_MAX + 1];
 	enum grant grant;
 };
@@ -87,6 +89,8 @@ struct monitor {
 /* monitor_ask.c: approvals and questions. */
 int ask_approval(struct monitor *m, struct member *from, struct err *err) CHECKED;  /* WIRE_APPROVE */
 int ask_call(struct monitor *m, struct member *from, struct err *err) CHECKED;      /* WIRE_APPROVE_CALL */
+int ask_post(struct monitor *m, struct member *from, struct err *err) CHECKED;      /* WIRE_APPROVE_POST */
+int ask_post_over(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_POST_OVER */
 int ask_question(struct monitor *m, struct member *from, struct err *err) CHECKED;  /* WIRE_ASK */
 int ask_read_answers(struct monitor *m, struct err *err) CHECKED; /* the directory changed */
 void ask_give_up(struct monitor *m); /* nobody will answer: the run is ending */

@@ -128,6 +128,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_approval(e);
 	else if (str_eqz(what, "server"))
 		evil_server(e);
+	else if (str_eqz(what, "remote"))
+		evil_remote(e);
 	else if (str_eqz(what, "repository"))
 		evil_repository(e);
 	else if (str_eqz(what, "look"))

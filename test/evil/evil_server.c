@@ -121,3 +121,73 @@ void evil_server(struct evil *e)
 	evil_send(e, PEER_SERVER, WIRE_VERDICT, buf_str(&v), NULL, 0);
 	evil_say(e, "zygote %s", evil_dropped(PEER_SERVER, 3000) ? "dropped" : "KEPT");
 }
+
+/* ---- a server over HTTP ---- */
+
+static void over(struct evil *e, const char *name, uint32_t id)
+{
+	struct err err = { 0 };
+
+	for (;;) {
+		struct pollfd p = { .fd = 3 + PEER_CLIENT, .events = POLLIN };
+
+		if (poll(&p, 1, PATIENCE_MS) <= 0 || chan_recv(p.fd, e->msg, &err) < 0) {
+			evil_say(e, "said %s: no answer", name);
+			return;
+		}
+		struct unpack u = unpack_from(e->msg->body);
+		bool end = e->msg->type == WIRE_END && unpack_u32(&u) == id;
+		uint8_t outcome = end ? unpack_u8(&u) : 0;
+		struct str text = end ? unpack_str(&u) : STR("");
+
+		if (end)
+			evil_say(e, "said %s: outcome %d " STR_FMT, name, outcome, STR_ARG(text));
+		chan_msg_fini(e->msg);
+		if (end)
+			return;
+	}
+}
+
+static void post(struct evil *e, const char *name, uint8_t endpoint, struct mcp_say words)
+{
+	auto_buf struct buf b = BUF_MAX(8192);
+	int args = words.args.n > 0 ? evil_memfd(words.args, true) : -1;
+	uint32_t id = ++e->job;
+
+	pack_u32(&b, id);
+	pack_u8(&b, endpoint);
+	mcp_say_pack(&words, &b);
+	evil_send(e, PEER_CLIENT, WIRE_POST, buf_str(&b), &args, args >= 0);
+	over(e, name, id);
+	base_close_fd(&args);
+}
+
+void evil_remote(struct evil *e)
+{
+	auto_buf struct buf b = BUF_MAX(64), v = BUF_MAX(64);
+	int body = evil_memfd(STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{}}}"), true);
+	struct server_params p = { 0 };
+	struct err err = { 0 };
+	uint32_t id;
+
+	BUG_IF(e->params.servers.n != 1 || server_params_unpack(e->params.servers.p[0], e->mem, &p, &err) < 0);
+	const uint8_t at = (uint8_t)p.endpoint;
+
+	post(e, "call", at, (struct mcp_say){ MCP_CALL, MCP_ERA_MODERN, .text = STR("echo"), .args = none });
+	post(e, "two messages", at, (struct mcp_say){ MCP_CALL, MCP_ERA_LEGACY, .text = STR("echo"), .args = STR("{}\n{}") });
+	post(e, "the model's endpoint", 0, (struct mcp_say){ MCP_CALL, MCP_ERA_LEGACY, .text = STR("echo"), .args = none });
+	post(e, "no endpoint", 77, (struct mcp_say){ MCP_LIST, MCP_ERA_LEGACY });
+	id = ++e->job;
+	pack_u32(&b, id);
+	pack_u8(&b, at);
+	pack_u8(&b, ROUTE_CHAT);
+	evil_send(e, PEER_CLIENT, WIRE_REQ, buf_str(&b), &body, 1);
+	over(e, "a body of its own", id);
+	post(e, "a list", at, (struct mcp_say){ MCP_LIST, MCP_ERA_LEGACY });
+	pack_u32(&v, e->job);
+	pack_u8(&v, 1);
+	pack_str(&v, STR(""));
+	evil_send(e, PEER_CLIENT, WIRE_VERDICT_POST, buf_str(&v), NULL, 0);
+	evil_say(e, "client %s", evil_dropped(PEER_CLIENT, 3000) ? "dropped" : "KEPT");
+	close(body);
+}

@@ -115,7 +115,7 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 /* ------------------------------------------------------------------ mcp connect */
 
 struct connect_args {
-	struct str name;
+	struct str name, url, token_env;
 	struct str_list env, read, write;
 	bool allow_network, repo, no_verify;
 };
@@ -123,6 +123,8 @@ struct connect_args {
 static const struct field connect_fields[] = {
 	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, .max = MCP_NAME_MAX,
 		.help = "What it is called: its tools are mcp__NAME__TOOL." },
+	{ "url", &field_str, offsetof(struct connect_args, url), .max = 2000, .help = "Address of a server over HTTP, in place of a command." },
+	{ "token-env", &field_str, offsetof(struct connect_args, token_env), .max = 200, .help = "Variable that holds the token for --url." },
 	{ "env", &field_strs, offsetof(struct connect_args, env), .max = 32, .help = "Name of a variable that it gets; may be repeated." },
 	{ "read", &field_strs, offsetof(struct connect_args, read), .max = 32, .help = "Path that it may read; may be repeated." },
 	{ "write", &field_strs, offsetof(struct connect_args, write), .max = 32, .help = "Path that it may change; may be repeated." },
@@ -185,6 +187,10 @@ static int write_down(struct command_ctx *ctx, const struct connect_args *args, 
 		TRY(add_list(lists[i].list, ctx->mem, &value, err));
 		TRY(set_key(changes, &n, args, ctx->mem, lists[i].key, value));
 	}
+	if (args->url.n > 0)
+		TRY(set_key(changes, &n, args, ctx->mem, "url", args->url));
+	if (args->token_env.n > 0)
+		TRY(set_key(changes, &n, args, ctx->mem, "api_key_env", args->token_env));
 	if (args->allow_network)
 		TRY(set_key(changes, &n, args, ctx->mem, "allow_network", STR("true")));
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
@@ -201,10 +207,14 @@ static int check_words(const struct command_ctx *ctx, const struct connect_args 
 	if (!mcp_name_ok(args->name))
 		r = err_set(err, ERR_INVALID, "\"" STR_FMT "\" is no name of a server: letters, digits, '-' and '_', without \"__\", at most %d",
 			STR_ARG(args->name), MCP_NAME_MAX);
-	else if (ctx->rest.n == 0 || str_trim(ctx->rest.p[0]).n == 0)
+	else if (args->url.n > 0 && (ctx->rest.n > 0 || args->env.n + args->read.n + args->write.n > 0 || args->allow_network))
+		r = err_set(err, ERR_INVALID, "a server has a command or a --url; grants are for a command");
+	else if (args->url.n == 0 && args->token_env.n > 0)
+		r = err_set(err, ERR_INVALID, "--token-env is for a --url");
+	else if (args->url.n == 0 && (ctx->rest.n == 0 || str_trim(ctx->rest.p[0]).n == 0))
 		r = err_set(err, ERR_INVALID, "the command of the server is missing");
 	if (r < 0)
-		err_hint(err, "agent6 mcp connect NAME -- PROGRAM ARGUMENTS...");
+		err_hint(err, "agent6 mcp connect NAME -- PROGRAM ARGUMENTS..., or agent6 mcp connect NAME --url URL");
 	return r;
 }
 
@@ -220,7 +230,9 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 	m = (struct config_mcp){ .name = args.name, .enabled = true, .command = ctx->rest, .approval = APPROVAL_ASK, .env = args.env,
 		.extra_read_paths = args.read, .extra_write_paths = args.write, .allow_network = args.allow_network,
 		.startup_timeout_s = 60, .call_timeout_s = 60 };
-	if (!args.no_verify) {
+	if (args.url.n > 0)
+		cli_note("a server over HTTP is not tried here: a run says whether it is there");
+	if (!args.no_verify && args.url.n == 0) {
 		TRY(servers_look(ctx->config, &m, ctx->mem, &views, err));
 		show(ctx->mem, &views.p[0]);
 		if (!views.p[0].found.ready || views.p[0].found.ntools == 0) {
@@ -240,7 +252,8 @@ static const struct command mcp_commands[] = {
 	{ .name = "mcp list", .help = "start each MCP server in its jail and list its tools", FIELDS(list_fields, list_args), .run = run_list,
 		.starts_commands = true },
 	{ .name = "mcp connect", .help = "try an MCP server in its jail and write it into the configuration",
-		.about = "agent6 mcp connect NAME -- PROGRAM ARGUMENTS...\n\n"
+		.about = "agent6 mcp connect NAME -- PROGRAM ARGUMENTS...\n"
+			 "agent6 mcp connect NAME --url URL [--token-env VARIABLE]\n\n"
 			 "The server is started as a run would start it: in a jail of its own, with nothing of the workspace, no file\n"
 			 "but the system's and those of --read and --write, and no network. When it lists its tools it is written\n"
 			 "down; when it does not, why is said and nothing is written.",

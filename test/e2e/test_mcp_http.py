@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The agent6 authors.
+"""MCP servers over HTTP: the agent says method, tool and arguments; the client has the address, the session and the token."""
+import json
+import os
+import re
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, call, finish, missing, script, turn
+from mcp_http import McpServer
+from test_mcp import offered, play, results
+from test_terminal import screen  # noqa: F401  a fixture
+
+
+@pytest.fixture
+def remote():
+    opened = []
+
+    def open_one(*how):
+        opened.append(McpServer(*how))
+        return opened[-1]
+    yield open_one
+    for s in opened:
+        s.close()
+
+
+def config(s, extra=""):
+    return f'[mcp.far]\nurl = "{s.url}"\n{extra}\n'
+
+
+@pytest.mark.parametrize("how", [(), ("sse",), ("modern",), ("modern", "sse")])
+def test_a_tool_of_a_server_over_http_is_called(lab_of_each_profile, remote, how):
+    lab = lab_of_each_profile.repo(a="1\n")
+    s = remote(*how)
+    mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="hello")), turn(call("mcp__far__fails")))
+    assert r.returncode == 0, r.both
+    assert offered(mock) == ["mcp__far__echo", "mcp__far__fails"]
+    assert results(mock) == [{"content": "hello"}, {"error": "there is none"}]
+    methods = [m.get("method") for _, _, m in s.heard]
+    assert methods == (["server/discover"] + ([] if "modern" in how else ["initialize", "notifications/initialized"]) +
+                       ["tools/list", "tools/call", "tools/call"])
+    for headers, path, m in s.heard:
+        assert path == "/mcp" and "authorization" not in headers
+        assert headers["accept"].replace(" ", "") in ("text/event-stream,application/json", "application/json,text/event-stream")
+        if "modern" in how:
+            assert headers["mcp-protocol-version"] == "2026-07-28" and headers["mcp-method"] == m["method"]
+            assert headers.get("mcp-name") == (m["params"]["name"] if m["method"] == "tools/call" else None)
+        elif m["method"] not in ("server/discover", "initialize"):
+            assert headers["mcp-protocol-version"] == "2025-06-18" and headers["mcp-session-id"] == "s2"
+
+
+def test_a_token_goes_to_its_server_and_is_seen_by_nobody_else(lab, remote):
+    lab.repo(a="1\n")
+    s = remote("locked")
+    lab.env["FAR_TOKEN"] = "the-token"
+    mock, r = play(lab, config(s, 'api_key_env = "FAR_TOKEN"'), turn(call("mcp__far__echo", text="hello")))
+    assert r.returncode == 0, r.both
+    assert results(mock) == [{"content": "hello"}]
+    for top, _, files in os.walk(lab.run_dirs()[-1]):
+        for name in files:
+            with open(os.path.join(top, name), "rb") as f:
+                assert b"the-token" not in f.read()
+    assert b"the-token" not in json.dumps(mock.requests()).encode()
+    del lab.env["FAR_TOKEN"]
+    r = lab.run()
+    assert r.returncode == 0
+    assert lab.events("mcp.server_unavailable")[0]["error"] == "the server answered HTTP 401 without a result"
+
+
+@pytest.mark.parametrize("how,error", [
+    ("hang", "no answer within 2 s"), ("broken", "the server answered HTTP 200 without a result"), ("big", "its answer is too long"),
+    ("other-id", "the server answered HTTP 200 without a result"),
+])
+def test_a_call_over_http_that_goes_wrong_is_an_error_for_the_model(lab, remote, how, error):
+    lab.repo(a="1\n")
+    began = time.monotonic()
+    mock, r = play(lab, config(remote(how), "call_timeout_s = 2"), turn(call("mcp__far__echo", text="x")))
+    assert r.returncode == 0, r.both
+    assert time.monotonic() - began < 20
+    assert error in results(mock)[0]["error"]
+
+
+def test_a_session_that_ended_is_begun_anew_with_the_next_call(lab, remote):
+    lab.repo(a="1\n")
+    s = remote("forget")
+    mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="one")), turn(call("mcp__far__echo", text="two")))
+    assert r.returncode == 0, r.both
+    assert "HTTP 404" in results(mock)[0]["error"] and results(mock)[1] == {"content": "two"}
+    assert [m["method"] for _, _, m in s.heard].count("initialize") == 2
+
+
+def test_nobody_is_followed_and_a_server_that_is_not_there_is_said(lab, remote):
+    lab.repo(a="1\n")
+    s = remote("redirect")
+    gone = remote()
+    gone.close()
+    mock, r = play(lab, config(s) + config(gone).replace("mcp.far", "mcp.gone"), finish())
+    assert r.returncode == 0, r.both
+    found = {e["server"]: e["error"] for e in lab.events("mcp.server_unavailable")}
+    assert "HTTP 307" in found["far"] and "127.0.0.1" in found["gone"]
+    assert offered(mock) == []
+
+
+@pytest.mark.parametrize("key,works", [("y", True), ("n", False)])
+def test_a_person_is_asked_before_a_call_over_http(lab, remote, screen, key, works):
+    lab.repo(a="1\n")
+    s = remote()
+    mock = lab.mock(script(turn(call("mcp__far__echo", text="the words")), finish()), extra=config(s), top='[sandbox]\nrun_commands = "yes"\n')
+    t = screen("run", "do it", width=160)
+    assert 'Allow the tool "echo" of MCP server far: {"text":"the words"}' in t.until("N never:")
+    assert "tools/call" not in [m["method"] for _, _, m in s.heard]
+    t.keys(key, "Enter")
+    t.status()
+    assert results(mock, 1)[-1] == ({"content": "the words"} if works else {"error": "mcp__far__echo was refused: the operator said no"})
+    assert ("tools/call" in [m["method"] for _, _, m in s.heard]) is works
+
+
+def test_a_taken_over_agent_says_nothing_else_to_a_server_over_http(lab, remote):
+    evil = os.path.join(BUILD, "agent6-evil")
+    if not os.path.exists(evil):
+        missing(f"{evil} is not built (meson option tests)")
+    lab.repo(a="1\n")
+    s = remote()
+    mock = lab.mock(script(finish()), extra=config(s), top='[sandbox]\nrun_commands = "yes"\n')
+    r = subprocess.run([evil, "run", "evil remote"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    lines = lab.read("evil.report").splitlines()
+    said = dict(l[5:].split(": ", 1) for l in lines if l.startswith("said "))
+    assert said["call"] == 'outcome 8 its approval is "ask" and nobody can answer', (lines, r)
+    assert said["two messages"] == "outcome 8 the arguments: byte 3: more than one JSON object"
+    assert re.fullmatch(r"outcome 8 endpoint \d+ is no model server", said["a body of its own"])
+    assert said["the model's endpoint"] == "outcome 8 endpoint 0 is no MCP server"
+    assert said["no endpoint"] == "outcome 8 there is no endpoint 77"
+    assert said["a list"].startswith("outcome 0")
+    assert "client dropped" in lines
+    assert [m["method"] for _, _, m in s.heard] == ["tools/list"] and mock.model_requests() == []
+
+
+def test_connect_writes_an_address_down(lab):
+    lab.repo(a="1\n")
+    lab.config("")
+    r = lab.agent6("mcp", "connect", "far", "--url", "https://mcp.example.com/mcp", "--token-env", "FAR_TOKEN")
+    assert r.returncode == 0, r.both
+    assert 'mcp.far.url = "https://mcp.example.com/mcp"' in lab.agent6("config", "get", "mcp.far.url").both or \
+        "https://mcp.example.com/mcp" in lab.agent6("config", "show", "mcp.far.url").both
+    assert "far  over HTTP" in lab.agent6("mcp", "list").out
+    for words in (["--url", "http://far.example.com/mcp"], ["--url", "https://e.example", "--", "x"], ["--token-env", "A", "--", "x"]):
+        assert lab.agent6("mcp", "connect", "bad", *words).returncode == 2
+    assert "mcp.bad" not in lab.agent6("config", "show").out
