@@ -178,12 +178,12 @@ static void set_gate(struct run *r, const char **source)
 	r->st.verify_origin = STR("inferred");
 }
 
-/* No rule knows one: a model may. A leg without a turn (agent6 prompt show) asks nobody. */
+/* No rule knows one: the reviewer may, where the operator named a model for it. A leg without a turn (agent6 prompt show) asks nobody. */
 static int ask_gate(struct run *r, const char **source, struct err *err)
 {
 	struct gate_found found = { .source = "none" };
 
-	if (strcmp(*source, "none") != 0 || !r->p->verify_infer || r->p->max_iterations == 0 || str_eqz(r->p->run_commands, "no") ||
+	if (strcmp(*source, "none") != 0 || r->p->verify_infer < 2 || r->p->max_iterations == 0 || str_eqz(r->p->run_commands, "no") ||
 		(mode_looks(r) && !str_eqz(r->p->mode, "plan")))
 		return 0;
 	TRY(gate_ask(r, &found, err));

@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* gate_ask: a model is asked for the command that tests this repository, where no rule of gate.h knows one.
  *
- * Shape    gate_ask once, when a run begins. It asks only where there is something to read: a build file or AGENTS.md.
+ * Shape    gate_ask once, when a run begins; the caller knows that models.reviewer is set. It asks only where there is something to read: a build file or AGENTS.md.
  *          The answer is words of a program that the jail can find and that can fail; it is never stored, it runs where
  *          every command runs, and the operator is shown it before it does.
  * Memory   The command lives in the run's arena.

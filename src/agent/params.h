@@ -44,7 +44,7 @@
 	X(INT, commit_per_step)                                                                              \
 	X(STR, commit_trailer)                                                                               \
 	X(STRS, verify_command)   /* configured; empty: infer unless verify_infer is 0 */                    \
-	X(INT, verify_infer)                                                                                 \
+	X(INT, verify_infer)      /* 1: by the rules of gate.h; 2: and where they know none, by asking */    \
 	X(INT, verify_timeout_s)                                                                             \
 	X(INT, command_timeout_s) /* 0: no limit */                                                          \
 	X(INT, command_checkin_s) /* 0: never handed back */                                                 \

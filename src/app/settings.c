@@ -344,7 +344,7 @@ int settings_params(struct start *s, struct err *err)
 	p->commit_per_step = c->git.commit_per_step && s->mode->writes;
 	p->commit_trailer = c->git.trailer;
 	p->verify_command = s->rq->verify_command.n > 0 ? s->rq->verify_command : c->workflow.verify_command;
-	p->verify_infer = c->workflow.verify_infer;
+	p->verify_infer = !c->workflow.verify_infer ? 0 : c->models[CONFIG_REVIEWER].model.n > 0 ? 2 : 1;
 	p->verify_timeout_s = c->workflow.verify_timeout_s;
 	p->command_timeout_s = c->workflow.command_timeout_s;
 	p->command_checkin_s = c->workflow.command_checkin_s;

@@ -116,7 +116,8 @@ static const struct field fixed[] = {
 	{ "workflow.verify_command", &field_strs, AT(workflow.verify_command), .max = 64,
 		.help = "Program and arguments whose exit status 0 means success; empty lets verify_infer decide." },
 	{ "workflow.verify_infer", &field_bool, AT(workflow.verify_infer), 0, "true",
-		.help = "Without a verify_command, look for the repository's own test command." },
+		.help = "Without a verify_command, look for the repository's own test command; where none is known and models.reviewer "
+			"is set, that model is asked." },
 	{ "workflow.verify_timeout_s", &field_int, AT(workflow.verify_timeout_s), 0, "600", 1, 86400,
 		.help = "Seconds the verify command may take." },
 	{ "workflow.require_verify_to_finish", &field_bool, AT(workflow.require_verify_to_finish), 0, "false",

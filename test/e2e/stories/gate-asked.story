@@ -67,7 +67,13 @@ run      agent6 run "look"
 exit     0
 requests 2
 event    run.end reason is finish_run
-# nobody is asked where that was turned off, where no command may run, or where one is set
+# nobody is asked where no model is there for reviews: the worker's first request is the first
+config   models.reviewer.model = ""
+model    call finish_run {"summary": "nothing to do"}
+run      agent6 run "look"
+requests 1
+config   models.reviewer.model = "reviewer-model"
+# or where that was turned off, where no command may run, or where one is set
 config   workflow.verify_infer = false
 model    call finish_run {"summary": "nothing to do"}
 run      agent6 run "look"
