@@ -324,7 +324,7 @@ static int set_prompt(struct run *r, const struct prompt_facts *facts, struct er
 	return put_prompt(r, buf_str(&system), err);
 }
 
-static struct prompt_facts facts_of(const struct run *r)
+static struct prompt_facts facts_of(struct run *r)
 {
 	return (struct prompt_facts){
 		.params = r->p,
@@ -336,6 +336,7 @@ static struct prompt_facts facts_of(const struct run *r)
 		.notes = r->tools.notes,
 		.nnotes = r->tools.nnotes,
 		.restated = r->restated,
+		.tools = &r->tools,
 	};
 }
 

@@ -4,7 +4,7 @@
  *
  * Shape    priors_map and priors_pairs append lines; nothing when there is nothing worth a line.
  * Memory   Scratch in the arena.
- * Units    PRIORS_MAP and PRIORS_PAIRS bytes at most: they are paid for with every request of the run.
+ * Units    PRIORS_MAP, PRIORS_PAIRS, PRIORS_HOT and PRIORS_NAMES bytes at most: they are paid for with every request of the run.
  * Source   docs/loop.md, "Priors".
  */
 #ifndef AGENT_PRIORS_H
@@ -12,13 +12,18 @@
 
 #include "fmt/field.h"
 
-#define PRIORS_MAP     4096
-#define PRIORS_PAIRS   2048
+#define PRIORS_MAP     1536
+#define PRIORS_PAIRS   768
+#define PRIORS_HOT     448
+#define PRIORS_NAMES   1024
 #define PRIORS_COMMITS 200 /* looked at for what changes together */
 
 /* files: tracked names. Directories below the top, shallow ones first, each with its first files. */
 int priors_map(const struct str_list *files, struct arena *mem, struct buf *out, struct err *err) CHECKED;
 /* log: GIT_LOG_NAMES. Pairs of tracked files that at least two commits changed both, most often first. */
 int priors_pairs(struct str log, const struct str_list *files, struct arena *mem, struct buf *out, struct err *err) CHECKED;
+/* Names of the code: those that most files use, and what the files define whose names are used most. */
+struct tool_ctx;
+int priors_symbols(const struct tool_ctx *whom, const struct str_list *files, struct arena *mem, struct buf *out, struct err *err) CHECKED;
 
 #endif

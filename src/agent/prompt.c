@@ -275,6 +275,8 @@ static int add_repository(const struct prompt_facts *f, struct arena *mem, struc
 	TRY(add_entries(f->root_fd, mem, out, err));
 	if (f->params->structural_priors)
 		TRY(priors_map(&files, mem, out, err));
+	if (f->params->structural_priors && f->tools)
+		TRY(priors_symbols(f->tools, &files, mem, out, err));
 	if (f->head.unborn)
 		return 0;
 	TRY(add_commits(f->repo, f->head.sha, mem, out, &commits, err));

@@ -28,6 +28,7 @@ struct prompt_facts {
 	const struct memory_note *notes; /* of earlier runs */
 	size_t nnotes;
 	struct str restated;
+	struct tool_ctx *tools;          /* whom to ask about the code; NULL: nobody */
 };
 
 int prompt_looking(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED; /* of modes that only look */

@@ -154,7 +154,8 @@ static const struct field fixed[] = {
 		.help = "Leave the head and tail of a long result where it is set aside, not only its size." },
 
 	{ "prompt.structural_priors", &field_bool, AT(prompt.structural_priors), 0, "true",
-		.help = "Tell the model at the start where files are and which ones commits change together." },
+		.help = "Tell the model at the start where files are, what they define, which names most of them use, and which ones commits "
+			"change together." },
 	{ "prompt.decompose", &field_enum, AT(prompt.decompose), 0, "auto", .choices = decompose,
 		.help = "Whether the model breaks its task up into a task list: not told, where it helps, or always first." },
 	{ "prompt.revise_prompt", &field_enum, AT(prompt.revise_prompt), 0, "off", .choices = revise,

@@ -26,7 +26,7 @@ static int serve(struct err *err)
 	TRY(file_read_fd(STDIN_FILENO, &text, err));
 	TRY(search_decode(buf_str(&text), mem, &r, err));
 	TRY(dir_open(AT_FDCWD, r.root.n > 0 ? r.root.p : ".", &root, err));
-	if (r.what == SEARCH_LINES)
+	if (r.what == SEARCH_LINES || r.what == SEARCH_PRIORS)
 		return search_run(&r, root, NULL, STDOUT_FILENO, err);
 	/* Before search_run makes its threads: a process with threads is no good to fork. */
 	TRY(pool_open(root, r.what == SEARCH_OUTLINE ? 1 : search_lanes(), &pool, err));

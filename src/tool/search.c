@@ -113,8 +113,18 @@ static void advance_prefix(struct search *s)
 		const struct search_hits *h = &s->items.p[s->prefix]->hits;
 
 		s->rows += h->n;
-		s->enough = s->rows > SEARCH_ROWS_MAX || h->more;
+		s->enough = s->request->what != SEARCH_PRIORS && (s->rows > SEARCH_ROWS_MAX || h->more);
 	}
+}
+
+static int read_item(struct search *s, struct search_reader *r, const struct symbol_lane *lane, struct item *it, int fd)
+{
+	struct str path = str_from(it->path);
+
+	if (s->request->what == SEARCH_LINES)
+		return search_file(r, fd, &it->hits, ERR_DISCARD);
+	return s->request->what == SEARCH_PRIORS ? search_priors_read(path, fd, &it->hits, ERR_DISCARD) :
+		search_symbols(r, s->request, lane, path, fd, &it->hits, ERR_DISCARD);
 }
 
 static void search_item(struct search *s, struct search_reader *r, const struct symbol_lane *lane, struct item *it)
@@ -122,9 +132,7 @@ static void search_item(struct search *s, struct search_reader *r, const struct 
 	autoclose int fd = -1;
 
 	/* What cannot be opened or read is left out, as in every grep of a tree. */
-	if (file_open(s->rootfd, it->path, true, &fd, ERR_DISCARD) == 0 &&
-		(s->request->what == SEARCH_LINES ? search_file(r, fd, &it->hits, ERR_DISCARD) :
-			search_symbols(r, s->request, lane, str_from(it->path), fd, &it->hits, ERR_DISCARD)) < 0)
+	if (file_open(s->rootfd, it->path, true, &fd, ERR_DISCARD) == 0 && read_item(s, r, lane, it, fd) < 0)
 		search_hits_fini(&it->hits);
 }
 
@@ -266,8 +274,26 @@ static const struct ignore_level *rules_above(struct search *s, struct str path,
 	return s->all ? NULL : rules;
 }
 
+/* Named one by one: by somebody else, so that each is beneath the root and none is the operator's. */
+static void add_named(struct search *s)
+{
+	for (size_t i = 0; i < s->request->files.n && i < SEARCH_PRIOR_FILES; i++) {
+		struct str path = s->request->files.p[i];
+		struct stat st;
+		autoclose int fd = path.n > 0 && !is_operators(s, path) ? file_openat2(s->rootfd, path.p, O_PATH | O_CLOEXEC, 0,
+			RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS) : -1;
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+			add_item(s, path);
+	}
+}
+
 static int walk(struct search *s, struct err *err)
 {
+	if (s->request->what == SEARCH_PRIORS) {
+		add_named(s);
+		return 0;
+	}
 	struct str path = s->request->path;
 	autoclose int fd = file_openat2(s->rootfd, path.p, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0,
 		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
@@ -337,8 +363,19 @@ static struct str source_names(const struct search *s, unsigned sources)
 	return str_join(s->mem, names, n, ',');
 }
 
+static int put_priors(const struct search *s, struct buf *out, struct err *err)
+{
+	struct prior_file *f = arena_array(s->mem, s->items.n + 1, sizeof(*f));
+
+	for (size_t i = 0; i < s->items.n; i++)
+		f[i] = (struct prior_file){ s->items.p[i]->path, &s->items.p[i]->hits };
+	return search_priors_put(f, s->items.n, s->mem, out, err);
+}
+
 static int put_all(const struct search *s, struct buf *out, struct err *err)
 {
+	if (s->request->what == SEARCH_PRIORS)
+		return put_priors(s, out, err);
 	size_t rows = 0;
 	bool truncated = s->enough || s->late || s->too_complex || s->too_deep;
 	unsigned sources = 0;

@@ -24,7 +24,15 @@
 #define SEARCH_PARSED      300 /* files with the name of a definition; in later ones patterns must see one too */
 
 /* What is looked for: lines, or names of source files (tool/symbols.h). */
-enum search_what { SEARCH_LINES, SEARCH_OUTLINE, SEARCH_DEFINITIONS, SEARCH_REFERENCES };
+enum search_what {
+	SEARCH_LINES,
+	SEARCH_OUTLINE,
+	SEARCH_DEFINITIONS,
+	SEARCH_REFERENCES,
+	SEARCH_PRIORS, /* of `files`: rows "hot NAME" with the number of files that use it as line, then "names A B C +N" */
+};
+#define SEARCH_PRIOR_FILES 200
+#define SEARCH_PRIOR_FILE  ((size_t)64 * 1024)
 
 struct search_request {
 	int what;
@@ -34,6 +42,7 @@ struct search_request {
 	struct str root;        /* absolute; empty: where the worker stands, the workspace */
 	struct str path;        /* relative to root, without links */
 	struct str_list hidden; /* relative to root: not entered, not read */
+	struct str_list files;  /* of SEARCH_PRIORS: relative to root, at most SEARCH_PRIOR_FILES */
 };
 
 /* Who reads source files better than tool/symbols.h does. A thread of the search has a lane of its own. */

@@ -34,6 +34,7 @@ void search_hits_fini(struct search_hits *h)
 		free(h->rows[i].in);
 	}
 	free(h->rows);
+	free(h->words);
 	*h = (struct search_hits){ 0 };
 }
 

@@ -22,6 +22,8 @@ struct search_hits {
 	bool too_complex; /* the pattern ran into its limit here */
 	unsigned sources; /* of symbols: 1 << who told them */
 	bool failed;      /* the better reader could not, and patterns stood in for it */
+	uint64_t *words;  /* owned; of SEARCH_PRIORS */
+	size_t nwords;
 	bool skimmed;     /* only patterns were asked, and saw no definition */
 };
 
@@ -44,6 +46,13 @@ struct symbol_lane {
 };
 int search_symbols(struct search_reader *r, const struct search_request *rq, const struct symbol_lane *lane, struct str path, int fd,
 	struct search_hits *out, struct err *err) CHECKED;
+struct prior_file {
+	const char *path;
+	struct search_hits *hits;
+};
+int search_priors_read(struct str path, int fd, struct search_hits *out, struct err *err) CHECKED;
+/* f in the order of the request; its rows are put into another one. */
+int search_priors_put(const struct prior_file *f, size_t n, struct arena *mem, struct buf *out, struct err *err) CHECKED;
 bool search_symbols_skips(struct str name); /* a directory that holds no source of the project's own */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "fmt/cquote.h"
 
-static const char *const whats[] = { "lines", "outline", "definitions", "references", NULL };
+static const char *const whats[] = { "lines", "outline", "definitions", "references", "priors", NULL };
 
 static const struct field fields[] = {
 	{ "what", &field_enum, offsetof(struct search_request, what), .dflt = "lines", .choices = whats },
@@ -16,6 +16,7 @@ static const struct field fields[] = {
 	{ "root", &field_str, offsetof(struct search_request, root), .dflt = "" },
 	{ "path", &field_str, offsetof(struct search_request, path), .flags = FIELD_REQUIRED | FIELD_NONEMPTY },
 	{ "hidden", &field_strs, offsetof(struct search_request, hidden) },
+	{ "files", &field_strs, offsetof(struct search_request, files) },
 };
 
 /* Names travel C-quoted: JSON has no bytes. */
@@ -25,6 +26,16 @@ static int add_name(struct buf *out, struct str name, struct err *err)
 
 	TRY(cquote_add(&text, name, err));
 	return json_add_quoted(out, buf_str(&text), err);
+}
+
+static int add_names(struct buf *out, const char *before, const struct str_list *names, struct err *err)
+{
+	TRY(buf_addz(out, before, err));
+	for (size_t i = 0; i < names->n; i++) {
+		TRY(buf_addz(out, i > 0 ? "," : "", err));
+		TRY(add_name(out, names->p[i], err));
+	}
+	return 0;
 }
 
 int search_encode(const struct search_request *r, struct buf *out, struct err *err)
@@ -38,11 +49,8 @@ int search_encode(const struct search_request *r, struct buf *out, struct err *e
 	TRY(add_name(out, r->root, err));
 	TRY(buf_addz(out, ",\"path\":", err));
 	TRY(add_name(out, r->path, err));
-	TRY(buf_addz(out, ",\"hidden\":[", err));
-	for (size_t i = 0; i < r->hidden.n; i++) {
-		TRY(buf_addz(out, i > 0 ? "," : "", err));
-		TRY(add_name(out, r->hidden.p[i], err));
-	}
+	TRY(add_names(out, ",\"hidden\":[", &r->hidden, err));
+	TRY(add_names(out, "],\"files\":[", &r->files, err));
 	return buf_addz(out, "]}", err);
 }
 
@@ -57,6 +65,8 @@ int search_decode(struct str text, struct arena *mem, struct search_request *out
 	TRY(cquote_read(r.path, mem, &r.path, err));
 	for (size_t i = 0; i < r.hidden.n; i++)
 		TRY(cquote_read(r.hidden.p[i], mem, &r.hidden.p[i], err));
+	for (size_t i = 0; i < r.files.n; i++)
+		TRY(cquote_read(r.files.p[i], mem, &r.files.p[i], err));
 	*out = r;
 	return 0;
 }
