@@ -41,4 +41,8 @@ struct term_style term_style_from(const struct str *words, size_t n); /* unknown
 int term_columns(int fd);
 bool term_is_tty(int fd);
 
+/* A line of so many bytes may have lost its end: a terminal in its line mode keeps 4096 with the end of the line, and drops
+ * what is typed behind them without a word (termios(3)). */
+#define TERM_TYPED_MAX 4094
+
 #endif

@@ -54,7 +54,13 @@ static enum next ask_next(struct arena *mem, const char *run_id, const char *off
 	for (;;) {
 		struct err err = { 0 };
 
-		if (prompt_line("next (/exit to finish)", offered, mem, out, &err) < 0)
+		int r = prompt_line("next (/exit to finish)", offered, mem, out, &err);
+
+		if (r == -ERR_LIMIT)
+			cli_note("%s: nothing was sent; put it into a file and name it", err.msg);
+		if (r == -ERR_LIMIT)
+			continue;
+		if (r < 0)
 			break;
 		if (is_exit(*out))
 			break;

@@ -83,6 +83,8 @@ static int read_line(struct buf *out, struct err *err)
 	while ((r = next_byte(&c, err)) > 0 && c != '\n')
 		TRY(buf_addc(out, c, err));
 	TRY(r);
+	if (out->n >= TERM_TYPED_MAX && term_is_tty(STDIN_FILENO))
+		return err_set(err, ERR_LIMIT, "longer than a line of a terminal can be");
 	if (out->n > 0 && out->p[out->n - 1] == '\r')
 		buf_shrink(out, out->n - 1);
 	return r == 0 && out->n == 0 ? closed(err) : 0;
@@ -138,7 +140,7 @@ int prompt_words(const char *prompt, struct arena *mem, struct str *out, struct 
 	fputs(prompt, stderr);
 	fflush(stderr);
 	r = read_line(&line, err);
-	while (r == -ERR_LIMIT && c != '\n' && next_byte(&c, ERR_DISCARD) > 0)
+	while (r == -ERR_LIMIT && line.n == line.max && c != '\n' && next_byte(&c, ERR_DISCARD) > 0)
 		;
 	TRY(r);
 	*out = str_dup(mem, str_trim(buf_str(&line)));

@@ -252,6 +252,11 @@ static int on_typed_line(struct term_live *l, struct str typed, struct err *err)
 {
 	const struct view_prompt *p = l->asking[0] ? find_prompt(l, l->asking) : NULL;
 
+	if (typed.n >= TERM_TYPED_MAX) { /* its end may be missing: half a sentence is no instruction */
+		l->term.mid_line = false;
+		TRY(term_view_note(&l->term, "longer than a line of a terminal can be: nothing was sent; put it into a file and name it", err));
+		return ask_again(l, err);
+	}
 	if (!p)
 		return can_answer(l) ? on_words(l, typed, err) : 0;
 	return p->question ? answer_question(l, p, typed, err) : answer_approval(l, p, typed, err);
@@ -352,7 +357,7 @@ static int on_keys(void *self, uint32_t events, struct err *err)
 
 		if (nl == all.n)
 			break;
-		TRY(on_typed_line(l, str_trim(str_head(all, nl)), err));
+		TRY(on_typed_line(l, nl < TERM_TYPED_MAX ? str_trim(str_head(all, nl)) : str_head(all, nl), err));
 		TRY(buf_splice(&l->input, 0, nl + 1 < l->input.n ? nl + 1 : l->input.n, STR(""), err));
 	}
 	TRY(ask_next(l, err));
