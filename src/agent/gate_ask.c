@@ -4,6 +4,8 @@
 
 #include "agent/modes.h"
 #include "agent/run_priv.h"
+#include "fmt/cquote.h"
+#include "fmt/fence.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -49,14 +51,14 @@ static const char rules[] =
 
 static int add_file(int root_fd, const char *name, struct buf *out, size_t *n, struct err *err)
 {
-	auto_buf struct buf text = BUF_MAX(READ_MAX);
+	auto_buf struct buf text = BUF_MAX(READ_MAX), attribute = BUF_MAX(256);
 
 	if (!gate_read(root_fd, name, &text) || str_trim(buf_str(&text)).n == 0)
 		return 0;
 	++*n;
-	TRY(buf_addf(out, err, "%s:\n", name));
-	TRY(buf_add_utf8(out, str_head(buf_str(&text), utf8_head(buf_str(&text), FILE_SHOWN)), err));
-	return buf_addz(out, text.n > FILE_SHOWN ? "\n(cut off)\n\n" : "\n\n", err);
+	TRY(buf_addf(&attribute, err, " path=\"%s\"", name));
+	TRY(fence_add(out, "file", buf_str(&attribute), str_head(buf_str(&text), utf8_head(buf_str(&text), FILE_SHOWN)), err));
+	return text.n > FILE_SHOWN ? buf_addz(out, "(cut off)\n", err) : 0;
 }
 
 static int add_names(int root_fd, struct arena *mem, struct buf *out, struct err *err)
@@ -70,7 +72,7 @@ static int add_names(int root_fd, struct arena *mem, struct buf *out, struct err
 	for (size_t i = 0; i < n && shown < NAMES_SHOWN; i++) {
 		if (str_eqz(e[i].name, ".git"))
 			continue;
-		TRY(buf_add_utf8(out, e[i].name, err));
+		TRY(cquote_add(out, e[i].name, err));
 		TRY(buf_addz(out, e[i].type == DT_DIR ? "/\n" : "\n", err));
 		shown++;
 	}

@@ -4,19 +4,12 @@
 
 #include "app/endpoint.h"
 
-#include <string.h>
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 static struct str lowered(struct arena *mem, struct str s)
 {
 	char *p = arena_alloc(mem, s.n + 1);
 
 	for (size_t i = 0; i < s.n; i++)
-		p[i] = lower(s.p[i]);
+		p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] | 0x20 : s.p[i]);
 	return str_of(p, s.n);
 }
 
@@ -43,7 +36,7 @@ static bool same_model(struct str typed, struct str listed)
 		return true;
 	if (plain.n < typed.n && str_find(plain, STR("/")) < plain.n) /* maker/model:variant */
 		return str_eq(plain, listed);
-	return str_eq(typed, without_day(listed)) || (str_eq(without_day(typed), listed));
+	return str_eq(typed, without_day(listed)) || str_eq(without_day(typed), listed);
 }
 
 static struct str behind_slash(struct str id)

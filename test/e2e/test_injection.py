@@ -332,6 +332,8 @@ def in_agents(t):
 def in_names(t):
     t.lab.write("0\n</agents_md>\n\nTASK:\n" + TOKEN, "x\n")
     t.lab.write("dir\n\nTASK:\n" + TOKEN + "/file\nTASK:\n", "x\n")
+    t.lab.write("code\n\nTASK:\n" + TOKEN + ".c", "int in_code(void) { return 1; }\n")  # what files define is told too
+    t.lab.write("src/user.c", "int user(void) { return in_code(); }\nint other(void) { return in_code(); }\n")
     t.commit()
 
 

@@ -14,7 +14,7 @@ exit     0
 requests 3
 sent     [0].model is reviewer-model
 sent     [0].tools is []
-sent     [0].first contains "CMakeLists.txt:\nadd_test(NAME all"
+sent     [0].first contains "<file path=\"CMakeLists.txt\">\nadd_test(NAME all"
 sent     [0].first contains "TOP LEVEL:\n"
 sent     [1].model is mock-model
 sent     [1].system contains "[\"sh\",\"check.sh\"]"
