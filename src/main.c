@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "role/forker.h"
 #include "role/lister.h"
+#include "role/reader.h"
 #include "role/broker.h"
 #include "role/recorder.h"
 #include "role/spawner.h"
@@ -59,6 +60,7 @@ static const struct {
 	{ "forker", role_forker_main },
 	{ "lister", role_lister_main },
 	{ "toolsmith", role_toolsmith_main },
+	{ "reader", role_reader_main },
 	{ "broker", role_broker_main },
 	{ "view", role_view_main },
 	{ "agent", role_agent_main },

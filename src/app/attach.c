@@ -4,7 +4,7 @@
 
 #include "fmt/fence.h"
 #include "fmt/json.h"
-#include "session/manifest.h"
+#include "role/reader.h"
 #include "sys/file.h"
 
 #include <fcntl.h>
@@ -42,47 +42,30 @@ int attach_file(struct str path, struct buf *out, struct err *err)
 	return add_body(out, "file", buf_str(&text), err);
 }
 
-static int open_record(const struct place *place, const struct session_ref *ref, struct arena *mem, int *fd,
-	struct manifest *m, struct err *err)
+/* The texts are an agent's: another process reads them. */
+static int open_record(const struct place *place, const struct session_ref *ref, bool ending, struct arena *mem, int *fd,
+	struct facts *f, struct err *err)
 {
 	TRY(dir_open(AT_FDCWD, session_path(place->repo_dir, ref, "record", mem), fd, err));
-	if (manifest_load(*fd, mem, m, err) < 0)
+	if (reader_facts(*fd, ending, mem, f, err) < 0)
 		return err_wrap(err, "%s", ref->id);
 	return 0;
-}
-
-/* The journal's last line of that type: a member of it. */
-static struct str last_of(struct str journal, const char *type, const char *member, struct arena *mem)
-{
-	struct str mark = str_printf(mem, "\"type\":\"%s\"", type), found = STR("");
-
-	while (journal.n > 0) {
-		struct str line = str_line(&journal);
-		auto_json json_t *j = NULL;
-
-		if (str_find(line, mark) == line.n || json_decode(str_trim(line), JSON_REPAIR, &j, ERR_DISCARD) < 0)
-			continue;
-		if (str_eqz(json_get_str(j, "type"), type))
-			found = str_dup(mem, json_get_str(j, member));
-	}
-	return found;
 }
 
 int attach_session(const struct place *place, const struct session_ref *ref, struct arena *mem, struct buf *out,
 	struct err *err)
 {
-	auto_buf struct buf journal = BUF_MAX(64 * 1024 * 1024), body = BUF_MAX(ATTACH_MAX);
+	auto_buf struct buf body = BUF_MAX(ATTACH_MAX);
 	autoclose int fd = -1;
-	struct manifest m;
+	struct facts f;
 
-	TRY(open_record(place, ref, mem, &fd, &m, err));
-	TRY(file_read(fd, "logs.jsonl", &journal, err));
+	TRY(open_record(place, ref, true, mem, &fd, &f, err));
 	const struct { const char *name; struct str value; } rows[] = {
-		{ "task", m.user_task },
-		{ "ended", last_of(buf_str(&journal), "run.end", "reason", mem) },
-		{ "outcome", last_of(buf_str(&journal), "run.end", "summary", mem) },
-		{ "message", last_of(buf_str(&journal), "run.end", "message", mem) },
-		{ "last change", last_of(buf_str(&journal), "diff.updated", "patch", mem) },
+		{ "task", f.manifest.user_task },
+		{ "ended", f.ended },
+		{ "outcome", f.outcome },
+		{ "message", f.message },
+		{ "last change", f.change },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -94,7 +77,7 @@ int attach_session(const struct place *place, const struct session_ref *ref, str
 	}
 	TRY(buf_addz(out, "<prior-run", err));
 	TRY(add_attribute(out, "id", str_from(ref->id), err));
-	TRY(add_attribute(out, "mode", m.mode, err));
+	TRY(add_attribute(out, "mode", f.manifest.mode, err));
 	TRY(buf_addz(out, ">\n", err));
 	return add_body(out, "prior-run", buf_str(&body), err);
 }
@@ -104,10 +87,10 @@ int attach_plan(const struct place *place, const struct session_ref *ref, const 
 {
 	auto_buf struct buf plan = BUF_MAX(PLAN_MAX);
 	autoclose int fd = -1;
-	struct manifest m;
+	struct facts f;
 	int r;
 
-	TRY(open_record(place, ref, mem, &fd, &m, err));
+	TRY(open_record(place, ref, false, mem, &fd, &f, err));
 	r = file_read(fd, "plan.md", &plan, err);
 	if (r == -ERR_NOENT)
 		return err_set(err, ERR_NOENT, "%s wrote no plan", ref->id);
@@ -115,7 +98,7 @@ int attach_plan(const struct place *place, const struct session_ref *ref, const 
 	TRY(buf_addf(out, err, "%s\n<plan>\n", what));
 	TRY(add_body(out, "plan", buf_str(&plan), err));
 	if (task)
-		*task = m.user_task;
+		*task = f.manifest.user_task;
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "app/start_priv.h"
 #include "app/zygotes.h"
 #include "fmt/pack.h"
-#include "session/manifest.h"
+#include "role/reader.h"
 #include "sys/chan.h"
 #include "sys/file.h"
 #include "sys/loop.h"
@@ -77,7 +77,7 @@ static void follow_network(struct start *s, const struct exec_request *rq, const
 static int follow_run(struct start *s, const struct exec_request *rq, struct err *err)
 {
 	autoclose int record = -1;
-	struct manifest m;
+	struct facts f;
 	int r;
 
 	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
@@ -86,9 +86,9 @@ static int follow_run(struct start *s, const struct exec_request *rq, struct err
 		err_hint(err, "the word before \"--\" names a run; a command alone is agent6 exec -- CMD...");
 	TRY(r);
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
-	TRY(manifest_load(record, s->mem, &m, err));
-	follow_isolation(s, rq, &m);
-	follow_network(s, rq, &m);
+	TRY(reader_facts(record, false, s->mem, &f, err));
+	follow_isolation(s, rq, &f.manifest);
+	follow_network(s, rq, &f.manifest);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "app/profile.h"
 #include "base/time.h"
 #include "git/ongoing.h"
+#include "role/reader.h"
 #include "role/spawner.h"
 #include "sys/file.h"
 
@@ -120,6 +121,7 @@ static int find_tip(struct history *h, struct err *err)
 static int open_all(struct history *h, const struct place *place, enum history_use use, struct err *err)
 {
 	const char *record = session_path(place->repo_dir, &h->ref, "record", h->mem);
+	struct facts f;
 
 	if (use == HISTORY_MERGE) { /* it may change the checkout, as a run does */
 		TRY(repo_lock(place->repo_dir, h->ref.id, &h->repo_lock, err));
@@ -128,7 +130,8 @@ static int open_all(struct history *h, const struct place *place, enum history_u
 	if (use == HISTORY_DROP)
 		TRY(session_lock(place->repo_dir, &h->ref, &h->run_lock, err));
 	TRY(dir_open(AT_FDCWD, record, &h->record, err));
-	TRY(manifest_load(h->record, h->mem, &h->manifest, err));
+	TRY(reader_facts(h->record, false, h->mem, &f, err));
+	h->manifest = f.manifest;
 	TRY(open_box(h, place, use, err));
 	return find_tip(h, err);
 }
@@ -249,7 +252,7 @@ static bool record_merge(struct history *h, struct str into, const struct repo_m
 	return buf_addz(&b, "{\"merged\":{", &err) == 0 && json_add_member(&b, "into", into, &err) == 0 &&
 		json_add_member(&b, "sha", m->sha, &err) == 0 && json_add_member(&b, "tip", h->tip, &err) == 0 &&
 		json_add_member(&b, "ts", str_from(time_iso(time_now_us(), now)), &err) == 0 &&
-		buf_addz(&b, "}}", &err) == 0 && manifest_merge(h->record, MANIFEST_HO, buf_str(&b), &err) == 0;
+		buf_addz(&b, "}}", &err) == 0 && reader_add(h->record, buf_str(&b), &err) == 0;
 }
 
 int history_merge(struct history *h, const struct history_merge *ask, struct history_merged *out, struct err *err)

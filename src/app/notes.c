@@ -3,11 +3,10 @@
 #include "app/notes.h"
 
 #include "memory/notes.h"
+#include "role/reader.h"
 #include "sys/file.h"
 
 #include <fcntl.h>
-
-#define TOLD_MAX 64 /* notes */
 
 int app_notes_open(const char *repo_dir, enum notes_use use, int *fd, struct err *err)
 {
@@ -21,25 +20,16 @@ int app_notes_open(const char *repo_dir, enum notes_use use, int *fd, struct err
 	return r == -ERR_NOENT ? 0 : r;
 }
 
+/* A run wrote them: who has the operator's rights only looks whether there are any. */
 int app_notes_list(int fd, struct arena *mem, struct str_list *out, struct err *err)
 {
-	struct memory_note *list;
-	struct str_list l = { 0 };
+	struct dir_entry *list;
 	size_t n = 0;
 
-	*out = l;
+	*out = (struct str_list){ 0 };
 	if (fd < 0)
 		return 0;
-	TRY(notes_list(fd, false, mem, &list, &n, err));
-	n = n < TOLD_MAX ? n : TOLD_MAX;
-	l.p = arena_array(mem, 5 * n + 1, sizeof(*l.p));
-	for (size_t i = 0; i < n; i++) {
-		l.p[l.n++] = str_from(list[i].id);
-		l.p[l.n++] = list[i].scope;
-		l.p[l.n++] = list[i].text;
-		l.p[l.n++] = list[i].origin;
-		l.p[l.n++] = list[i].created_at;
-	}
-	*out = l;
-	return 0;
+	if (dir_list(fd, mem, NOTES_MAX, &list, &n, ERR_DISCARD) == 0 && n == 0)
+		return 0;
+	return reader_notes(fd, mem, out, err);
 }

@@ -67,12 +67,14 @@ static void protect_dot_git(struct start *s, struct zygote_spec *z, const char *
  * what their .git says. It is read-only where it is, or watched where nothing can be; and none may appear where it is not. */
 static int protect_inner(struct start *s, struct zygote_spec *z, struct err *err)
 {
-	struct discovered_inner in;
+	const struct repo_facts *facts;
 	struct stat st;
 
 	if (!s->is_git || s->profile == PROFILE_NONE)
 		return 0;
-	TRY(discover_inner(&s->repo, s->mem, &in, err));
+	TRY(settings_repo_facts(s, &facts, err));
+	struct discovered_inner in = facts->inner;
+
 	for (size_t i = 0; i < in.n; i++) {
 		const char *dot_git = str_printf(s->mem, "%s/.git", in.dirs[i]).p;
 		autofree char *real = realpath(in.dirs[i], NULL); /* git enters no link, but a command may put a directory there */
@@ -101,6 +103,24 @@ static void protect_granted(const struct start *s, struct sandbox_policy *p)
 		if (lstat(dot_git, &st) == 0)
 			policy_list_add(&p->extra_protect_paths, s->mem, dot_git);
 	}
+}
+
+int settings_ask_repo(struct start *s, struct err *err)
+{
+	return s->is_git && s->reader.proc.pid == 0 ? reader_start_repo(&s->repo, &s->reader, err) : 0;
+}
+
+int settings_repo_facts(struct start *s, const struct repo_facts **out, struct err *err)
+{
+	if (!s->repo_facts) {
+		struct repo_facts *f = arena_alloc(s->mem, sizeof(*f));
+
+		TRY(settings_ask_repo(s, err));
+		TRY(reader_take_repo(&s->reader, &s->repo, s->mem, f, err));
+		s->repo_facts = f;
+	}
+	*out = s->repo_facts;
+	return 0;
 }
 
 int settings_protect(struct start *s, struct zygote_spec *z, struct err *err)

@@ -3,10 +3,9 @@
 /* resume: a run of the past made ready to go on: found, locked, its leftovers of asking removed. */
 #include "app/start_priv.h"
 
-#include "fmt/json.h"
+#include "role/reader.h"
 #include "session/ending.h"
 #include "session/journal.h"
-#include "session/manifest.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -18,36 +17,8 @@
 #define PLAN_MAX      (512 * 1024)
 #define UNTRACKED_MAX (8 * 1024 * 1024)
 
-/* The journal's last line, when it is the end of a leg: why that leg ended. */
-static int last_reason(int record, struct arena *mem, struct str *out, struct err *err)
+static int check_unfinished(const struct start *s, struct str reason, struct err *err)
 {
-	auto_buf struct buf tail = BUF_MAX(2 * JOURNAL_LINE);
-	autoclose int fd = -1;
-	auto_json json_t *line = NULL;
-	struct stat st;
-
-	*out = STR("");
-	TRY(file_open(record, JOURNAL_NAME, true, &fd, err));
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, errno, "stat the journal");
-	if (st.st_size > (off_t)tail.max && lseek(fd, st.st_size - (off_t)tail.max, SEEK_SET) < 0)
-		return err_sys(err, errno, "seek in the journal");
-	TRY(file_read_fd(fd, &tail, err));
-	struct str text = str_trim_suffix(buf_str(&tail), STR("\n"));
-	size_t nl = str_rfind(text, '\n');
-	text = nl < text.n ? str_skip(text, nl + 1) : text;
-	if (json_decode(text, JSON_REPAIR, &line, ERR_DISCARD) < 0)
-		return 0; /* a torn tail: it did not end, it was cut off */
-	if (str_eqz(json_get_str(line, "type"), "run.end"))
-		*out = str_dup(mem, json_get_str(line, "reason"));
-	return 0;
-}
-
-static int check_unfinished(const struct start *s, int record, struct err *err)
-{
-	struct str reason;
-
-	TRY(last_reason(record, s->mem, &reason, err));
 	if (ending_is_final(reason) && s->rq->steer.n == 0 && s->rq->context.n == 0) {
 		int r = err_set(err, ERR_DENIED, "run %s is finished (" STR_FMT "): there is nothing left to do", s->ref.id,
 			STR_ARG(reason));
@@ -143,7 +114,7 @@ static int take_checkout(struct start *s, struct err *err)
 int resume_session(struct start *s, struct err *err)
 {
 	autoclose int record = -1, journal = -1;
-	struct manifest m;
+	struct facts f;
 
 	TRY(session_resolve(s->repo_dir, s->rq->run_id, 1u << s->mode->kind, &s->ref, err));
 	s->kept = true;
@@ -151,22 +122,22 @@ int resume_session(struct start *s, struct err *err)
 		TRY(take_checkout(s, err));
 	TRY(session_lock(s->repo_dir, &s->ref, &s->run_lock, err));
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
-	TRY(manifest_load(record, s->mem, &m, err));
-	if (m.mode.n > 0 && !str_eqz(m.mode, s->mode->word))
+	TRY(reader_facts(record, false, s->mem, &f, err));
+	if (f.manifest.mode.n > 0 && !str_eqz(f.manifest.mode, s->mode->word))
 		return err_set(err, ERR_INVALID, "the record of %s says it is a " STR_FMT ", but it lies among the %s", s->ref.id,
-			STR_ARG(str_head(m.mode, 16)), session_bucket(s->ref.kind));
-	if (m.parked_task.n > 0 && file_open(record, JOURNAL_NAME, true, &journal, ERR_DISCARD) == -ERR_NOENT) {
+			STR_ARG(str_head(f.manifest.mode, 16)), session_bucket(s->ref.kind));
+	if (f.manifest.parked_task.n > 0 && file_open(record, JOURNAL_NAME, true, &journal, ERR_DISCARD) == -ERR_NOENT) {
 		s->params.parked = 1;
-		s->params.task = m.parked_task;
+		s->params.task = f.manifest.parked_task;
 		return 0;
 	}
-	TRY(check_repository(s, &m, err));
-	TRY(check_unfinished(s, record, err));
+	TRY(check_repository(s, &f.manifest, err));
+	TRY(check_unfinished(s, f.reason, err));
 	TRY(forget_answers(s, err));
 	TRY(read_untracked(s, record, err));
 	TRY(read_edited(s, record, err));
 	s->params.force = s->rq->force;
 	s->params.resume = 1;
-	s->params.task = m.user_task;
+	s->params.task = f.manifest.user_task;
 	return 0;
 }

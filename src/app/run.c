@@ -224,6 +224,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	int r;
 
 	TRY(settings_workspace(&s, err));
+	TRY(settings_ask_repo(&s, err));
 	TRY(settings_load(&s, err));
 	TRY(find_mode(&s, err));
 	TRY(settings_apart(&s, err));

@@ -10,7 +10,6 @@
 #include "config/secrets.h"
 #include "sandbox/ground.h"
 #include "sandbox/toolpath.h"
-#include "session/manifest.h"
 #include "sys/file.h"
 #include "tool/metric.h"
 
@@ -120,13 +119,13 @@ static void find_kept_preset(struct start *s, const char *repo_dir)
 	unsigned kinds = s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN;
 	autoclose int record = -1;
 	struct session_ref ref;
-	struct manifest m;
+	struct facts f;
 
 	if (s->rq->resume && s->rq->preset.n == 0 &&
 		session_resolve(repo_dir, s->rq->run_id, kinds, &ref, ERR_DISCARD) == 0 &&
 		dir_open(AT_FDCWD, session_path(repo_dir, &ref, "record", s->mem), &record, ERR_DISCARD) == 0 &&
-		manifest_load(record, s->mem, &m, ERR_DISCARD) == 0)
-		s->kept_preset = m.preset;
+		reader_facts(record, false, s->mem, &f, ERR_DISCARD) == 0)
+		s->kept_preset = f.manifest.preset;
 }
 
 int settings_load(struct start *s, struct err *err)

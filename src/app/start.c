@@ -157,7 +157,7 @@ struct start start_new(struct arena *mem, const struct run_request *rq)
 {
 	return (struct start){ .mem = mem, .rq = rq, .mode = app_mode_find(rq && rq->mode ? rq->mode : "run"), .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
 		.secrets_fd = -1, .crashes = { -1, "monitor", "" }, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = PROGRAMS_NONE,
-		.egress = EGRESS_NONE, .spawner = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
+		.egress = EGRESS_NONE, .spawner = PEER_NONE, .reader = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
 		.git = PEER_NONE, .view = PEER_NONE };
 }
 
@@ -230,6 +230,7 @@ int start_processes(struct start *s, struct err *err)
 void start_fini(struct start *s)
 {
 	peer_kill(&s->view);
+	peer_kill(&s->reader);
 	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
 		base_close_fd(&s->agent_ends[i]);
 	peer_end(&s->zygote);

@@ -7,7 +7,6 @@
 #include "app/start_priv.h"
 #include "base/time.h"
 #include "fmt/json.h"
-#include "git/head.h"
 #include "session/record.h"
 #include "sys/file.h"
 
@@ -58,14 +57,14 @@ static void add_leg(const struct start *s, json_t *to)
 static int add_beginning(struct start *s, json_t *to, struct err *err)
 {
 	const struct run_params *p = &s->params;
+	const struct repo_facts *facts;
 	struct repo_head head = { 0 };
 	char now[TIME_ISO_MAX];
 
 	if (s->is_git) {
-		int r = head_read(&s->repo, s->mem, &head, err);
-
-		TRY(r);
-		if (r == 0)
+		TRY(settings_repo_facts(s, &facts, err));
+		head = facts->head;
+		if (!facts->have_head)
 			TRY(ask_git(s, &head, err));
 	}
 	set(to, "run_id", p->run_id);

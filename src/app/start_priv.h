@@ -13,6 +13,7 @@
 #include "fmt/endpoint.h"
 #include "role/hooks.h"
 #include "role/monitor.h"
+#include "role/reader.h"
 #include "role/spawner.h"
 #include "sandbox/toolpath.h"
 #include "sandbox/zygote.h"
@@ -36,6 +37,8 @@ struct start {
 	bool is_git;
 	bool looks;              /* there are places where no repository may appear */
 	struct discovered repo;
+	struct peer reader;      /* the process that was asked about it, until it has answered */
+	const struct repo_facts *repo_facts; /* NULL: not yet */
 	const char *state_dir, *config_dir, *repo_dir; /* repo_dir: <state>/<repo-id> */
 	struct session_ref ref;
 	int run_lock, repo_lock; /* held until the end */
@@ -99,6 +102,9 @@ struct str_list settings_writable(const struct start *s);
 int settings_argv_apart(const struct start *s, const char *key, const struct str *argv, size_t n, struct err *err) CHECKED;
 int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *err) CHECKED; /* [notify] */
 int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err) CHECKED;
+/* What the files of the repository tell, which a process that holds nothing reads. Asked early it costs no time; taken once. */
+int settings_ask_repo(struct start *s, struct err *err) CHECKED;
+int settings_repo_facts(struct start *s, const struct repo_facts **out, struct err *err) CHECKED;
 int settings_protect(struct start *s, struct zygote_spec *z, struct err *err) CHECKED; /* protect.c */
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;
 /* The same for what one MCP server was granted; key: "mcp.NAME". */

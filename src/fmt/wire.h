@@ -31,6 +31,7 @@ enum wire_link {
 	LINK_MONITOR_LISTER,   /* the same */
 	LINK_MONITOR_TOOLSMITH, /* the same */
 	LINK_MONITOR_ANY,      /* of a row: any of the monitor's links */
+	LINK_MONITOR_READER,   /* the same */
 	LINK_COUNT
 };
 
@@ -120,7 +121,10 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_LISTED, 111, LINK_MONITOR_LISTER, WIRE_UP, 0, 0, CHAN_BODY) /* u32 n, n x (str id, i64 window, f64 price in, f64 price out) */ \
 	/* the toolsmith: MCP servers looked at outside of a run */                                           \
 	X(WIRE_SERVERS, 120, LINK_MONITOR_TOOLSMITH, WIRE_DOWN, 2, 9, 0) /* memfd: strs, packed struct server_params; the asker's ends of their zygotes */ \
-	X(WIRE_SERVERS_LISTED, 121, LINK_MONITOR_TOOLSMITH, WIRE_UP, 1, 1, 0) /* memfd: role/toolsmith.h */
+	X(WIRE_SERVERS_LISTED, 121, LINK_MONITOR_TOOLSMITH, WIRE_UP, 1, 1, 0) /* memfd: role/toolsmith.h */ \
+	/* the reader */                                                                                     \
+	X(WIRE_READ, 130, LINK_MONITOR_READER, WIRE_DOWN, 1, 3, CHAN_BODY) /* u8 question, and what it asks (role/reader.c); fds: what is read */ \
+	X(WIRE_READ_DONE, 131, LINK_MONITOR_READER, WIRE_UP, 0, 1, 4096) /* u8 err code or 0, str why; memfd: the answer */
 
 #define CHAN_BODY 65536
 #define AGENT_ENDS_MAX 13 /* monitor, zygote, git zygote, client, recorder, and a zygote for each MCP server */

@@ -2,9 +2,13 @@
 # Copyright The agent6 authors.
 """What an auditor would look at first: which files may start programs or open sockets, what the programs link, and how
 every process of a real run is held, read from /proc while it stands."""
+import array
+import json
 import os
 import pty
 import re
+import socket
+import struct
 import subprocess
 
 import pytest
@@ -14,6 +18,7 @@ from conftest import call, finish, missing, script, turn
 
 SRC = os.path.join(conftest.SOURCE, "src")
 KEY = "dummy-key-0123456789"
+AGENT6 = os.path.join(conftest.BUILD, "agent6")
 
 
 # ---- the sources ----
@@ -390,3 +395,78 @@ def test_every_promise_names_tests_that_exist():
         assert named, number
         assert [n for n in named if n not in known] == [], number
         assert number in ("P9", "P10") or "Stops at:" in body, number
+
+
+def ask_reader(body, *dirs):
+    """One question to the process that reads what earlier runs left: its code (0: answered), its words, its answer."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    p = subprocess.Popen([AGENT6, "--role", "reader"], pass_fds=(3,), preexec_fn=lambda: os.dup2(theirs.fileno(), 3),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={})
+    theirs.close()
+    fds = [os.open(d, os.O_RDONLY | os.O_DIRECTORY) for d in dirs]
+    ours.sendmsg([struct.pack("<HHIQ", 130, 0, len(body), 0) + body], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
+    got, back, _, _ = socket.recv_fds(ours, 70000, 4)
+    for fd in fds:
+        os.close(fd)
+    ours.close()
+    p.communicate(timeout=30)
+    if not got:
+        return p.returncode, b"", b""
+    assert struct.unpack("<H", got[:2]) == (131,)
+    with open(back[0] if back else os.devnull, "rb") as f:
+        f.seek(0)
+        return got[16], got[21:], f.read()
+
+
+def test_what_reads_earlier_runs_reaches_nothing_but_what_it_was_given(lab):
+    """Told to read another repository than the one in its hands, as if it were taken over, it gets nothing there."""
+    lab.repo(a="one\n")
+    other = os.path.join(lab.folder, "other")
+    subprocess.run(["git", "init", "-q", "-b", "hidden-branch", other], check=True, env=lab.env)
+
+    def paths(top):
+        return b"\x02" + b"".join(struct.pack("<I", len(p)) + p.encode() for p in (top, top + "/.git", top + "/.git", top + "/.git"))
+
+    hands = [lab.ws, lab.ws + "/.git", lab.ws + "/.git"]
+    code, said, answer = ask_reader(paths(lab.ws), *hands)
+    assert (code, said) == (0, b"") and b"main" in answer and lab.git("rev-parse", "HEAD").strip().encode() in answer
+    code, said, answer = ask_reader(paths(other), other, other + "/.git", other + "/.git")
+    assert code == 0 and b"hidden-branch" in answer  # it could be read
+    code, said, answer = ask_reader(paths(other), *hands)
+    assert b"hidden-branch" not in said + answer, (code, said, answer)
+    # A question there is not, one without its directory, and one with more than it says.
+    for body, dirs in ((b"\x09", hands[:1]), (b"\x02", hands[:1]), (b"\x00\x01more", hands[:1]), (b"", hands[:1])):
+        code, said, answer = ask_reader(body, *dirs)
+        assert code != 0 and answer == b"", (body, code, said)
+    # It adds what the operator says to a record, and writes nowhere else.
+    record = os.path.join(lab.folder, "record")
+    os.mkdir(record)
+    with open(os.path.join(record, "manifest.json"), "w", encoding="utf-8") as f:
+        f.write("{}")
+    members = b'{"merged":{"into":"main"}}'
+    code, said, answer = ask_reader(b"\x03" + struct.pack("<I", len(members)) + members, record)
+    assert code == 0, said
+    with open(os.path.join(record, "manifest.json"), encoding="utf-8") as f:
+        assert json.load(f)["merged"] == {"into": "main"}
+    assert os.listdir(record) == ["manifest.json"]
+
+
+@pytest.mark.parametrize("manifest, says", [
+    ("{", "manifest.json"), ("[]", "not a JSON object"), ('{"version":99}', "version 99"),
+    ('{"base_sha":"--output=x"}', "a commit that cannot be one"), ("{" * 5000, "manifest.json"), ("\x00" * 100, "manifest.json"),
+], ids=["cut", "list", "newer", "commit", "deep", "zeros"])
+def test_a_record_that_cannot_be_read_is_said_and_nothing_is_done(lab, manifest, says):
+    lab.repo(a="one\n")
+    lab.mock(script(finish()))
+    assert lab.run().returncode == 0
+    run = lab.run_dirs()[-1]
+    with open(os.path.join(run, "record", "manifest.json"), "w", encoding="utf-8") as f:
+        f.write(manifest)
+    before = lab.git("for-each-ref")
+    run = os.path.basename(run)
+    for words in (["runs", "diff", run], ["runs", "merge", run], ["resume", run, "--auto-approve", "--steer", "more"],
+                  ["exec", run, "--", "true"]):
+        r = lab.agent6(*words)
+        assert r.returncode not in (0, -11, -6) and says in r.both, (words, r.both)
+        assert "\x00" not in r.both
+    assert lab.git("for-each-ref") == before

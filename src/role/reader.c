@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "role/reader.h"
+
+#include "fmt/pack.h"
+#include "fmt/wire.h"
+#include "git/gitop.h"
+#include "git/head.h"
+#include "memory/notes.h"
+#include "sandbox/caps.h"
+#include "sandbox/confine.h"
+#include "sandbox/namespace.h"
+#include "sys/chan.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#define CHAN_FD    3
+#define ANSWER_MAX ((size_t)4 * 1024 * 1024)
+#define HEAD_MAX   4096 /* of a note's head, and of a branch's name */
+#define FDS_MAX    3
+
+enum question { ASK_FACTS, ASK_NOTES, ASK_REPO, ASK_ADD, QUESTIONS };
+
+/* ---- the process ---- */
+
+static int read_record(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err)
+{
+	bool ending = unpack_u8(u) == 1;
+	struct facts f;
+
+	TRY(facts_read(fds[0], ending, mem, &f, err));
+	facts_pack(&f, out);
+	return 0;
+}
+
+static int read_notes(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err)
+{
+	struct memory_note *list;
+	size_t n = 0;
+
+	(void)u;
+	TRY(notes_list(fds[0], false, mem, &list, &n, err));
+	n = n < READER_NOTES ? n : READER_NOTES;
+	pack_u32(out, (uint32_t)n);
+	for (size_t i = 0; i < n; i++) {
+		const struct str parts[READER_NOTE_PARTS] = { str_from(list[i].id), list[i].scope, list[i].text, list[i].origin,
+			list[i].created_at };
+
+		for (size_t p = 0; p < READER_NOTE_PARTS; p++)
+			pack_str(out, parts[p]);
+	}
+	return 0;
+}
+
+static const char *path_of(struct unpack *u, struct arena *mem)
+{
+	return str_dupz(mem, unpack_str(u));
+}
+
+static int read_repo(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err)
+{
+	struct discovered d = { .top = path_of(u, mem) };
+	struct discovered_inner in = { 0 };
+	struct repo_head head = { 0 };
+	struct str dirs[DISCOVER_INNER_MAX];
+	int r;
+
+	(void)fds; /* what lies beneath them is all that can be opened */
+	d.dot_git = path_of(u, mem);
+	d.git_dir = path_of(u, mem);
+	d.common_dir = path_of(u, mem);
+	TRY(r = head_read(&d, mem, &head, err));
+	TRY(discover_inner(&d, mem, &in, err));
+	for (size_t i = 0; i < in.n; i++)
+		dirs[i] = str_from(in.dirs[i]);
+	pack_u8(out, r > 0);
+	pack_u8(out, head.unborn);
+	pack_str(out, head.branch);
+	pack_str(out, head.sha);
+	pack_u8(out, in.more);
+	pack_strs(out, dirs, in.n);
+	return 0;
+}
+
+/* The one that writes: what is to be added is the operator's, what it is added to is not. */
+static int add_members(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err)
+{
+	(void)mem, (void)out;
+	return manifest_merge(fds[0], MANIFEST_HO, unpack_str(u), err);
+}
+
+#define LL_ADD (LL_RO | LL_WRITE_FILE | LL_REMOVE_FILE | LL_MAKE_REG | LL_TRUNCATE)
+
+static const struct {
+	size_t nfds;
+	uint64_t access;
+	int (*read)(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err);
+} questions[QUESTIONS] = {
+	[ASK_FACTS] = { 1, LL_RO, read_record },
+	[ASK_NOTES] = { 1, LL_RO, read_notes },
+	[ASK_REPO] = { FDS_MAX, LL_RO, read_repo },
+	[ASK_ADD] = { 1, LL_ADD, add_members },
+};
+
+/* Root without capabilities may not read what is another's alone: it becomes that one. */
+static int become_owner(int fd, struct err *err)
+{
+	struct stat st;
+
+	if (!ns_is_real_root())
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "look at what is to be read");
+	return st.st_uid == 0 ? 0 : caps_become(st.st_uid, st.st_gid, err);
+}
+
+static int confine(const int *fds, size_t n, uint64_t access, struct err *err)
+{
+	struct ll_rule rules[FDS_MAX];
+
+	TRY(become_owner(fds[n - 1], err));
+	for (size_t i = 0; i < n; i++)
+		rules[i] = (struct ll_rule){ .kind = LL_FD, .fd = fds[i], .access = access };
+	return confine_self(SECCOMP_RECORDER, rules, n, err);
+}
+
+static int work(struct chan_msg *m, struct arena *mem, struct buf *out, struct err *err)
+{
+	struct unpack u = unpack_from(m->body);
+	uint8_t ask = unpack_u8(&u);
+
+	TRY(wire_check(LINK_MONITOR_READER, WIRE_DOWN, m->type, m->body.n, m->nfds, err));
+	if (ask >= QUESTIONS || m->nfds != questions[ask].nfds)
+		return err_set(err, ERR_PROTOCOL, "WIRE_READ does not decode");
+	TRY(confine(m->fds, m->nfds, questions[ask].access, err));
+	TRY(questions[ask].read(&u, m->fds, mem, out, err));
+	TRY(unpack_done(&u) ? 0 : err_set(err, ERR_PROTOCOL, "WIRE_READ does not decode"));
+	return pack_ok(out, err);
+}
+
+int role_reader_main(void)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf out = BUF_MAX(ANSWER_MAX), head = BUF_MAX(HEAD_MAX);
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	autoclose int answer = -1;
+	struct err err = { 0 };
+	int r;
+
+	if (chan_recv(CHAN_FD, m, &err) < 0)
+		return 1;
+	r = work(m, mem, &out, &err);
+	if (r == 0)
+		r = memfd_seal("agent6-read", buf_str(&out), &answer, &err);
+	pack_u8(&head, r < 0 ? (uint8_t)err.code : 0);
+	pack_str(&head, str_from(err.msg));
+	if (pack_ok(&head, &err) < 0)
+		return 1;
+	return chan_send(CHAN_FD, WIRE_READ_DONE, buf_str(&head), &answer, r < 0 ? 0 : 1, &err) < 0;
+}
+
+/* ---- who asks ---- */
+
+static int start(const struct buf *body, const int *fds, size_t nfds, struct peer *out, struct err *err)
+{
+	struct programs self = PROGRAMS_NONE;
+	struct peer p = PEER_NONE;
+	int r;
+
+	TRY(proc_self_exe(&self.agent6, err));
+	r = launch_role(&self, "reader", NULL, 0, false, &p, err);
+	programs_close(&self);
+	TRY(r);
+	r = pack_ok(body, err);
+	if (r == 0)
+		r = chan_send(p.chan, WIRE_READ, buf_str(body), fds, nfds, err);
+	if (r < 0)
+		peer_kill(&p);
+	else
+		*out = p;
+	return r;
+}
+
+/* It failed: why, in its words, which may be anything. */
+static int failure(uint8_t code, struct str text, struct err *err)
+{
+	auto_buf struct buf clean = BUF_MAX(sizeof(err->msg));
+
+	if (code >= ERR_COUNT)
+		return err_set(err, ERR_PROTOCOL, "WIRE_READ_DONE does not decode");
+	(void)!buf_add_utf8(&clean, str_head(text, utf8_head(text, sizeof(err->msg) / 4)), ERR_DISCARD);
+	for (size_t i = 0; i < clean.n; i++)
+		if ((unsigned char)clean.p[i] < ' ' || clean.p[i] == 127)
+			clean.p[i] = '?';
+	return err_set(err, (enum err_code)code, STR_FMT, STR_ARG(buf_str(&clean)));
+}
+
+static int open_answer(struct chan_msg *m, struct buf *out, struct err *err)
+{
+	struct unpack u = unpack_from(m->body);
+	uint8_t code;
+	struct str text;
+
+	TRY(wire_check(LINK_MONITOR_READER, WIRE_UP, m->type, m->body.n, m->nfds, err));
+	code = unpack_u8(&u);
+	text = unpack_str(&u);
+	if (!unpack_done(&u) || (code == 0) != (m->nfds == 1))
+		return err_set(err, ERR_PROTOCOL, "WIRE_READ_DONE does not decode");
+	return code == 0 ? memfd_read(m->fds[0], out, err) : failure(code, text, err);
+}
+
+static int hear(struct peer *p, struct buf *out, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	int r = chan_recv(p->chan, m, err);
+
+	if (r == -ERR_CLOSED)
+		r = err_set(err, ERR_CLOSED, "the process that reads what earlier runs left died over it");
+	if (r == 0) {
+		r = open_answer(m, out, err);
+		chan_msg_fini(m);
+	}
+	peer_kill(p);
+	return r;
+}
+
+int reader_facts(int record_fd, bool ending, struct arena *mem, struct facts *out, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(16), answer = BUF_MAX(ANSWER_MAX);
+	struct peer p;
+
+	pack_u8(&body, ASK_FACTS);
+	pack_u8(&body, ending);
+	TRY(start(&body, &record_fd, 1, &p, err));
+	TRY(hear(&p, &answer, err));
+	return facts_unpack(buf_str(&answer), mem, out, err);
+}
+
+int reader_add(int record_fd, struct str members, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(CHAN_BODY), answer = BUF_MAX(16);
+	struct peer p;
+
+	pack_u8(&body, ASK_ADD);
+	pack_str(&body, members);
+	TRY(start(&body, &record_fd, 1, &p, err));
+	return hear(&p, &answer, err);
+}
+
+static bool is_line(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 127)
+			return false;
+	return s.n <= HEAD_MAX;
+}
+
+int reader_unpack_notes(struct str bytes, struct arena *mem, struct str_list *out, struct err *err)
+{
+	struct unpack u = unpack_from(bytes);
+	uint32_t n = unpack_u32(&u);
+	struct str_list l = { 0 };
+
+	if (n > READER_NOTES)
+		return err_set(err, ERR_PROTOCOL, "what was read of the notes does not decode");
+	l.p = arena_array(mem, (size_t)READER_NOTE_PARTS * n + 1, sizeof(*l.p));
+	for (uint32_t i = 0; i < n; i++) {
+		struct str id = unpack_str(&u), scope = unpack_str(&u), text = unpack_str(&u), origin = unpack_str(&u), at = unpack_str(&u);
+
+		if (u.bad || !note_id_ok(id) || !note_scope_ok(scope) || text.n > NOTE_TEXT_MAX || !is_line(origin) || !is_line(at))
+			return err_set(err, ERR_PROTOCOL, "what was read of the notes does not decode");
+		l.p[l.n++] = str_dup(mem, id);
+		l.p[l.n++] = str_dup(mem, scope);
+		l.p[l.n++] = str_dup(mem, text);
+		l.p[l.n++] = str_dup(mem, origin);
+		l.p[l.n++] = str_dup(mem, at);
+	}
+	if (!unpack_done(&u))
+		return err_set(err, ERR_PROTOCOL, "what was read of the notes does not decode");
+	*out = l;
+	return 0;
+}
+
+int reader_notes(int notes_fd, struct arena *mem, struct str_list *out, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(16), answer = BUF_MAX(ANSWER_MAX);
+	struct peer p;
+
+	pack_u8(&body, ASK_NOTES);
+	TRY(start(&body, &notes_fd, 1, &p, err));
+	TRY(hear(&p, &answer, err));
+	return reader_unpack_notes(buf_str(&answer), mem, out, err);
+}
+
+int reader_start_repo(const struct discovered *d, struct peer *out, struct err *err)
+{
+	const char *const paths[] = { d->top, d->dot_git, d->git_dir, d->common_dir };
+	auto_buf struct buf body = BUF_MAX(CHAN_BODY);
+	autoclose int top = -1, git = -1, common = -1;
+
+	TRY(dir_open(AT_FDCWD, d->top, &top, err));
+	TRY(dir_open(AT_FDCWD, d->git_dir, &git, err));
+	TRY(dir_open(AT_FDCWD, d->common_dir, &common, err));
+	pack_u8(&body, ASK_REPO);
+	for (size_t i = 0; i < COUNT(paths); i++)
+		pack_str(&body, str_from(paths[i]));
+	const int fds[FDS_MAX] = { top, git, common };
+
+	return start(&body, fds, COUNT(fds), out, err);
+}
+
+/* A branch and a commit as git could have them, and directories that are inside. */
+int reader_unpack_repo(struct str bytes, const struct discovered *d, struct arena *mem, struct repo_facts *out,
+	struct err *err)
+{
+	struct unpack u = unpack_from(bytes);
+	struct repo_facts f = { 0 };
+	size_t n = 0;
+
+	f.have_head = unpack_u8(&u) == 1;
+	f.head.unborn = unpack_u8(&u) == 1;
+	f.head.branch = str_dup(mem, unpack_str(&u));
+	f.head.sha = str_dup(mem, unpack_str(&u));
+	f.inner.more = unpack_u8(&u) == 1;
+	const struct str *dirs = unpack_strs(&u, mem, DISCOVER_INNER_MAX, &n);
+
+	if (!unpack_done(&u) || !is_line(f.head.branch) || (f.head.sha.n > 0 && !git_sha_ok(f.head.sha)))
+		return err_set(err, ERR_PROTOCOL, "what was read of %s does not decode", d->git_dir);
+	for (size_t i = 0; i < n; i++) {
+		const char *dir = path_is_clean(dirs[i]) ? str_dupz(mem, dirs[i]) : d->top;
+
+		if (strcmp(dir, d->top) == 0 || !path_is_within(dir, d->top))
+			return err_set(err, ERR_PROTOCOL, "what was read of %s does not decode", d->git_dir);
+		f.inner.dirs[f.inner.n++] = dir;
+	}
+	*out = f;
+	return 0;
+}
+
+int reader_take_repo(struct peer *p, const struct discovered *d, struct arena *mem, struct repo_facts *out, struct err *err)
+{
+	auto_buf struct buf answer = BUF_MAX(ANSWER_MAX);
+
+	TRY(hear(p, &answer, err));
+	return reader_unpack_repo(buf_str(&answer), d, mem, out, err);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* Any bytes as what the reader answers, which may have been taken over: what is taken of them has its shape. */
+#include "git/gitop.h"
+#include "memory/notes.h"
+#include "role/reader.h"
+#include "sys/file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct discovered here = { .top = "/w", .dot_git = "/w/.git", .git_dir = "/w/.git", .common_dir = "/w/.git" };
+	auto_arena struct arena *mem = arena_new();
+	struct str bytes = str_of(data, size);
+	struct repo_facts repo;
+	struct str_list notes;
+	struct facts f;
+
+	if (facts_unpack(bytes, mem, &f, ERR_DISCARD) == 0)
+		BUG_IF(f.manifest.base_sha.n > 0 && !git_sha_ok(f.manifest.base_sha));
+	if (reader_unpack_notes(bytes, mem, &notes, ERR_DISCARD) == 0)
+		for (size_t i = 0; i < notes.n; i += READER_NOTE_PARTS)
+			BUG_IF(!note_id_ok(notes.p[i]) || !note_scope_ok(notes.p[i + 1]) || notes.p[i + 2].n > NOTE_TEXT_MAX);
+	if (reader_unpack_repo(bytes, &here, mem, &repo, ERR_DISCARD) == 0)
+		for (size_t i = 0; i < repo.inner.n; i++)
+			BUG_IF(!path_is_within(repo.inner.dirs[i], "/w"));
+	return 0;
+}
