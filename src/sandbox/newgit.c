@@ -80,7 +80,7 @@ static int move_away(int dir, const char *name, char *to, size_t to_size)
 {
 	for (int i = 1; i <= NAMES_MAX; i++) {
 		snprintf(to, to_size, "%s.quarantined-%d", name, i);
-		if (renameat2(dir, name, dir, to, RENAME_NOREPLACE) == 0)
+		if (file_rename(dir, name, dir, to, RENAME_NOREPLACE) == 0)
 			return 0;
 		/* A file system that cannot promise it: nobody is hurt by what we replace, our own names. */
 		if (errno == EINVAL && !is_there(dir, to))

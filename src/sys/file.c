@@ -375,7 +375,7 @@ static int move_up(struct removal *rm, int dirfd, const char *name, struct err *
 
 	do {
 		snprintf(away, sizeof(away), "%llu", ++rm->moved);
-		r = renameat2(dirfd, name, rm->top, away, RENAME_NOREPLACE);
+		r = file_rename(dirfd, name, rm->top, away, RENAME_NOREPLACE);
 	} while (r < 0 && errno == EEXIST);
 	return r < 0 ? err_sys(err, errno, "move directory %s", name) : 0;
 }
@@ -426,6 +426,11 @@ int dir_remove_tree(int dirfd, const char *name, struct err *err)
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0)
 		return err_sys(err, errno, "remove directory %s", name);
 	return 0;
+}
+
+int file_rename(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 }
 
 char *path_join(const char *dir, const char *name)

@@ -14,6 +14,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* Opens a regular file for reading without ever blocking on it; follows no link when nofollow. */
@@ -41,6 +43,17 @@ int dir_remove_tree(int dirfd, const char *name, struct err *err) CHECKED; /* fo
 /* openat2: flags as for open, resolve RESOLVE_*. Retries EINTR and EAGAIN. Where the call is refused with
  * ENOSYS, RESOLVE_BENEATH is kept by hand. */
 int file_openat2(int dirfd, const char *name, int flags, mode_t mode, uint64_t resolve);
+
+/* renameat2(2): musl before 1.2.5 has neither the call nor its flags. -1 and errno. */
+int file_rename(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#define RENAME_EXCHANGE  2
+#endif
+#ifndef LOCK_EX /* musl has them in the system's sys/file.h alone, which this one hides */
+#define LOCK_EX 2
+#define LOCK_NB 4
+#endif
 
 char *path_join(const char *dir, const char *name); /* owned by the caller */
 bool path_is_within(const char *path, const char *dir); /* dir itself or below it, by the letters of clean paths */

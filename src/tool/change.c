@@ -256,7 +256,7 @@ static int commit_create(struct work *w, struct err *err)
 		if (errno != EPERM && errno != EOPNOTSUPP && errno != EMLINK)
 			return failed(w, errno, "create", err);
 		/* No hard links here (vfat, some network file systems). */
-		if (FAULTY(renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_NOREPLACE)) < 0)
+		if (FAULTY(file_rename(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_NOREPLACE)) < 0)
 			return failed(w, errno, "create", err);
 	}
 	w->done = DONE_CREATED;
@@ -266,7 +266,7 @@ static int commit_create(struct work *w, struct err *err)
 static int commit_delete(struct work *w, struct err *err)
 {
 	TRY(unchanged(w, w->dirfd, w->leaf, err));
-	if (FAULTY(renameat2(w->dirfd, w->leaf, w->dirfd, w->tmp, RENAME_NOREPLACE)) < 0)
+	if (FAULTY(file_rename(w->dirfd, w->leaf, w->dirfd, w->tmp, RENAME_NOREPLACE)) < 0)
 		return failed(w, errno, "delete", err);
 	w->done = DONE_MOVED_AWAY;
 	return 0;
@@ -277,7 +277,7 @@ static int commit_rewrite(struct work *w, struct err *err)
 	TRY(unchanged(w, w->dirfd, w->leaf, err));
 	if (w->done != DONE_TMP)
 		return write_in_place(w, w->c->bytes, err);
-	if (FAULTY(renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_EXCHANGE)) < 0) {
+	if (FAULTY(file_rename(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_EXCHANGE)) < 0) {
 		if (errno != EINVAL && errno != ENOSYS)
 			return failed(w, errno, "replace", err);
 		/* No exchange on this file system: the file itself is written. */
@@ -311,11 +311,11 @@ static void take_back(struct work *w)
 		unlinkat(w->dirfd, w->tmp, 0);
 		break;
 	case DONE_SWAPPED:
-		renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_EXCHANGE);
+		file_rename(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_EXCHANGE);
 		unlinkat(w->dirfd, w->tmp, 0);
 		break;
 	case DONE_MOVED_AWAY:
-		renameat2(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_NOREPLACE);
+		file_rename(w->dirfd, w->tmp, w->dirfd, w->leaf, RENAME_NOREPLACE);
 		break;
 	case DONE_IN_PLACE:
 		if (write_in_place(w, buf_str(&w->old), ERR_DISCARD) < 0)
