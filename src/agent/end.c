@@ -22,7 +22,15 @@ const char *run_reason_word(enum run_reason why)
 	return reasons[why].word;
 }
 
-enum gate_verdict { VERDICT_NOT_APPLICABLE, VERDICT_PASSED, VERDICT_FAILED, VERDICT_UNVERIFIED };
+bool run_reason_from(struct str word, enum run_reason *out)
+{
+	for (size_t i = REASON_NONE + 1; i < COUNT(reasons); i++)
+		if (str_eqz(word, reasons[i].word)) {
+			*out = (enum run_reason)i;
+			return true;
+		}
+	return false;
+}
 
 static const char *const verdict_words[] = {
 	[VERDICT_NOT_APPLICABLE] = "not_applicable",
@@ -33,27 +41,35 @@ static const char *const verdict_words[] = {
 
 #define SUMMARY_MAX      16384 /* what does not fit is in the conversation */
 #define STALE_MAX        4096  /* of the command that the model would rather have */
-#define EXIT_UNVERIFIED  4
-#define EXIT_UNCOMMITTED 5
 
-static enum gate_verdict verdict_of(const struct run *r)
+enum gate_verdict gate_verdict_of(const struct loop_state *st, bool looks)
 {
-	if (r->st.verify_command.n == 0 || mode_looks(r))
+	if (st->verify_command.n == 0 || looks)
 		return VERDICT_NOT_APPLICABLE;
-	if (r->st.edited_since_verify || r->st.last_verify_ok == TRI_UNKNOWN)
+	if (st->edited_since_verify || st->last_verify_ok == TRI_UNKNOWN)
 		/* A run that changed nothing has nothing to verify. */
-		return r->st.ever_changed || r->st.step_open ? VERDICT_UNVERIFIED : VERDICT_NOT_APPLICABLE;
-	return r->st.last_verify_ok == TRI_YES ? VERDICT_PASSED : VERDICT_FAILED;
+		return st->ever_changed || st->step_open ? VERDICT_UNVERIFIED : VERDICT_NOT_APPLICABLE;
+	return st->last_verify_ok == TRI_YES ? VERDICT_PASSED : VERDICT_FAILED;
+}
+
+const char *gate_verdict_word(enum gate_verdict v)
+{
+	return verdict_words[v];
+}
+
+int run_exit_code(enum run_reason why, enum gate_verdict v)
+{
+	if (reasons[why].code >= 0)
+		return reasons[why].code;
+	return v == VERDICT_PASSED || v == VERDICT_NOT_APPLICABLE ? 0 : EXIT_UNVERIFIED;
 }
 
 static int exit_code(const struct run *r, enum gate_verdict v, int64_t uncommitted)
 {
-	bool fine = v == VERDICT_PASSED || v == VERDICT_NOT_APPLICABLE;
+	int code = run_exit_code(r->reason, v);
 
-	if (reasons[r->reason].code >= 0)
-		return reasons[r->reason].code;
-	if (!fine)
-		return EXIT_UNVERIFIED;
+	if (code != 0 || reasons[r->reason].code >= 0)
+		return code;
 	/* A branch was promised and edits were made, but nothing is on it. */
 	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 && uncommitted > 0)
 		return EXIT_UNCOMMITTED;
@@ -210,7 +226,7 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	TRY(checkpoint(r, mem, &left, err));
 	r->st.ended = left.total == (int64_t)left.files.n; /* a list that is not whole tells nothing */
 	r->st.left_behind = left.files;
-	v = verdict_of(r);
+	v = gate_verdict_of(&r->st, mode_looks(r));
 	*code = exit_code(r, v, left.total);
 	if (r->unrecorded.n > 0 && r->message.n == 0)
 		r->message = str_printf(r->mem, "what was done last is in no step: " STR_FMT, STR_ARG(r->unrecorded));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "agent/replay.h"
+#include "agent/redecide.h"
 #include "agent/run_priv.h"
 #include "fmt/jscan.h"
 #include "fmt/json.h"
@@ -34,6 +35,7 @@ struct replay {
 	size_t next_call;
 	int64_t turn;
 	bool back;          /* a resume: the next line that counts says so */
+	struct redecide decide;
 	bool cut_off;       /* the leg ended before the checkpoint of this turn was kept: nothing of the turn may follow */
 };
 
@@ -45,6 +47,7 @@ static void replay_fini(struct replay *r)
 	buf_fini(&r->system);
 	buf_fini(&r->tools);
 	buf_fini(&r->previous);
+	redecide_fini(&r->decide);
 	base_close_fd(&r->transcripts);
 	arena_free(r->mem);
 }
@@ -110,8 +113,8 @@ static struct str take_line(struct replay *r)
 	return line;
 }
 
-/* Whether this leg has a checkpoint of that turn. */
-static bool has_turn(const struct replay *r, int64_t turn)
+/* Whether this leg has a checkpoint of that turn, and the state in it. */
+static bool has_turn(const struct replay *r, int64_t turn, struct str *state_of)
 {
 	bool back = r->back;
 
@@ -124,6 +127,7 @@ static bool has_turn(const struct replay *r, int64_t turn)
 				return false;
 			back = false;
 		} else if (!back && talk_checkpoint(line, &n, &state) && n == turn) {
+			*state_of = state;
 			return true;
 		}
 	}
@@ -424,9 +428,41 @@ static int on_call(struct replay *r, const struct journal_line *l, struct str ev
 
 	if (r->next_call >= r->reply.ncalls)
 		return differs(r, l, "the model called nothing more in this turn", event, STR(""));
+	redecide_call(&r->decide, l, &r->reply.calls[r->next_call]);
 	TRY(turn_note_call(&n, &r->reply.calls[r->next_call++], err));
 	r->rep->calls++;
 	return compare_members(r, l, event, note_text(&n), "the model called something else", err);
+}
+
+static int decided(struct replay *r, const struct journal_line *l, struct redecided d)
+{
+	return d.differs ? differs(r, d.at_event ? &d.line : l, d.what, d.was, d.now) : 0;
+}
+
+/* A turn begins: the one before is decided again with what it came to. */
+static int on_turn(struct replay *r, const struct journal_line *l, struct jval ev)
+{
+	struct str state = STR("");
+	int64_t turn = int_of(ev, "iteration");
+	int differ = 0;
+
+	r->cut_off = !has_turn(r, turn, &state);
+	if (!r->cut_off)
+		differ = decided(r, l, redecide_turn(&r->decide, state, true));
+	r->turn = turn;
+	if (differ == 0 && !r->cut_off && !go_to_turn(r, turn))
+		return differs(r, l, "the conversation has no checkpoint of this turn", STR(""), STR(""));
+	return differ;
+}
+
+static int on_end(struct replay *r, const struct journal_line *l, struct jval ev)
+{
+	struct str state = STR("");
+	int differ = 0;
+
+	if (has_turn(r, int_of(ev, "iterations") + 1, &state))
+		differ = decided(r, l, redecide_turn(&r->decide, state, false));
+	return differ ? differ : decided(r, l, redecide_end(&r->decide, l, ev));
 }
 
 /* 1: something differs. */
@@ -439,8 +475,13 @@ static int on_event(struct replay *r, const struct journal_line *l, struct str l
 	r->rep->events++;
 	if (r->cut_off && (id == EVENT_LOOP_BUDGET || id == EVENT_ROLE_RESULT || id == EVENT_TOOL_CALL))
 		return differs(r, l, "the conversation has no checkpoint of this turn", STR(""), STR(""));
+	redecide_event(&r->decide, id, l, ev);
 	switch (id) {
+	case EVENT_RUN_START:
+		redecide_begin(&r->decide, !jval_is(jval_get(ev, "mode"), "run"));
+		return 0;
 	case EVENT_RUN_RESUME:
+		redecide_begin(&r->decide, !jval_is(jval_get(ev, "mode"), "run"));
 		r->cut_off = false;
 		buf_clear(&r->previous); /* the first request of a leg is kept whole */
 		r->back = true;
@@ -448,11 +489,9 @@ static int on_event(struct replay *r, const struct journal_line *l, struct str l
 	case EVENT_LOOP_PROMPT:
 		return on_prompt(r, l, ev, err);
 	case EVENT_LOOP_BUDGET:
-		r->turn = int_of(ev, "iteration");
-		r->cut_off = !has_turn(r, r->turn);
-		if (!r->cut_off && !go_to_turn(r, r->turn))
-			return differs(r, l, "the conversation has no checkpoint of this turn", STR(""), STR(""));
-		return 0;
+		return on_turn(r, l, ev);
+	case EVENT_RUN_END:
+		return on_end(r, l, ev);
 	case EVENT_ROLE_RESULT:
 		if (!r->prompt && jval_is(jval_get(ev, "role"), "worker")) /* others may be asked before it */
 			return differs(r, l, "the record is of an older agent6 and cannot be replayed", STR(""), STR(""));
@@ -501,6 +540,7 @@ int replay_run(int record, struct replay_report *out, struct err *err)
 	if (found < 0 && found != -ERR_NOENT)
 		return found;
 	r.lines = buf_str(&messages);
+	redecide_begin(&r.decide, false);
 	for (struct str rest = buf_str(&journal); rest.n > 0;) {
 		struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
 		struct journal_line l = line_parse(line);

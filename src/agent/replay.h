@@ -5,8 +5,9 @@
  * Shape    replay_run over the descriptor of record/, in a process that is confined to it: every byte may be
  *          hostile. What follows from the record is made anew by the code that made it, and compared:
  *          the prompt with its hash in the chain; each request with the conversation of that moment; from each
- *          answer what the journal says of it, the message that was kept, and the calls. What came from outside
- *          (results of tools, git, the clock, the operator) is taken from the record.
+ *          answer what the journal says of it, the message that was kept, and the calls; from each turn the nudges, what the gate
+ *          meant, and why the run stopped (agent/redecide.h). What came from outside (results of tools, git, the clock, the
+ *          operator) is taken from the record.
  * Memory   The report is inline.
  * Errors   Only what keeps it from reading. A difference is no error: it is in the report.
  * Source   docs/architecture.md, "Replay".

@@ -45,6 +45,31 @@ static int put_said(struct run *r, struct err *err)
 	return 0;
 }
 
+#define ASKED_MAX 5 /* times, when what is said is neither of the two */
+
+/* Whoever is there decides whether it goes on over that; nothing said is a no. */
+static int ask_to_go_on(struct run *r, struct str what, struct err *err)
+{
+	struct str choices[] = { STR("go on"), STR("stop") };
+	struct str_list options = { choices, COUNT(choices) }, answers;
+	auto_arena struct arena *mem = arena_new();
+	struct str question = str_printf(mem, STR_FMT ". Go on?", STR_ARG(what));
+	bool answered;
+
+	for (int i = 0; i < ASKED_MAX && r->p->attended; i++) {
+		TRY(asks_put(&r->asks, &question, &options, 1, mem, &answers, &answered, err));
+		if (answered && (str_eq(answers.p[0], choices[0]) || str_eqz(answers.p[0], "yes") || str_eqz(answers.p[0], "y")))
+			return 0;
+		if (!answered || answers.p[0].n == 0 || str_eq(answers.p[0], choices[1]))
+			break;
+		if (i == 0)
+			question = str_printf(mem, "not understood: 1 or 2. " STR_FMT, STR_ARG(question));
+	}
+	if (r->p->attended)
+		run_stop(r, REASON_REFUSED, STR("nothing was gone on with: see what was done, then resume again"));
+	return 0;
+}
+
 /* Tools were at work when the end came. Their turn is asked for anew, and nobody knows how far they came. */
 static int tell_in_flight(struct run *r, struct str marker, struct err *err)
 {
@@ -62,7 +87,7 @@ static int tell_in_flight(struct run *r, struct str marker, struct err *err)
 	}
 	TRY(buf_addz(&b, "; some of it may be done already, so look before it is done again", err));
 	resume_say(r, buf_str(&b));
-	return 0;
+	return ask_to_go_on(r, buf_str(&b), err);
 }
 
 /* What is counted in a row belongs to the leg that ended over it. */
@@ -141,9 +166,11 @@ int resume_load(struct run *r, struct err *err)
 	TRY(step_check_chain(r, err));
 	if (r->reason != REASON_NONE)
 		return 0;
+	TRY(tell_in_flight(r, l.in_flight, err));
+	if (r->reason != REASON_NONE)
+		return 0;
 	TRY(tasks_open(r, l.graph, err));
 	TRY(restore_messages(r, &l, err));
-	TRY(tell_in_flight(r, l.in_flight, err));
 	TRY(look_at_tree(r, err));
 	TRY(put_resume(r, err));
 	return put_said(r, err);

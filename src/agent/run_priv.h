@@ -209,7 +209,17 @@ int review_turn(struct run *r, struct turn *t, struct err *err) CHECKED; /* on_v
 int review_gate(struct run *r, struct turn *t, bool silent, bool *rejected, struct err *err) CHECKED;
 
 /* end.c */
+enum gate_verdict { VERDICT_NOT_APPLICABLE, VERDICT_PASSED, VERDICT_FAILED, VERDICT_UNVERIFIED };
+#define EXIT_UNVERIFIED  4
+#define EXIT_UNCOMMITTED 5
+
 const char *run_reason_word(enum run_reason why);
+bool run_reason_from(struct str word, enum run_reason *out);
+/* What the gate says of the files as they are now; looks: nothing may be changed. */
+enum gate_verdict gate_verdict_of(const struct loop_state *st, bool looks);
+const char *gate_verdict_word(enum gate_verdict v);
+/* The exit status where all that was done is in a step, or need not be. */
+int run_exit_code(enum run_reason why, enum gate_verdict v);
 int run_end(struct run *r, struct err *err) CHECKED; /* checkpoint, run.end, WIRE_DONE */
 
 #endif

@@ -102,7 +102,10 @@ static int find_mode(struct start *s, struct err *err)
 
 	if (s->rq->resume) {
 		TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
-		TRY(session_resolve(s->repo_dir, s->rq->run_id, s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN, &ref, err));
+		r = session_resolve(s->repo_dir, s->rq->run_id, s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN, &ref, err);
+		if (r == -ERR_NOENT)
+			err_hint(err, "`agent6 runs list` shows the sessions of %.120s", s->workspace);
+		TRY(r);
 		s->mode = app_mode_of_kind(ref.kind);
 		if (!s->mode)
 			return err_set(err, ERR_INVALID, "%s is a %s and cannot be resumed this way", ref.id, session_word(ref.kind));

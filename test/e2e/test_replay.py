@@ -5,6 +5,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 
 import pytest
 
@@ -146,3 +147,78 @@ def test_a_checkpoint_that_was_taken_out_is_missed_at_its_turn(lab):
         f.writelines(l for l in lines if not l.startswith('{"turn":3,'))
     code, rep = replay(lab)
     assert code == 1 and rep["turn"] == 3 and "no checkpoint of this turn" in rep["what"], rep
+
+
+# ---- what the loop decided ----
+
+def nudged(lab):
+    """A run with a nudge over a repeated error, one over a repeated call, and a gate that is red, then green."""
+    lab.repo(a_DOT_txt="one\n")
+    wrong = [turn(call("apply_edit", path="a.txt", edits=[{"old_string": f"no such words {n}", "new_string": "x"}])) for n in range(3)]
+    same = [turn(call("list_dir", path="."))] * 3
+    lab.mock(script(*wrong, *same, turn(call("run_verify_command")),
+                    turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}])),
+                    turn(call("run_verify_command")), finish()),
+             extra='[workflow]\nverify_command = ["sh", "-c", "grep -q two a.txt"]\n')
+    r = lab.run("make one two")
+    assert r.returncode == 0, r.both
+    assert {"loop.tool_error.nudge", "loop.loop_guard.triggered"} <= {e["type"] for e in lab.journal()}
+    return os.path.join(lab.run_dirs()[-1], "record")
+
+
+def rewrite(record, change):
+    """The journal with its events changed, numbered and chained anew."""
+    path = os.path.join(record, "logs.jsonl")
+    with open(path, encoding="utf-8") as f:
+        lines = [change(l) for l in f.read().splitlines()]
+    lines = [re.sub(r'"seq":\d+', f'"seq":{n}', l, count=1) for n, l in enumerate([l for l in lines if l is not None], 1)]
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+    rehash(record)
+
+
+def only(kind, old, new, nth=0):
+    count = iter(range(10000))
+    return lambda l: l.replace(old, new, 1) if f'"type":"{kind}"' in l and next(count) == nth else l
+
+
+DECISIONS = [
+    ("a nudge's count", only("loop.tool_error.nudge", '"streak":3', '"streak":4'), "loop.tool_error.nudge", "counted otherwise"),
+    ("a nudge's level", only("loop.tool_error.nudge", '"level":1', '"level":2'), "loop.tool_error.nudge", "another level"),
+    ("a nudge that was taken out", lambda l: None if '"type":"loop.tool_error.nudge"' in l else l, "loop.budget", "due after the turn is not said"),
+    ("a repeated call's count", only("loop.loop_guard.triggered", '"streak":3', '"streak":5'), "loop.loop_guard.triggered", "counted otherwise"),
+    ("a red gate called green", only("verify.end", '"exit_code":1', '"exit_code":0'), "verify.end", "the gate was green"),
+    ("a green gate called red", only("verify.end", '"exit_code":0', '"exit_code":1', 1), "verify.end", "the gate was red"),
+    ("the verdict", only("run.end", '"verified":"passed"', '"verified":"failed"'), "run.end", "the gate said something else"),
+    ("whether all passed", only("run.end", '"all_passed":true', '"all_passed":false'), "run.end", "all passed"),
+    ("the exit status", only("run.end", '"exit_code":0', '"exit_code":4'), "run.end", "another exit status"),
+    ("the reason, to one that counts", only("run.end", '"reason":"finish_run"', '"reason":"tool_error_stuck"'), "run.end", "no reason to stop yet"),
+    ("the reason, to one without a call", only("run.end", '"reason":"finish_run"', '"reason":"silent_finish"'), "run.end", "called something"),
+    ("the reason, to none there is", only("run.end", '"reason":"finish_run"', '"reason":"bored"'), "run.end", "no run ends for this reason"),
+]
+
+
+@pytest.mark.parametrize("why, change, kind, what", DECISIONS, ids=[d[0] for d in DECISIONS])
+def test_what_the_loop_decided_is_decided_again(lab, why, change, kind, what):
+    record = nudged(lab)
+    code, rep = replay(lab)
+    assert code == 0 and rep["same"], rep
+    rewrite(record, change)
+    assert lab.agent6("runs", "verify").returncode == 0
+    code, rep = replay(lab)
+    assert code == 1 and rep["type"] == kind and what in rep["what"], rep
+
+
+@pytest.mark.parametrize("old, new, what", [('"error_streak":3', '"error_streak":4', "counted otherwise"),
+                                             ('"same_call_streak":3', '"same_call_streak":2', "counted otherwise"),
+                                             ('"last_verify_ok":', '"last_verify_okay":', "the gate was green")])
+def test_a_changed_checkpoint_is_found_by_what_follows_from_it(lab, old, new, what):
+    record = nudged(lab)
+    path = os.path.join(record, "messages.jsonl")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    assert old in text
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text.replace(old, new))
+    code, rep = replay(lab)
+    assert code == 1 and what in rep["what"], rep

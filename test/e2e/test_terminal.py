@@ -314,6 +314,30 @@ def test_stop_with_other_words_stops_nothing(lab, screen):
     assert os.path.exists(os.path.join(lab.ws, "later"))
 
 
+@pytest.mark.parametrize("typed, goes_on", [("1", True), ("2", False), ("", False)])
+def test_who_is_there_is_asked_before_calls_that_were_cut_off_are_gone_on_with(lab, screen, typed, goes_on):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "while :; do :; done"])), finish()))
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "--run-id", "mine", "work"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lab.wait_for(lambda: lab.run_dirs() and os.path.exists(os.path.join(lab.run_dirs()[-1], "record", "logs.jsonl")) and
+                 lab.events("tool.call"))
+    p.kill()
+    p.communicate()
+    mock = lab.mock(script(turn(call("run_command", argv=["touch", "after"])), finish()))
+    s = screen("resume", "--auto-approve", "mine")
+    s.until("cut off while these were called: run_command")
+    s.until("Go on?")
+    s.keys(typed, "Enter") if typed else s.keys("C-d")
+    assert s.status() == (0 if goes_on else 2), s.text()
+    assert os.path.exists(os.path.join(lab.ws, "after")) is goes_on
+    assert bool(mock.model_requests()) is goes_on
+    if not goes_on:  # nothing is lost by it, and nobody to ask is a yes with a warning, as it was
+        r = lab.agent6("resume", "--auto-approve", "mine")
+        assert r.returncode == 0 and "cut off while these were called: run_command" in r.err, r.both
+    assert lab.agent6("replay", "mine").returncode == 0
+
+
 def test_an_answer_about_uncommitted_changes_that_is_none_is_asked_for_again(lab, screen):
     lab.repo(old="1\n")
     lab.write("old", "2\n")
