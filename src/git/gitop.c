@@ -27,7 +27,7 @@ static const char *const settings[] = {
 	"core.attributesFile=/dev/null", "core.safecrlf=false", "core.pager=cat", "core.editor=false",
 	"core.askPass=false", "core.sshCommand=false", "core.alternateRefsCommand=false", "credential.helper=",
 	"commit.gpgSign=false", "tag.gpgSign=false", "gpg.program=false", "log.showSignature=false",
-	"diff.external=", "diff.orderFile=/dev/null", "diff.noprefix=false", "diff.mnemonicPrefix=false",
+	"diff.external=", "diff.autoRefreshIndex=false", "diff.orderFile=/dev/null", "diff.noprefix=false", "diff.mnemonicPrefix=false",
 	"diff.ignoreSubmodules=all", "submodule.recurse=false", "protocol.allow=never", "color.ui=false",
 	"i18n.commitEncoding=UTF-8", "gc.auto=0", "maintenance.auto=false", "core.quotePath=false",
 };

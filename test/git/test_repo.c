@@ -58,6 +58,32 @@ TEST(repo_tells_head_status_files_commits_and_differences)
 	each_host(reads);
 }
 
+/* Every question, over an index whose times are not those of the files: git would like to write it anew. */
+static void reads_only(struct fixture *f)
+{
+	struct repo_status st;
+	struct str_list files;
+	struct str before, text;
+	size_t total;
+	struct err err = { 0 };
+
+	repo_with_commit(f);
+	shell(f, "touch -d 2001-01-01 a.txt d/b.txt");
+	before = shell(f, "sha256sum .git/index");
+	fixture_repo(f);
+	CHECK_OK(repo_status(f->repo, f->mem, &st, &err));
+	CHECK_OK(repo_files(f->repo, 10, f->mem, &files, &total, &err));
+	CHECK_OK(repo_diff_work(f->repo, STR("HEAD"), false, f->mem, &text, &err));
+	CHECK_OK(repo_diff_work(f->repo, STR("HEAD"), true, f->mem, &text, &err));
+	CHECK_STR(text, STR(""));
+	CHECK_STR(shell(f, "sha256sum .git/index"), before);
+}
+
+TEST(repo_questions_leave_the_persons_index_alone)
+{
+	each_host(reads_only);
+}
+
 /* A chain with one step: a.txt changed, d/b.txt removed, n.txt new. The work tree is clean again afterwards. */
 static struct str chain_of_one(struct fixture *f)
 {
