@@ -536,8 +536,10 @@ static int take_post(struct client *c, struct unpack *u, int args_fd, struct err
 	struct err why = { 0 };
 	int r;
 
-	if (u->bad || client_request(c, id))
-		return err_set(err, ERR_PROTOCOL, "a post is malformed or reuses an id");
+	/* Numbers that do not grow end the agent: a verdict on its way must never meet another call. */
+	if (u->bad || client_request(c, id) || id <= c->last_post)
+		return err_set(err, ERR_PROTOCOL, "a post is malformed, or its id is not above those before");
+	c->last_post = id;
 	BUG_IF(!q);
 	*q = (struct request){ .c = c, .used = true, .id = id, .out = BUF_MAX(PIECE_MAX), .head.retry_after_ms = -1, .post = true };
 	r = client_post(q, endpoint, u, args_fd, &why);

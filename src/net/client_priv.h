@@ -62,6 +62,7 @@ struct client {
 	struct live live[ENDPOINTS_MAX];
 	char session[ENDPOINTS_MAX][HEAD_SESSION_MAX + 1]; /* of MCP servers */
 	int monitor; /* 0: nobody to ask */
+	uint32_t last_post;
 	struct stores stores;
 	char *proxy, *no_proxy;
 	struct transfers *transfers;

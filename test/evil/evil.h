@@ -39,6 +39,7 @@ void evil_client(struct evil *e);            /* the model client */
 void evil_approval(struct evil *e);          /* a command that somebody would have to allow */
 void evil_server(struct evil *e);            /* an MCP server whose calls somebody would have to allow */
 void evil_remote(struct evil *e);            /* the same over HTTP */
+void evil_remote_again(struct evil *e);      /* and a number twice */
 void evil_repository(struct evil *e);        /* a .git where none is, again and again; does not return */
 void evil_look(struct evil *e);              /* in a mode that may change nothing */
 void evil_report(struct evil *e);            /* the report so far, where it cannot stand in the workspace */

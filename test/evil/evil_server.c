@@ -162,6 +162,20 @@ static void post(struct evil *e, const char *name, uint8_t endpoint, struct mcp_
 	base_close_fd(&args);
 }
 
+/* A number that was used before: an answer of the operator's to the first call could meet the second. */
+void evil_remote_again(struct evil *e)
+{
+	const struct mcp_say list = { MCP_LIST, MCP_ERA_LEGACY };
+	struct server_params p = { 0 };
+	struct err err = { 0 };
+
+	BUG_IF(e->params.servers.n != 1 || server_params_unpack(e->params.servers.p[0], e->mem, &p, &err) < 0);
+	post(e, "a list", (uint8_t)p.endpoint, list);
+	e->job--;
+	post(e, "its number again", (uint8_t)p.endpoint, list);
+	evil_say(e, "client %s", evil_dropped(PEER_CLIENT, 3000) ? "dropped" : "KEPT");
+}
+
 void evil_remote(struct evil *e)
 {
 	auto_buf struct buf b = BUF_MAX(64), v = BUF_MAX(64);
