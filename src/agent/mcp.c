@@ -9,6 +9,7 @@
 #define MESSAGE_MAX       (8 * 1024 * 1024)
 #define STARTS_MAX     4     /* of one server in a leg */
 #define STDERR_SHOWN   400
+#define STDERR_MAX     (64 * 1024 * 1024) /* from one start: drained, but not for ever */
 #define FIRST_POST     0x40000000u /* CALLER_IDS of agent/call.h, which is about something else */
 #define LEFT_OUT_SHOWN 20
 
@@ -156,8 +157,10 @@ static int on_errs(void *self, struct str bytes, struct err *err)
 {
 	struct mcp_server *s = self;
 
-	bytes = str_tail(bytes, MCP_STDERR_KEPT);
 	s->errs.total += bytes.n;
+	if (s->errs.total > STDERR_MAX)
+		return mcp_give_up(s, "it floods its stderr", err);
+	bytes = str_tail(bytes, MCP_STDERR_KEPT);
 	TRY(buf_add(&s->errs.tail, bytes, err));
 	if (s->errs.tail.n > MCP_STDERR_KEPT)
 		TRY(buf_splice(&s->errs.tail, 0, s->errs.tail.n - MCP_STDERR_KEPT, STR(""), err));
@@ -186,6 +189,7 @@ int mcp_start(struct mcp_server *s, struct err *err)
 	s->proc = (struct job_server){ .in = -1, .on_start = on_start, .on_out = on_out, .on_errs = on_errs, .on_end = on_end,
 		.on_said = mcp_on_said, .self = s };
 	buf_clear(&s->errs.tail);
+	s->errs.total = 0;
 	s->starts++;
 	s->state = MCP_STARTING;
 	s->stopping = false;

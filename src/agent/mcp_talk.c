@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define UNASKED_MAX 2000 /* messages without one that was asked for */
+#define FLOODS      "it floods: 2000 messages that nobody asked for"
 #define ID_MAX      256  /* bytes of an id that a server gives */
 #define RESULT_MAX  ((size_t)1024 * 1024)
 
@@ -216,6 +217,8 @@ static int on_call(struct mcp_server *s, const struct rpc_message *m, struct err
 static int on_answer(struct mcp_server *s, const struct rpc_message *m, struct err *err)
 {
 	if (!m->id_known || s->open == 0 || m->id != s->open) {
+		if (++s->unasked > UNASKED_MAX)
+			return mcp_give_up(s, FLOODS, err);
 		if (s->told_ids || (m->id_known && m->id > 0 && m->id < (int64_t)(s->remote ? s->all->last_post : s->jobs.last))) /* late, of a call that was given up */
 			return 0;
 		s->told_ids = true;
@@ -297,6 +300,6 @@ int mcp_on_message(void *self, const struct rpc_message *m, struct err *err)
 	if (m->kind == RPC_RESULT || m->kind == RPC_ERROR)
 		return on_answer(s, m, err);
 	if (++s->unasked > UNASKED_MAX)
-		return mcp_give_up(s, "it floods: 2000 messages that nobody asked for", err);
+		return mcp_give_up(s, FLOODS, err);
 	return m->kind == RPC_REQUEST ? answer_request(s, m, err) : on_notification(s, m, err);
 }

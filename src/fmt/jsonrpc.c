@@ -89,8 +89,11 @@ int rpc_feed(struct rpc_reader *r, struct str in, struct err *err)
 
 		if (!r->dropping && buf_add(&r->line, str_head(in, n), ERR_DISCARD) < 0)
 			r->dropping = true;
+		r->dropped = r->dropping ? r->dropped + n : 0;
 		if (r->dropping)
 			buf_fini(&r->line);
+		if (r->dropped > RPC_DROP_MAX)
+			return err_set(err, ERR_PROTOCOL, "a line that does not end");
 		in = str_skip(in, n);
 		if (!eol)
 			return 0; /* the rest of this line is still on its way */

@@ -7,7 +7,7 @@
  * Memory   One line, at most `max` bytes; a longer one is drained and dropped. The views in rpc_message die when
  *          on_message returns.
  * Errors   Whatever on_message returned; afterwards only rpc_fini is legal. -ERR_PROTOCOL after RPC_JUNK_MAX lines in
- *          a row that are no message.
+ *          a row that are no message, and when a line goes on past RPC_DROP_MAX.
  * Source   JSON-RPC 2.0 as the Model Context Protocol uses it: no batches, ids are strings or integers.
  */
 #ifndef FMT_JSONRPC_H
@@ -16,6 +16,7 @@
 #include "fmt/jscan.h"
 
 #define RPC_JUNK_MAX 100
+#define RPC_DROP_MAX ((size_t)64 * 1024 * 1024) /* of one line that was too long */
 
 enum rpc_kind { RPC_RESULT, RPC_ERROR, RPC_REQUEST, RPC_NOTIFICATION };
 
@@ -35,6 +36,7 @@ struct rpc_reader {
 	void *self;      /* borrowed, passed to on_message */
 	struct buf line;
 	bool dropping;   /* the rest of a line that was too long */
+	size_t dropped;  /* of it, so far */
 	bool begun;      /* only the very first line may carry a BOM */
 	unsigned junk;   /* lines in a row that are no message */
 	uint64_t skipped; /* of them all, lines that are no message ... */

@@ -66,6 +66,12 @@ def call(ident, name, arguments):
         sys.stderr.write("no database\n")
         sys.stderr.flush()
         os._exit(9)
+    if "flood-errors" in HOW and name == "echo":
+        while True:
+            sys.stderr.write("x" * 65536)
+    if "flood-ids" in HOW and name == "echo":
+        while True:
+            out.write(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
     if "flood" in HOW and name == "echo":
         while True:
             out.write(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n')

@@ -127,14 +127,16 @@ def test_a_run_goes_on_without_a_server_that_does_not_start(lab, how, error):
 @pytest.mark.parametrize("how,error", [
     ("hang-call", "mcp__lab__echo failed: no answer after 2 s (call_timeout_s)"), ("die-call", "mcp__lab__echo failed: it ended with status 9"),
     ("flood", "mcp__lab__echo failed: it floods: 2000 messages that nobody asked for"),
-    ("grow", "mcp__lab__echo failed: no answer after 2 s (call_timeout_s)"),
+    ("flood-ids", "mcp__lab__echo failed: it floods: 2000 messages that nobody asked for"),
+    ("flood-errors", "mcp__lab__echo failed: it floods its stderr"), ("grow", "mcp__lab__echo failed: a line that does not end"),
 ])
 def test_a_call_that_goes_wrong_is_an_error_for_the_model(lab, how, error):
     lab.repo(a="1\n")
     began = time.monotonic()
-    mock, r = play(lab, server(lab, how, extra="call_timeout_s = 2"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__rich")))
+    patience = 60 if how in ("flood-errors", "grow") else 2
+    mock, r = play(lab, server(lab, how, extra=f"call_timeout_s = {patience}"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__rich")))
     assert r.returncode == 0, r.both
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 90
     assert results(mock)[0]["error"] == error
     if how in ("hang-call", "die-call"):  # it goes on, or is started anew
         assert results(mock)[1]["content"] == ("one\n\n[image image/png, 4 bytes of base64, not shown]\n\n[link to note://17: Ring buffers]"
