@@ -71,6 +71,14 @@ static int logout(const struct place *place, struct str name, struct arena *mem,
 	return 0;
 }
 
+static int no_provider(struct str name, struct err *err)
+{
+	int r = err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(name));
+
+	err_hint(err, "\"agent6 connect " STR_FMT "\" configures it", STR_ARG(name));
+	return r;
+}
+
 static void list_presets(void)
 {
 	for (size_t i = 0; i < nconnect_presets; i++)
@@ -184,7 +192,7 @@ static int finish(struct command_ctx *ctx, const struct place *place, const stru
 	TRY(config_load(&place->files, ctx->mem, c, err));
 	p = config_provider(c, rq->name);
 	if (!p)
-		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(rq->name));
+		return no_provider(rq->name, err);
 	TRY(connect_key_of(place, p, ctx->mem, &key, err));
 	tell_key(p, key, done, ctx->mem);
 	if (wants_verify && (key != CONNECT_KEY_NONE || p->api_format != CONFIG_API_ANTHROPIC))
@@ -251,7 +259,7 @@ static int ask_list(struct command_ctx *ctx, const struct place *place, const st
 	struct connect_answer answer = { 0 };
 
 	if (!p)
-		return err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(provider));
+		return no_provider(provider, err);
 	TRY(models_list(place, p, ctx->mem, &answer, err));
 	if (answer.status < 200 || answer.status >= 300)
 		return err_set(err, ERR_REMOTE, "the server answered HTTP %d to the list of models", answer.status);

@@ -30,7 +30,8 @@ void cli_out(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* A message may quote bytes from anywhere: whatever could move the cursor is shown as '?'. */
+/* A message may quote bytes from anywhere: whatever could move the cursor is shown as '?'. A further line of it is set in,
+ * so that none looks like one of ours. */
 static void put_clean(FILE *to, struct str s)
 {
 	for (size_t i = 0; i < s.n;) {
@@ -39,7 +40,9 @@ static void put_clean(FILE *to, struct str s)
 		bool bad = cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || (cp >= 0x200e && cp <= 0x200f) ||
 			(cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
 
-		if (bad && cp != '\t')
+		if (cp == '\n')
+			fputs("\n  ", to);
+		else if (bad && cp != '\t')
 			fputc('?', to);
 		else
 			fwrite(s.p + at, 1, i - at, to);

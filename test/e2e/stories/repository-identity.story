@@ -10,3 +10,5 @@ requests 0
 output   contains "the repository's own user.name and user.email are not used"
 output   contains "git config --global user.name \"...\""
 output   contains "agent6 config set git.commit.email \"...\""
+output   lacks    "?  git config"
+output   matches  "for git:\n +git config --global user.name"
