@@ -147,6 +147,31 @@ def test_prune_keeps_what_is_young_unmerged_or_at_work(lab):
     assert r.returncode == 0 and lab.run_dirs() == [], r.both
 
 
+def test_what_a_script_would_want_is_json(lab):
+    def of(*words, code=0):
+        r = lab.agent6(*words, "--json")
+        assert r.returncode == code, r.both
+        return json.loads(r.out)
+    past(lab)
+    assert [(set(c), c["subject"]) for c in of("runs", "commits", "mine")] == [({"sha", "subject", "time_s"}, "agent6 iter 2: edits")]
+    proof = of("runs", "verify", "mine")
+    assert proof["whole"] and proof["events"] > 5 and len(proof["head"]) == 64 and proof["bad_line"] is None, proof
+    assert of("runs", "prune", "--older-than", "0", "--dry-run") == [
+        {"run_id": "mine", "what": "kept", "merged_into": None, "why": "its commits are in no branch"}]
+    lab.git("checkout", "-q", "-f", "--", ".")
+    done = of("runs", "merge", "mine")
+    assert done["outcome"] == "merged" and done["sha"] == lab.git("rev-parse", "main").strip() and done["paths"] == [], done
+    assert of("runs", "merge", "mine")["outcome"] == "nothing to do"
+    assert of("runs", "prune", "--older-than", "0")[0]["what"] == "removed" and lab.run_dirs() == []
+    past(lab, "other")
+    path = os.path.join(lab.run_dirs()[-1], "record", "logs.jsonl")
+    with open(path, "r+b") as f:
+        f.seek(30)
+        f.write(b"X")
+    proof = of("runs", "verify", "other", code=1)
+    assert not proof["whole"] and proof["bad_line"] == 1 and proof["reason"], proof
+
+
 def test_runs_are_compared_by_their_gate_then_by_cost(lab):
     lab.repo(a_DOT_txt="one\n", verify_DOT_sh="test \"$(cat a.txt)\" = good\n")
     gate = '[workflow]\nverify_command = ["sh", "verify.sh"]\n'

@@ -17,9 +17,14 @@ struct diff_args {
 	bool stat;
 	struct str_list path;
 };
+struct commits_args {
+	struct str id;
+	bool json;
+};
 struct merge_args {
 	struct str id, into, message;
 	int strategy;
+	bool json;
 };
 
 /* As enum config_merge; not said: what is configured. */
@@ -37,7 +42,10 @@ static const struct field diff_fields[] = {
 	{ "stat", &field_bool, offsetof(struct diff_args, stat), .help = "Only which files changed, and how much." },
 	{ "path", &field_strs, offsetof(struct diff_args, path), .help = "Only this path; may be given several times." },
 };
-static const struct field commits_fields[] = { ID_FIELD(id_args) };
+static const struct field commits_fields[] = {
+	ID_FIELD(commits_args),
+	{ "json", &field_bool, offsetof(struct commits_args, json), .help = "Print one JSON array." },
+};
 static const struct field merge_fields[] = {
 	ID_FIELD(merge_args),
 	{ "strategy", &field_enum, offsetof(struct merge_args, strategy), .dflt = "configured", .choices = strategies,
@@ -45,6 +53,7 @@ static const struct field merge_fields[] = {
 	{ "into", &field_str, offsetof(struct merge_args, into), .help = "The branch to change; the one the run began on when "
 									   "left out." },
 	{ "message", &field_str, offsetof(struct merge_args, message), .help = "The commit's message." },
+	{ "json", &field_bool, offsetof(struct merge_args, json), .help = "Print one JSON object." },
 	{ "m", &field_str, offsetof(struct merge_args, message), .flags = FIELD_HIDDEN, .help = "The same as --message." },
 };
 
@@ -98,9 +107,19 @@ static int run_diff(struct command_ctx *ctx, const void *decoded, struct err *er
 	return term_diff(STDOUT_FILENO, term_style_env(), text, err);
 }
 
+static int commits_json(const struct repo_commit *list, size_t n, struct err *err)
+{
+	auto_json json_t *all = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		BUG_IF(json_array_append_new(all, json_pack("{s:o,s:o,s:I}", "sha", json_text(list[i].sha), "subject",
+			json_text(list[i].subject), "time_s", (json_int_t)list[i].time_s)) < 0);
+	return runs_print_json(all, err);
+}
+
 static int run_commits(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
-	const struct id_args *args = decoded;
+	const struct commits_args *args = decoded;
 	auto_history struct history *h = NULL;
 	struct repo_commit *list;
 	struct session_ref ref;
@@ -111,6 +130,8 @@ static int run_commits(struct command_ctx *ctx, const void *decoded, struct err 
 	if (r <= 0)
 		return r;
 	TRY(history_commits(h, &list, &n, err));
+	if (args->json)
+		return commits_json(list, n, err);
 	for (size_t i = 0; i < n; i++)
 		cli_out(STR_FMT "  " STR_FMT "\n", STR_ARG(str_head(list[i].sha, SHA_SHOWN)),
 			STR_ARG(clean(ctx->mem, list[i].subject)));
@@ -170,6 +191,29 @@ static void tell_kept(struct command_ctx *ctx, const struct repo_merged *m)
 			STR_ARG(clean(ctx->mem, m->staged.p[i])));
 }
 
+static json_t *names_json(const struct str_list *l)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		BUG_IF(json_array_append_new(list, json_text(l->p[i])) < 0);
+	return list;
+}
+
+/* paths: where a conflict is, or what stayed as it was. */
+static int tell_json(const struct history_merged *done, int strategy, const struct session_ref *ref, struct err *err)
+{
+	static const char *const outcomes[] = { [REPO_MERGED] = "merged", [REPO_NOOP] = "nothing to do", [REPO_CONFLICTS] = "conflicts",
+		[REPO_DIVERGED] = "diverged" };
+	auto_json json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "run_id", ref->id, "outcome", outcomes[done->git.outcome],
+		"strategy", strategies[strategy], "into", json_text(done->into), "sha", json_text(done->git.sha), "paths",
+		names_json(&done->git.paths), "staged", names_json(&done->git.staged));
+
+	BUG_IF(!o);
+	TRY(runs_print_json(o, err));
+	return done->git.outcome == REPO_CONFLICTS || done->git.outcome == REPO_DIVERGED ? 1 : 0;
+}
+
 static int tell(struct command_ctx *ctx, const struct history_merged *done, struct str branch, int strategy,
 	const struct session_ref *ref)
 {
@@ -211,11 +255,13 @@ static int merge_run(struct command_ctx *ctx, const struct merge_args *args, str
 	TRY(history_commits(h, &list, &n, err));
 	if (n == 0) {
 		cli_note("%s made no commits: there is nothing to merge", ref.id);
-		return 0;
+		return args->json ? tell_json(&(struct history_merged){ .git.outcome = REPO_NOOP }, 0, &ref, err) : 0;
 	}
 	strategy = args->strategy == CONFIGURED ? history_config(h)->merge_strategy : args->strategy;
 	ask.how = hows[strategy];
 	TRY(history_merge(h, &ask, &done, err));
+	if (args->json)
+		return tell_json(&done, strategy, &ref, err);
 	return tell(ctx, &done, history_branch(h), strategy, &ref);
 }
 
@@ -236,7 +282,7 @@ int runs_auto_merge(struct command_ctx *ctx, struct str run_id, struct err *err)
 static const struct command commands[] = {
 	{ .name = "runs diff", .help = "show what a run changed", FIELDS(diff_fields, diff_args), .run = run_diff,
 		.needs_no_root_check = true },
-	{ .name = "runs commits", .help = "list a run's commits, oldest first", FIELDS(commits_fields, id_args),
+	{ .name = "runs commits", .help = "list a run's commits, oldest first", FIELDS(commits_fields, commits_args),
 		.run = run_commits, .needs_no_root_check = true },
 	{ .name = "runs merge", .help = "bring a run's commits to a branch",
 		.about = "Your checkout changes only where the branch is checked out and a file still is what it was; what you "

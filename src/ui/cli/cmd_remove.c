@@ -17,7 +17,7 @@ struct rm_args {
 };
 struct prune_args {
 	int64_t older_than;
-	bool unmerged, dry_run;
+	bool unmerged, dry_run, json;
 };
 
 static const struct field rm_fields[] = {
@@ -29,6 +29,7 @@ static const struct field prune_fields[] = {
 	{ "older-than", &field_int, offsetof(struct prune_args, older_than), .dflt = "30", .min = 0, .max = 36500,
 		.help = "Only sessions that nothing happened in for so many days; 30 unless given." },
 	{ "unmerged", &field_bool, offsetof(struct prune_args, unmerged), .help = "Also those whose commits are in no branch." },
+	{ "json", &field_bool, offsetof(struct prune_args, json), .help = "Print one JSON array of those that are old enough." },
 	{ "dry-run", &field_bool, offsetof(struct prune_args, dry_run), .help = "Only say what would go." },
 };
 
@@ -151,10 +152,17 @@ static int run_rm(struct command_ctx *ctx, const void *decoded, struct err *err)
 	return 0;
 }
 
+static void add_json(json_t *list, const struct session_ref *ref, const char *what, struct str where, const char *why)
+{
+	BUG_IF(json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:o}", "run_id", ref->id, "what", what, "merged_into",
+		where.n > 0 ? json_text(where) : json_null(), "why", why ? json_text(str_from(why)) : json_null())) < 0);
+}
+
 static int run_prune(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct prune_args *args = decoded;
 	int64_t now = time_now_ms(), removed = 0, unmerged = 0, young = 0, live = 0, failed = 0;
+	auto_json json_t *told = json_array();
 	struct session_entry *list;
 	struct place place;
 	size_t n;
@@ -172,17 +180,24 @@ static int run_prune(struct command_ctx *ctx, const void *decoded, struct err *e
 		}
 		if (remove_session(&place, &list[i].ref, args->unmerged, args->dry_run, ctx->mem, &done, &why) < 0) {
 			cli_note("%s is kept: %s", list[i].ref.id, why.msg);
+			add_json(told, &list[i].ref, "kept", STR(""), why.msg);
 			failed++;
 			continue;
 		}
 		unmerged += done.how == KEPT_UNMERGED;
 		live += done.how == KEPT_LIVE;
 		removed += done.how == REMOVED;
+		add_json(told, &list[i].ref, done.how != REMOVED ? "kept" : args->dry_run ? "would be removed" : "removed", done.where,
+			done.how == KEPT_UNMERGED ? "its commits are in no branch" : done.how == KEPT_LIVE ? "it is running" : NULL);
+		if (args->json)
+			continue;
 		if (done.how == KEPT_UNMERGED)
 			cli_out("kept %s: its commits are in no branch\n", list[i].ref.id);
 		else if (done.how == REMOVED)
 			tell_removed(&list[i].ref, &done, args->dry_run, ctx->mem);
 	}
+	if (args->json)
+		TRY(runs_print_json(told, err));
 	cli_note("%lld of %zu session%s %s; kept: %lld newer than %lld day%s, merged or not; %lld older and not merged; %lld running",
 		(long long)removed, n, n == 1 ? "" : "s", args->dry_run ? "would go" : "removed", (long long)young,
 		(long long)args->older_than, args->older_than == 1 ? "" : "s", (long long)unmerged, (long long)live);

@@ -153,7 +153,7 @@ static int add_row_json(json_t *list, const struct listing_row *row)
 	return json_array_append_new(list, o);
 }
 
-static int print_json(const json_t *j, struct err *err)
+int runs_print_json(const json_t *j, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(64 * 1024 * 1024);
 
@@ -218,7 +218,7 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 	if (args->json) {
 		for (size_t i = 0; i < n; i++)
 			BUG_IF(add_row_json(list, &rows[i]) < 0);
-		return print_json(list, err);
+		return runs_print_json(list, err);
 	}
 	if (n == 0)
 		cli_note("there are no sessions of %s yet; `agent6 run \"...\"` starts one", place.workspace);
@@ -317,7 +317,7 @@ static int show_json(const struct listing_one *one, struct err *err)
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		BUG_IF(json_object_set_new(o, rows[i].key, rows[i].value) < 0);
-	return print_json(o, err);
+	return runs_print_json(o, err);
 }
 
 static void row(const char *name, struct arena *mem, struct str value)
@@ -446,23 +446,46 @@ static int run_stop(struct command_ctx *ctx, const void *decoded, struct err *er
 	return 0;
 }
 
+static int verify_json(const struct session_ref *ref, const struct journal_report *rep, bool torn, struct err *err)
+{
+	auto_json json_t *o = json_object();
+	const struct { const char *key; json_t *value; } rows[] = {
+		{ "run_id", json_text(str_from(ref->id)) },
+		{ "whole", json_boolean(rep->bad_line == 0 && !torn) },
+		{ "events", json_integer(rep->chained) },
+		{ "head", json_text(str_from(rep->head)) },
+		{ "bad_line", rep->bad_line > 0 ? json_integer(rep->bad_line) : json_null() },
+		{ "reason", rep->bad_line > 0 ? json_text(str_from(rep->reason)) : json_null() },
+		{ "torn_bytes", json_integer(torn ? rep->torn_bytes : 0) },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		BUG_IF(json_object_set_new(o, rows[i].key, rows[i].value) < 0);
+	TRY(runs_print_json(o, err));
+	return rep->bad_line > 0 || torn ? 1 : 0;
+}
+
 static int run_verify(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
-	const struct id_args *args = decoded;
+	const struct show_args *args = decoded;
 	autoclose int fd = -1;
 	struct journal_report rep;
 	struct session_ref ref;
 	struct place place;
+	bool torn;
 
 	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
 	TRY(file_open(AT_FDCWD, session_path(place.repo_dir, &ref, "record/" JOURNAL_NAME, ctx->mem), true, &fd, err));
 	TRY(confine_to(&place, err));
 	TRY(journal_verify(fd, &rep, err));
+	torn = rep.torn_bytes > 0 && !session_is_live(place.repo_dir, &ref);
+	if (args->json)
+		return verify_json(&ref, &rep, torn, err);
 	if (rep.bad_line > 0) {
 		cli_out("%s: line %lld is wrong: %s\n", ref.id, (long long)rep.bad_line, rep.reason);
 		return 1;
 	}
-	if (rep.torn_bytes > 0 && !session_is_live(place.repo_dir, &ref)) {
+	if (torn) {
 		cli_out("%s: after line %lld stand %lld bytes of an incomplete line\n", ref.id, (long long)rep.lines,
 			(long long)rep.torn_bytes);
 		return 1;
@@ -495,7 +518,7 @@ static const struct command commands[] = {
 		FIELDS(id_fields, id_args), .run = run_dir, .needs_no_root_check = true },
 	{ .name = "runs verify", .help = "prove that a session's journal was not changed",
 		.about = "Follows the hash chain through every event. Exit status 1 and the first wrong line when it is broken.",
-		FIELDS(id_fields, id_args), .run = run_verify, .needs_no_root_check = true },
+		FIELDS(show_fields, show_args), .run = run_verify, .needs_no_root_check = true },
 	{ .name = "runs events", .help = "print the reference page docs/events.md", .run = run_events,
 		.needs_no_root_check = true, .hidden = true },
 };

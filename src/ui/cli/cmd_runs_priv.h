@@ -5,6 +5,7 @@
 #define UI_CLI_CMD_RUNS_PRIV_H
 
 #include "app/place.h"
+#include "fmt/json.h"
 #include "session/layout.h"
 #include "ui/cli/command.h"
 
@@ -22,6 +23,9 @@ int runs_confine(const int *dirs, size_t n, struct err *err) CHECKED;
 
 /* What `runs show ID` prints. The process can do nothing else afterwards. */
 int runs_show(struct command_ctx *ctx, struct str id, struct err *err) CHECKED;
+
+/* One JSON value and a line feed on standard output. */
+int runs_print_json(const json_t *j, struct err *err) CHECKED;
 
 /* What git.auto_merge does after a run that ended well; the exit status of `runs merge`. */
 int runs_auto_merge(struct command_ctx *ctx, struct str run_id, struct err *err) CHECKED;
