@@ -173,7 +173,6 @@ TEST(group_takes_away_what_a_killed_run_left_and_nothing_that_lives)
 
 TEST(group_that_cannot_be_limited_is_not_left_behind)
 {
-	CLEANUP(host_fini) struct host h = host_new("/", "/user/shell", "memory\n");
 	struct group_place place = { "/proc/self", "/proc/self" }; /* where no directory can be made */
 	struct group g = GROUP_NONE;
 	struct err err = { 0 };
