@@ -130,8 +130,9 @@ def test_a_command_leaves_no_set_id_file_no_device_and_no_process(lab):
     assert json.dumps(lab.journal()).count("run.end") == 1
 
 
-def test_a_file_that_ends_the_parser_costs_itself_alone(lab):
+def test_a_file_that_ends_the_parser_costs_itself_alone(lab_of_each_profile):
     """x=((((... ends libtree-sitter 0.20.7. Without grammars, and with a newer one, it is a file like any other."""
+    lab = lab_of_each_profile
     killer = "x=" + "(" * 65533
     lab.repo(a_DOT_py=killer, b_DOT_py="def x():\n    pass\n", c_DOT_py=killer, d_DOT_py="def y():\n    x()\n")
     m = lab.mock(script(turn(call("find_definition", symbol="x")), turn(call("find_references", symbol="x")),
