@@ -295,7 +295,7 @@ void evil_client(struct evil *e)
 	} all[] = {
 		{ "control", 0, ROUTE_CHAT, &chat, false },
 		{ "http-as-body", 0, ROUTE_CHAT, &http, false },
-		{ "refuse-endpoint-1", 1, ROUTE_CHAT, &chat, false },
+		{ "refuse-endpoint-5", 5, ROUTE_CHAT, &chat, false },
 		{ "refuse-endpoint-16", 16, ROUTE_CHAT, &chat, false },
 		{ "refuse-endpoint-255", 255, ROUTE_CHAT, &chat, false },
 		{ "refuse-route-0", 0, 0, &chat, false },
