@@ -124,7 +124,7 @@ DENIED = [(call_, errno, nth) for call_, errnos in
           [("write", ["ENOSPC", "EIO", "EROFS", "EDQUOT", "EINTR"]), ("fdatasync", ["EIO", "ENOSPC", "EROFS"]),
            ("openat", ["EMFILE", "ENOSPC", "EROFS", "EIO"]), ("recvmsg", ["EINTR", "ENOMEM"]), ("sendmsg", ["EINTR", "ENOBUFS"]),
            ("ppoll,poll,epoll_wait,epoll_pwait", ["EINTR", "ENOMEM"])]
-          for errno in errnos for nth in (1, 4)]
+          for errno in errnos for nth in ((1, 4) if KILLS > 20 else (4,))]
 
 
 @pytest.mark.parametrize("call_, errno, nth", DENIED, ids=[f"{c.split(',')[0]}-{e}-{n}" for c, e, n in DENIED])
@@ -144,7 +144,7 @@ def test_a_run_whose_recorder_was_denied_a_call_is_resumed_and_lost_nothing_that
         s.communicate()
         p.kill()
         p.communicate()
-        pytest.skip(f"strace may not attach here: {said}")
+        pytest.skip("strace may not attach to the recorder here")
     lab.write("go", "")
     out = [p.communicate(timeout=60)[0].decode("utf-8", "replace")]
     s.communicate(timeout=30)
