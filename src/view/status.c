@@ -70,7 +70,7 @@ static struct view_status ended(const struct view_end *e)
 	if (word && strcmp(word, "finished") == 0 && e->all_passed == TRI_TRUE)
 		return (struct view_status){ "passed", NULL };
 	if (word && strcmp(word, "finished") != 0)
-		return (struct view_status){ word, said };
+		return (struct view_status){ word, strcmp(word, said) == 0 ? NULL : said }; /* said once is enough */
 	if (str_eqz(reason, "gate_red_at_base"))
 		return (struct view_status){ "finished", said };
 	if (str_eqz(buf_str(&e->verified), "not_applicable")) /* there was nothing to verify */

@@ -98,7 +98,8 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 static const struct command commands[] = {
 	{ .name = "prompt show", .help = "show what a model would be told first, without telling anybody",
 		.about = "The system prompt, the tools and the first message, exactly as the first request of such a session here would\n"
-			 "have them. No provider is needed and none is asked; no session is kept.",
+			 "have them. No provider is needed and none is asked; no session is kept. MCP servers that are enabled are started, in\n"
+			 "their jails, since what they offer is part of it.",
 		.fields = fields, .nfields = COUNT(fields), .size = sizeof(struct show_args), .run = run_show },
 };
 

@@ -79,7 +79,7 @@ static int headline(struct term_view *t, const struct view_state *s, struct err 
 
 	TRY(term_glyph(t, look, GLYPH_RUN, err));
 	TRY(term_put(t, look, str_from(st.word), err));
-	if (st.reason && strcmp(st.reason, st.word) != 0) {
+	if (st.reason) {
 		TRY(term_put(t, LOOK_PLAIN, STR(": "), err));
 		TRY(term_put(t, LOOK_PLAIN, str_from(st.reason), err));
 	} else if (!view_reason(buf_str(&s->end.reason)) && s->end.reason.n > 0) {
