@@ -28,8 +28,10 @@ static int serve(struct err *err)
 	TRY(dir_open(AT_FDCWD, r.root.n > 0 ? r.root.p : ".", &root, err));
 	if (r.what == SEARCH_LINES || r.what == SEARCH_PRIORS)
 		return search_run(&r, root, NULL, STDOUT_FILENO, err);
-	/* Before search_run makes its threads: a process with threads is no good to fork. */
-	TRY(pool_open(root, r.what == SEARCH_OUTLINE ? 1 : search_lanes(), &pool, err));
+	/* Before search_run makes its threads: a process with threads is no good to fork. Where none can be forked patterns
+	 * answer, and the answer says so. */
+	if (pool_open(root, r.what == SEARCH_OUTLINE ? 1 : search_lanes(), &pool, ERR_DISCARD) < 0)
+		return search_run(&r, root, NULL, STDOUT_FILENO, err);
 	reader = pool_reader(pool);
 	return search_run(&r, root, &reader, STDOUT_FILENO, err);
 }
