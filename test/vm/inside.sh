@@ -97,7 +97,7 @@ else
 	echo "vm: skipped: AppArmor's restriction of user namespaces: this kernel or this machine has it not"
 fi
 echo 0 >/proc/sys/user/max_user_namespaces
-if as_user $SH "agent6 check sandbox" | grep -a landlock_abi | grep -q "[012]$"; then
+if as_user $SH "agent6 check sandbox" | grep -a "landlock_abi: [012] " >/dev/null; then
 	case_ "without user namespaces and with an old Landlock nothing runs, and the remedy is said" \
 		'! as_user $SH "agent6 exec -- true" && as_user $SH "agent6 exec -- true" 2>&1 | grep -q "use Linux 6.2 or newer"'
 	echo "vm: $passed passed, $failed failed"

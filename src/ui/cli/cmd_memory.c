@@ -4,6 +4,7 @@
 #include "app/place.h"
 #include "memory/notes.h"
 #include "sys/term.h"
+#include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/command.h"
 
 #include <stdio.h>
@@ -93,8 +94,10 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 	size_t n = 0;
 
 	TRY(open_notes(ctx, NOTES_READ, &fd, err));
-	if (fd >= 0)
+	if (fd >= 0) {
+		TRY(runs_confine(&fd, 1, err)); /* a run wrote them */
 		TRY(notes_list(fd, args->all, ctx->mem, &list, &n, err));
+	}
 	if (args->json)
 		return print_json(list, n, err);
 	for (size_t i = 0; i < n; i++)
@@ -104,12 +107,15 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 	return 0;
 }
 
+static int find_in(int fd, struct str word, struct arena *mem, struct memory_note *out, struct err *err)
+{
+	return fd < 0 ? err_set(err, ERR_NOENT, "there are no notes for this repository") : note_find(fd, word, mem, out, err);
+}
+
 static int find(struct command_ctx *ctx, struct str word, int *fd, struct memory_note *out, struct err *err)
 {
 	TRY(open_notes(ctx, NOTES_READ, fd, err));
-	if (*fd < 0)
-		return err_set(err, ERR_NOENT, "there are no notes for this repository");
-	return note_find(*fd, word, ctx->mem, out, err);
+	return find_in(*fd, word, ctx->mem, out, err);
 }
 
 static int run_show(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -118,7 +124,10 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 	autoclose int fd = -1;
 	struct memory_note m;
 
-	TRY(find(ctx, args->id, &fd, &m, err));
+	TRY(open_notes(ctx, NOTES_READ, &fd, err));
+	if (fd >= 0)
+		TRY(runs_confine(&fd, 1, err));
+	TRY(find_in(fd, args->id, ctx->mem, &m, err));
 	cli_out(STR_FMT "\n", STR_ARG(clean(ctx->mem, m.text, TERM_TEXT)));
 	cli_note("%s [" STR_FMT "], written " STR_FMT " by " STR_FMT "%s", m.id, STR_ARG(m.scope),
 		STR_ARG(clean(ctx->mem, m.created_at, TERM_LINE)), STR_ARG(clean(ctx->mem, m.origin, TERM_LINE)),
