@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <string.h>
 
-#define LINE_MAX_ (64 * 1024)
+#define CTAGS_LINE_MAX (64 * 1024)
 #define TAGS_MAX  50000
 
 static const char *const programs[] = { "/usr/bin/ctags", "/usr/local/bin/ctags" };
@@ -44,7 +44,7 @@ struct ctags *ctags_new(void)
 {
 	struct ctags *c = mem_alloc(sizeof(*c));
 
-	*c = (struct ctags){ .to = -1, .from = -1, .in = BUF_MAX(LINE_MAX_) };
+	*c = (struct ctags){ .to = -1, .from = -1, .in = BUF_MAX(CTAGS_LINE_MAX) };
 	for (size_t i = 0; i < COUNT(programs) && !c->program; i++)
 		if (access(programs[i], X_OK) == 0)
 			c->program = programs[i];

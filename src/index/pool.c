@@ -138,9 +138,9 @@ static void set_limit(int what, rlim_t value)
 {
 	struct rlimit l;
 
-	if (getrlimit((__rlimit_resource_t)what, &l) == 0 && (l.rlim_cur == RLIM_INFINITY || l.rlim_cur > value)) {
+	if (getrlimit(what, &l) == 0 && (l.rlim_cur == RLIM_INFINITY || l.rlim_cur > value)) {
 		l.rlim_cur = value;
-		setrlimit((__rlimit_resource_t)what, &l);
+		setrlimit(what, &l);
 	}
 }
 

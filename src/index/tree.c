@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define PLACES_MAX 64  /* containers within containers; what lies deeper belongs to the last of them */
-#define NAME_MAX_  200
+#define TREE_NAME_MAX  200
 #define DRILL_MAX  32  /* declarators within declarators */
 
 /* A grammar made ready: for each of its node types, which rule is about it. */
@@ -236,7 +236,7 @@ static bool name_ok(struct str s)
 	for (size_t i = 0; i < s.n; i++)
 		if ((unsigned char)s.p[i] < ' ')
 			return false;
-	return s.n > 0 && s.n <= NAME_MAX_;
+	return s.n > 0 && s.n <= TREE_NAME_MAX;
 }
 
 static void enter(struct walk *w, const struct tree_rule *r, struct str name)

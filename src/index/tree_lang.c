@@ -18,8 +18,6 @@ const TSLanguage *tree_sitter_rust(void);
 const TSLanguage *tree_sitter_tsx(void);
 const TSLanguage *tree_sitter_typescript(void);
 
-#define FIELD_OF_TYPE "type"
-
 static const struct tree_rule c_rules[] = {
 	{ "function_definition", "function", NULL, TREE_DECLARATOR | TREE_FUNCTION },
 	{ "struct_specifier", "struct", NULL, TREE_BODY | TREE_CLASS },
@@ -80,7 +78,7 @@ static const struct tree_rule rust_rules[] = {
 	{ "enum_item", "enum", NULL, TREE_SPACE },
 	{ "enum_variant", "const", NULL, TREE_MINOR },
 	{ "trait_item", "trait", NULL, TREE_CLASS },
-	{ "impl_item", "type", FIELD_OF_TYPE, TREE_CLASS | TREE_SILENT },
+	{ "impl_item", "type", "type", TREE_CLASS | TREE_SILENT },
 	{ "type_item", "type", NULL, 0 },
 	{ "mod_item", "module", NULL, TREE_SPACE },
 	{ "const_item", "const", NULL, TREE_TOP },
