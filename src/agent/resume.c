@@ -96,6 +96,7 @@ static void forget_streaks(struct loop_state *st)
 	st->quiet_streak = st->same_call = st->same_call_streak = st->same_call_noted = 0;
 	st->error_streak = st->verify_streak = st->idle = 0;
 	st->silent_nudges = st->question_nudged = st->finish_gated = 0;
+	st->review_streak = st->review_capped = 0;
 	st->task_gated = st->budget_nudged = st->stagnation_nudged = st->broken_nudged = st->background_nudged = 0;
 }
 

@@ -30,7 +30,8 @@ static int put_skipped(struct run *r, const struct turn *t, const char *why, dou
 	return note_send(&n, r->keep, EVENT_REVIEW_SKIPPED, err);
 }
 
-/* All that differs from where the run began, committed or not, without what was the person's. */
+/* All that differs from where the run began, committed or not, without what was the person's. Of a change that is longer
+ * than any seat could read the beginning: its length must not keep it from being judged. */
 static int change_so_far(struct run *r, struct turn *t, struct buf *out, struct err *err)
 {
 	const struct str_list *skip = r->left_out.n > 0 ? &r->left_out : &r->untracked;
@@ -40,9 +41,11 @@ static int change_so_far(struct run *r, struct turn *t, struct buf *out, struct 
 		return 0;
 	if (r->st.base_sha.n > 0) {
 		TRY(repo_diff_work(r->repo, r->st.base_sha, false, t->mem, &patch, err));
-		TRY(buf_add_utf8(out, patch, err));
+		TRY(buf_add_utf8(out, str_head(patch, utf8_head(patch, DIFF_MAX / 2)), err));
 	}
-	return review_untracked(r, skip, t->mem, out, err);
+	int rc = review_untracked(r, skip, t->mem, out, err);
+
+	return rc == -ERR_LIMIT ? 0 : rc;
 }
 
 static struct str raised_line(const struct finding *f, struct arena *mem)
