@@ -7,6 +7,7 @@
 #include "sandbox/namespace.h"
 #include "sandbox/probe.h"
 #include "sandbox/procmask.h"
+#include "sandbox/side.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,8 +74,6 @@ static int take_identity(const struct cell_spec *spec, struct err *err)
 {
 	if (!spec->root.idmap)
 		TRY(ns_map_self(spec->root.uid, spec->root.gid, err));
-	if (!spec->root.host_network)
-		TRY(ns_lo_up(err));
 	if (sethostname(HOSTNAME, sizeof(HOSTNAME) - 1) < 0)
 		return err_sys(err, errno, "name the cell");
 	return 0;
@@ -96,18 +95,33 @@ static void note(struct cell *c, const char *text)
 	c->notes[c->nnotes++] = text;
 }
 
+static int join(struct side *side, bool *early, struct err *err)
+{
+	*early = true;
+	TRY(side_join(side, err));
+	*early = false;
+	return 0;
+}
+
 static int set_up(const struct cell_spec *spec, struct root *root, int life, struct cell *c, bool *early,
 	struct err *err)
 {
+	bool locked = spec->lock || spec->root.idmap;
+	struct side side;
+
 	*early = true;
 	TRY(parent_lives(life, err));
 	TRY(take_identity(spec, err));
+	TRY(side_begin(&side, !spec->root.host_network, err));
 	*early = false;
 	TRY(root_build(root, err));
-	if (spec->root.idmap)
-		TRY(leave_root(spec, life, err));
-	if (spec->lock || spec->root.idmap)
+	TRY(side_leave(&side, err));
+	if (locked) { /* what is mounted then stays for good, so the old root has to be gone */
+		TRY(join(&side, early, err));
+		if (spec->root.idmap)
+			TRY(leave_root(spec, life, err));
 		TRY(ns_lock(spec->root.uid, spec->root.gid, err));
+	}
 	*c = (struct cell){ .spec = spec, .uid = spec->root.uid, .gid = spec->root.gid,
 		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
 	if (!c->has_proc)
@@ -119,6 +133,8 @@ static int set_up(const struct cell_spec *spec, struct root *root, int life, str
 	if (c->has_proc && spec->root.mask_proc)
 		TRY(procmask_lock(err));
 	TRY(caps_drop_bounding(err));
+	if (!locked)
+		TRY(join(&side, early, err));
 	return caps_undumpable(err);
 }
 
@@ -168,8 +184,9 @@ static int read_report(int fd, struct err *err)
 
 static unsigned long cell_flags(const struct cell_spec *spec)
 {
+	/* The network namespace comes later, from the side. */
 	return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
-		(spec->root.host_network ? 0 : CLONE_NEWNET) | (spec->root.idmap ? 0 : CLONE_NEWUSER);
+		(spec->root.idmap ? 0 : CLONE_NEWUSER);
 }
 
 static int pipe_new(int out[2], struct err *err)

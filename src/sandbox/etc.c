@@ -11,7 +11,7 @@
 
 #define COPY_MAX (1024 * 1024)
 
-/* Mounted read-only as they are: a mount is cheaper than reading and writing a few kilobytes. Names are tried, not
+/* Mounted read-only as they are: a mount is no dearer than reading and writing a few kilobytes. Names are tried, not
  * listed: a look through the host's /etc costs as much as half of this table. A link is copied as a link where it
  * leads into /usr, else its target's bytes are. */
 const char *const etc_names[] = { "R", "alternatives", "chromium", "chromium.d", "crypto-policies", "fonts", "java", "java-8-openjdk",
@@ -46,18 +46,23 @@ static int take_link(int host, int etc, const char *name, struct err *err)
 	return symlinkat(to, etc, name) < 0 ? err_sys(err, errno, "make /etc/%s in the cell", name) : 0;
 }
 
+/* Nothing is cloned that is not mounted: letting go of a detached mount waits for every processor. */
 static int take_entry(int host, int etc, const char *name, struct err *err)
 {
-	autoclose int tree = mnt_clone(host, name, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
 	struct stat st;
 	int made;
 
-	if (tree < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
-		return 0;
-	if (tree < 0 || fstat(tree, &st) < 0)
-		return err_sys(err, errno, "copy the mount of /etc/%s", name);
+	if (fstatat(host, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+			return 0;
+		return err_sys(err, errno, "look at /etc/%s", name);
+	}
 	if (S_ISLNK(st.st_mode))
 		return take_link(host, etc, name, err);
+
+	autoclose int tree = mnt_clone(host, name, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	if (tree < 0)
+		return err_sys(err, errno, "copy the mount of /etc/%s", name);
 	made = S_ISDIR(st.st_mode) ? mkdirat(etc, name, 0755) : mknodat(etc, name, S_IFREG | 0644, 0);
 	if (made < 0)
 		return err_sys(err, errno, "make /etc/%s in the cell", name);

@@ -67,8 +67,7 @@ struct jails {
 	struct guards *guards; /* NULL: in a cell */
 	struct cell cell;
 	int ruleset[COUNT(classes)]; /* -1: not made yet */
-	bool have_filter[COUNT(classes)];
-	struct seccomp_filter filter[COUNT(classes)];
+	struct seccomp_filter *filter[COUNT(classes)]; /* NULL: not made yet */
 };
 
 const struct jail_class *jail_class_find(enum job_class id)
@@ -111,8 +110,10 @@ void jails_close(struct jails *j)
 	if (!j)
 		return;
 	guards_close(j->guards);
-	for (size_t i = 0; i < COUNT(classes); i++)
+	for (size_t i = 0; i < COUNT(classes); i++) {
 		base_close_fd(&j->ruleset[i]);
+		free(j->filter[i]);
+	}
 	free(j);
 }
 
@@ -175,10 +176,13 @@ static int take_rules(struct jails *j, const struct jail_spec *spec, int *own, s
 {
 	size_t at = (size_t)(spec->class - classes);
 
-	if (!j->have_filter[at])
-		TRY(seccomp_build(filter_of(j, spec->class), &j->filter[at], err));
-	j->have_filter[at] = true;
-	l->filter = &j->filter[at];
+	if (!j->filter[at]) {
+		autofree struct seccomp_filter *made = mem_alloc(sizeof(*made));
+
+		TRY(seccomp_build(filter_of(j, spec->class), made, err));
+		j->filter[at] = take(&made);
+	}
+	l->filter = j->filter[at];
 	if (j->cell.landlock_abi == 0) /* the cell's notes say so; its mounts still hold */
 		return 0;
 	if (spec->exe_fd > 0) {

@@ -38,7 +38,8 @@ static const char *const step_names[LAUNCH_STEPS] = {
 };
 
 #ifdef AGENT6_SANITIZED
-/* The sanitizers keep books that two processes must not write at once: no memory is shared. */
+/* The sanitizers keep books that two processes must not write at once: no memory is shared but the result's. */
+#define MAP_RESULT MAP_SHARED
 long launch_clone(int (*fn)(void *), char *stack, unsigned long flags, void *arg, int *pidfd)
 {
 	long pid = syscall(SYS_clone, flags, NULL, pidfd, NULL, NULL);
@@ -49,6 +50,7 @@ long launch_clone(int (*fn)(void *), char *stack, unsigned long flags, void *arg
 	return pid < 0 ? -errno : pid;
 }
 #else
+#define MAP_RESULT MAP_PRIVATE
 long launch_clone(int (*fn)(void *), char *stack, unsigned long flags, void *arg, int *pidfd)
 {
 	int pid = clone(fn, stack, (int)(flags | CLONE_VM), arg, pidfd);
@@ -132,8 +134,7 @@ int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err)
 		l->fds[i] = -1;
 	room = room * (LAUNCH_TRY_MAX + 1) + path.n + PAGE;
 	l->map_n = (MAP_BYTES + room + PAGE - 1) & ~(size_t)(PAGE - 1);
-	/* Shared even where memory is not: the result must come back from a forked child too. */
-	l->map = mmap(NULL, l->map_n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	l->map = mmap(NULL, l->map_n, PROT_READ | PROT_WRITE, MAP_RESULT | MAP_ANONYMOUS, -1, 0);
 	if (l->map == MAP_FAILED) {
 		l->map = NULL;
 		return err_sys(err, errno, "make room for a jail's stack");

@@ -14,11 +14,9 @@
 
 #define SAFE (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-#define ROOT_MB    16
-#define ROOT_NODES 4096
-#define TMP_MB     1024
-#define SHM_MB     256
-#define TMP_NODES  262144
+/* One for /, /tmp and /dev/shm: each file system more is a twentieth of a jail. */
+#define TMP_SIZE  "1296m"
+#define TMP_NODES "524288"
 
 static const char *const devices[] = { "null", "zero", "full", "random", "urandom" };
 static const struct {
@@ -45,16 +43,13 @@ static int make_dir(int at, const char *name, mode_t mode, struct err *err)
 }
 
 /* A fresh tmpfs, not yet anywhere. */
-static int tmpfs_new(int64_t mb, int nodes, const char *mode, int *out, struct err *err)
+static int tmpfs_new(int *out, struct err *err)
 {
-	char size[32], inodes[32];
 	autoclose int fs = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
 
-	snprintf(size, sizeof(size), "%lldm", (long long)mb);
-	snprintf(inodes, sizeof(inodes), "%d", nodes);
-	if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
-		syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
-		syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "mode", mode, 0) < 0 ||
+	if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "size", TMP_SIZE, 0) < 0 ||
+		syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "nr_inodes", TMP_NODES, 0) < 0 ||
+		syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
 		syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_sys(err, errno, "make a tmpfs");
 	*out = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MNT_FLOOR);
@@ -63,31 +58,29 @@ static int tmpfs_new(int64_t mb, int nodes, const char *mode, int *out, struct e
 	return 0;
 }
 
-static int place_tmpfs(struct root *r, const char *name, int64_t mb, dev_t *dev, struct err *err)
-{
-	autoclose int fd = -1;
-	struct stat st;
-
-	TRY(make_dir(r->top, name, 0755, err));
-	TRY(tmpfs_new(mb, TMP_NODES, "1777", &fd, err));
-	if (fstat(fd, &st) < 0 || mnt_move(fd, r->top, name) < 0)
-		return err_sys(err, errno, "mount /%s in the cell", name);
-	if (dev)
-		*dev = st.st_dev;
-	return 0;
-}
-
-/* The first directory of the cell's own making: mounted over "/", so nothing is made on the host for it. */
+/* The first directory of the cell's own making: mounted over "/", so nothing is made on the host for it. Its file system has
+ * everything that is made here, so that it holds what may be written to it as well. */
 static int place_top(struct root *r, struct err *err)
 {
 	struct stat st;
 
-	TRY(tmpfs_new(ROOT_MB, ROOT_NODES, "755", &r->top, err));
+	TRY(tmpfs_new(&r->top, err));
 	if (fstat(r->top, &st) < 0)
 		return err_sys(err, errno, "look at the new root");
 	r->top_dev = st.st_dev;
 	if (syscall(SYS_move_mount, r->top, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return err_sys(err, errno, "mount the new root");
+	return 0;
+}
+
+/* A mount of its own, which stays writable when the root around it becomes read-only. */
+static int place_writable(const struct root *r, const char *name, struct err *err)
+{
+	TRY(make_dir(r->top, name, 01777, err));
+
+	autoclose int tree = mnt_clone(r->top, name, 0);
+	if (tree < 0 || mnt_move(tree, r->top, name) < 0)
+		return err_sys(err, errno, "mount /%s in the cell", name);
 	return 0;
 }
 
@@ -116,7 +109,7 @@ static int open_target(const struct root *r, const char *path, bool dir, int *ou
 		part[name.n] = '\0';
 		int next = file_openat2(at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, SAFE | RESOLVE_BENEATH);
 		if (next < 0 && errno == ENOENT) {
-			if (fstat(at, &st) < 0 || (st.st_dev != r->top_dev && st.st_dev != r->tmp_dev))
+			if (fstat(at, &st) < 0 || st.st_dev != r->top_dev)
 				return err_set(err, ERR_CONFLICT, "find %s in the cell: it vanished", path);
 			/* Not writable: beside a workspace below /tmp a write must fail, not vanish with the cell. */
 			if (is_dir)
@@ -318,7 +311,7 @@ static int build_dev(struct root *r, struct err *err)
 	for (size_t i = 0; i < COUNT(dev_links); i++)
 		if (symlinkat(dev_links[i].to, dev, dev_links[i].name) < 0)
 			return err_sys(err, errno, "make /dev/%s in the cell", dev_links[i].name);
-	return place_tmpfs(r, "dev/shm", r->spec.shm_mb > 0 ? r->spec.shm_mb : SHM_MB, NULL, err);
+	return place_writable(r, "dev/shm", err);
 }
 
 /* The kernel gives a new /proc only to who already sees a whole one: before the old root goes. In a container that
@@ -351,13 +344,11 @@ static int build_etc(struct root *r, struct err *err)
 	return etc_build(r, etc, err);
 }
 
+/* "/" is the new root from here on; the old one is stacked on it, where no path leads. */
 static int enter_top(struct root *r, struct err *err)
 {
 	if (fchdir(r->top) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return err_sys(err, errno, "move into the new root");
-	/* "." is now the old root, stacked on the new one. */
-	if (umount2(".", MNT_DETACH) < 0)
-		return err_sys(err, errno, "let go of the old root");
 	if (chdir("/") < 0)
 		return err_sys(err, errno, "enter the new root");
 	if (mnt_attr(r->top, "", AT_EMPTY_PATH, MNT_FLOOR | MOUNT_ATTR_RDONLY, -1) < 0)
@@ -371,7 +362,7 @@ static int build(struct root *r, struct err *err)
 	TRY(take_sources(r, err));
 	TRY(place_top(r, err));
 	TRY(make_masks(r, err));
-	TRY(place_tmpfs(r, "tmp", r->spec.tmp_mb > 0 ? r->spec.tmp_mb : TMP_MB, &r->tmp_dev, err));
+	TRY(place_writable(r, "tmp", err));
 	TRY(build_etc(r, err));
 	TRY(build_dev(r, err));
 	TRY(place_mounts(r, err));

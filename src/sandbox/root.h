@@ -3,7 +3,8 @@
 /* root: builds the directory tree that is all a cell can ever see.
  *
  * Shape    On the host: root_pin resolves and remembers every source. In the new mount namespace:
- *          root_build makes the tree, moves into it and lets go of the old one.
+ *          root_build makes the tree and moves into it. The old root then lies mounted on the new one: whoever called lets go
+ *          of it (umount2 of "/") before anything runs there.
  * Memory   root_free empties; strings live in the arena that is passed to root_pin, the spec's are borrowed.
  * Errors   The step, the path and the kernel's answer; a hint where the cause is known. Nothing is ever
  *          created on the host.
@@ -23,7 +24,6 @@ struct root_spec {
 	uid_t uid;              /* inside; what the synthesised passwd names */
 	gid_t gid;
 	bool idmap;             /* started as root: the workspace and grants are mapped from uid 0 to uid */
-	int64_t tmp_mb, shm_mb; /* 0: 1024 and 256 */
 	bool mask_proc;         /* no jail in this cell mounts a /proc of its own: mask and lock this one */
 };
 

@@ -31,7 +31,7 @@ struct root {
 		VEC(struct grant);
 	} covers; /* protected first, then hidden: put on top of the mounts */
 	int top;     /* the new root, while building */
-	dev_t top_dev, tmp_dev;
+	dev_t top_dev; /* of everything made here */
 	bool has_proc;
 };
 

@@ -279,23 +279,26 @@ static void fill_verdicts(struct build *b, const struct seccomp_table *t)
 		}
 }
 
-/* The calls of one word of 32 whose verdict is v, as bits; v == VERDICT_CHECKS means any check. */
-static uint32_t word_mask(const struct build *b, size_t word, enum verdict v)
+/* The calls of one word of 32, as bits, by verdict; the last is those that have a check. */
+struct word_masks {
+	uint32_t of[VERDICT_CHECKS + 1];
+};
+
+static struct word_masks masks_of(const struct build *b, size_t word)
 {
-	uint32_t mask = 0;
+	struct word_masks m = { 0 };
 
 	for (unsigned i = 0; i < 32; i++) {
 		uint8_t is = b->verdict[word * 32 + i];
 
-		if (v == VERDICT_CHECKS ? is >= VERDICT_CHECKS : is == v)
-			mask |= 1u << i;
+		m.of[is < VERDICT_CHECKS ? is : VERDICT_CHECKS] |= 1u << i;
 	}
-	return mask;
+	return m;
 }
 
-static void emit_check_jumps(struct build *b, size_t word)
+static void emit_check_jumps(struct build *b, size_t word, uint32_t checked)
 {
-	size_t skip = emit(b, BPF_JMP | BPF_JSET | BPF_K, word_mask(b, word, VERDICT_CHECKS), 0, 0);
+	size_t skip = emit(b, BPF_JMP | BPF_JSET | BPF_K, checked, 0, 0);
 
 	load_nr(b);
 	for (size_t nr = word * 32; nr < word * 32 + 32; nr++) {
@@ -314,20 +317,19 @@ static void emit_check_jumps(struct build *b, size_t word)
 /* M[0] holds 1 << (nr % 32): the verdicts of a word are a few bit tests, most common one last. */
 static void emit_word(struct build *b, size_t word)
 {
+	const struct word_masks m = masks_of(b, word);
 	enum verdict common = V_ALLOW;
-	uint32_t rest = 0;
 
 	for (unsigned v = V_ALLOW; v < VERDICT_CHECKS; v++)
-		if (__builtin_popcount(word_mask(b, word, v)) > __builtin_popcount(word_mask(b, word, common)))
+		if (__builtin_popcount(m.of[v]) > __builtin_popcount(m.of[common]))
 			common = v;
-	rest = ~word_mask(b, word, common);
-	if (rest != 0)
+	if (m.of[common] != UINT32_MAX)
 		emit(b, BPF_LD | BPF_MEM, 0, 0, 0);
 	for (unsigned v = V_ALLOW; v < VERDICT_CHECKS; v++)
-		if (v != common && word_mask(b, word, v) != 0)
-			ret_if_any(b, word_mask(b, word, v), action(v));
-	if (word_mask(b, word, VERDICT_CHECKS) != 0)
-		emit_check_jumps(b, word);
+		if (v != common && m.of[v] != 0)
+			ret_if_any(b, m.of[v], action(v));
+	if (m.of[VERDICT_CHECKS] != 0)
+		emit_check_jumps(b, word, m.of[VERDICT_CHECKS]);
 	ret(b, action(common));
 }
 

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sandbox/mnt.h"
+#include "sys/file.h"
 #include "test/sandbox/jailed.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -340,4 +344,63 @@ TEST(cell_leaves_nothing_on_the_host)
 	CHECK(fstatat(ws.fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0);
 	CHECK(fstatat(other.fd, "missing", &st, AT_SYMLINK_NOFOLLOW) < 0);
 	CHECK(lstat("/tmp/agent6-trace-of-a-test", &st) < 0);
+}
+
+static uint64_t inode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* How many mounts lie at "/": the new root, and whatever was not let go. */
+static int roots(void)
+{
+	auto_buf struct buf text = BUF_MAX(1 << 20);
+	int n = 0;
+
+	if (file_read(AT_FDCWD, "/proc/self/mountinfo", &text, ERR_DISCARD) < 0)
+		return -1;
+	for (struct str rest = buf_str(&text); rest.n > 0;) {
+		struct str line = str_cut(&rest, '\n');
+
+		for (int field = 0; field < 4; field++)
+			str_cut(&line, ' ');
+		n += str_eq(str_cut(&line, ' '), STR("/"));
+	}
+	return n;
+}
+
+/* The number of the first thing that is not as it should be, 0 when all is. */
+static int look_around(const struct cell *cell, void *self)
+{
+	uint64_t host_net = *(uint64_t *)self;
+	struct ifreq lo = { .ifr_name = "lo" };
+	autoclose int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
+		return 1;
+	if (cell->has_proc && roots() != 1)
+		return 2;
+	if (cell->has_proc && (inode_of("/proc/self/ns/net") == host_net) != cell->spec->root.host_network)
+		return 3;
+	if (ioctl(sock, SIOCGIFFLAGS, &lo) < 0 || !(lo.ifr_flags & IFF_UP))
+		return 4;
+	return 0;
+}
+
+TEST(cell_has_its_network_and_nobody_beside_its_first_process_nor_the_old_root)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	uint64_t host_net = inode_of("/proc/self/ns/net");
+
+	if (!jailed_possible())
+		return;
+	for (int i = 0; i < 4; i++) {
+		struct cell_spec spec = jailed_cell(&ws);
+
+		spec.lock = i & 1;
+		spec.root.host_network = i & 2;
+		CHECK_INT(run_cell(&spec, look_around, &host_net), 0);
+	}
 }
