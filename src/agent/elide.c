@@ -39,7 +39,7 @@ static void results_fini(struct results *l)
 
 static struct jval content_of(const struct run *r, size_t i)
 {
-	return jval_get(jval_from(conversation_get(r->conv, i)), "content");
+	return conversation_content(r->conv, i);
 }
 
 static struct jval call_of(struct jval calls, struct jval id)

@@ -27,7 +27,7 @@ static const char system_text[] =
 
 static struct jval content_of(const struct run *r, size_t i)
 {
-	return jval_get(jval_from(conversation_get(r->conv, i)), "content");
+	return conversation_content(r->conv, i);
 }
 
 int context_add_json_text(struct buf *out, struct str text, struct err *err)

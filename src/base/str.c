@@ -194,9 +194,17 @@ int32_t utf8_next(struct str s, size_t *i)
 
 bool utf8_valid(struct str s)
 {
-	for (size_t i = 0; i < s.n;)
-		if (utf8_next(s, &i) < 0)
+	for (size_t i = 0; i < s.n;) {
+		uint64_t w;
+
+		for (; s.n - i >= sizeof(w); i += sizeof(w)) {
+			memcpy(&w, s.p + i, sizeof(w));
+			if (w & 0x8080808080808080u)
+				break;
+		}
+		if (i < s.n && utf8_next(s, &i) < 0)
 			return false;
+	}
 	return true;
 }
 

@@ -400,17 +400,25 @@ bool jval_is(struct jval string, const char *want)
 		jval_add_text(&text, string, NUL_KEEP, ERR_DISCARD) == 0 && str_eqz(buf_str(&text), want);
 }
 
-struct jval jval_get(struct jval object, const char *key)
+void jval_pick(struct jval object, const char *const *keys, size_t n, struct jval *out)
 {
-	struct jval found = { JSCAN_NONE, { NULL, 0 } }, k, v;
+	struct jval k, v;
 	size_t pos = 0;
 
+	memset(out, 0, n * sizeof(*out)); /* JSCAN_NONE */
 	if (object.type != JSCAN_OBJECT)
-		return found;
-	while (jval_next(object, &pos, &k, &v)) {
-		if (jval_is(k, key))
-			found = v;
-	}
+		return;
+	while (jval_next(object, &pos, &k, &v))
+		for (size_t i = 0; i < n; i++)
+			if (jval_is(k, keys[i]))
+				out[i] = v;
+}
+
+struct jval jval_get(struct jval object, const char *key)
+{
+	struct jval found;
+
+	jval_pick(object, &key, 1, &found);
 	return found;
 }
 
@@ -433,7 +441,7 @@ bool jval_to_i64(struct jval v, int64_t *out)
 	return true;
 }
 
-/* True when a strict reader takes the string as it stands. */
+/* True when a strict reader takes the string as it stands, quotes and all. */
 static bool is_strict(struct str s)
 {
 	const char *end = s.p + s.n;
@@ -441,6 +449,9 @@ static bool is_strict(struct str s)
 	if (!utf8_valid(s))
 		return false;
 	for (const char *p = s.p; p < end; p++) {
+		p += json_plain(str_of(p, (size_t)(end - p)));
+		if (p == end)
+			break;
 		if ((unsigned char)*p < ' ')
 			return false;
 		if (*p != '\\')

@@ -36,6 +36,8 @@ struct jval jval_from(struct str text); /* the whole text is one value, blanks a
 struct jval jval_head(struct str text); /* the value it begins with; anything may follow */
 
 struct jval jval_get(struct jval object, const char *key);
+/* The same of several keys, n of them, in one walk; out has room for n. */
+void jval_pick(struct jval object, const char *const *keys, size_t n, struct jval *out);
 /* *pos starts at 0. False at the end. key is JSCAN_NONE for arrays; may be NULL. */
 bool jval_next(struct jval container, size_t *pos, struct jval *key, struct jval *value);
 

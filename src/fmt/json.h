@@ -31,6 +31,9 @@ int64_t json_get_int(const json_t *obj, const char *key, int64_t dflt);
 json_t *json_text(struct str s); /* a new string value; invalid UTF-8 is replaced, so it never fails */
 
 int json_add(struct buf *b, const json_t *j, struct err *err) CHECKED;      /* compact, keys as inserted */
+/* How many bytes at the head of s stand for themselves in a string: ASCII that is no control, quote or backslash. Up to
+ * seven such bytes may follow. */
+size_t json_plain(struct str s);
 int json_add_quoted(struct buf *b, struct str s, struct err *err) CHECKED;  /* "..." escaped and cleaned */
 int json_add_member(struct buf *b, const char *key, struct str s, struct err *err) CHECKED; /* ,"key":"..." ; no comma after '{' or in front */
 

@@ -4,6 +4,7 @@
 #include "fmt/json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define FFFD STR("\xEF\xBF\xBD")
 
@@ -26,13 +27,30 @@ static size_t escape(unsigned char c, char out[7])
 	return (size_t)snprintf(out, 7, "\\u%04x", c);
 }
 
+size_t json_plain(struct str s)
+{
+	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+	size_t n = 0;
+
+	/* A byte is zero where, less one, it borrows; of bytes above 0x7f that is told apart by `w` itself.
+	 */
+	for (uint64_t w, quote, back; s.n - n >= sizeof(w); n += sizeof(w)) {
+		memcpy(&w, s.p + n, sizeof(w));
+		quote = w ^ (ones * '"');
+		back = w ^ (ones * '\\');
+		if ((w | (w - ones * ' ') | ((quote - ones) & ~quote) | ((back - ones) & ~back)) & tops)
+			break;
+	}
+	return n;
+}
+
 static int add_quoted(struct buf *b, struct str s, struct err *err)
 {
 	size_t good = 0;
 	char esc[7];
 
 	TRY(buf_addc(b, '"', err));
-	for (size_t i = 0; i < s.n;) {
+	for (size_t i = json_plain(s); i < s.n;) {
 		size_t at = i;
 		unsigned char c = (unsigned char)s.p[i];
 		size_t n = 0;
@@ -42,6 +60,7 @@ static int add_quoted(struct buf *b, struct str s, struct err *err)
 		TRY(buf_add(b, str_of(s.p + good, at - good), err));
 		TRY(buf_add(b, n > 0 ? str_of(esc, n) : FFFD, err));
 		good = i;
+		i += json_plain(str_skip(s, i));
 	}
 	TRY(buf_add(b, str_skip(s, good), err));
 	return buf_addc(b, '"', err);

@@ -42,7 +42,8 @@ int conversation_set_prompt(struct conversation *c, struct str system, struct st
 	size_t n = 0;
 
 	for (size_t pos = 0; jval_next(list, &pos, NULL, &tool); n++)
-		if (jval_get(tool, "name").type != JSCAN_STRING || jval_get(tool, "input_schema").type != JSCAN_OBJECT)
+		if (jval_get(tool, "name").type != JSCAN_STRING ||
+			jval_get(tool, "input_schema").type != JSCAN_OBJECT)
 			return err_set(err, ERR_INVALID, "tool %zu has no name or no input_schema", n + 1);
 	if (tools.n > 0 && list.type != JSCAN_ARRAY)
 		return err_set(err, ERR_INVALID, "the tools are not a JSON array");
@@ -67,97 +68,129 @@ static bool is_plain_id(struct jval v)
 	return v.type == JSCAN_STRING && v.text.n > 2;
 }
 
-static int check_call(struct message *m, struct jval block, struct err *err)
-{
-	struct jval id = jval_get(block, "id"), name = jval_get(block, "name");
+/* The members that decide anything, read in one walk. */
+enum { B_TYPE, B_TEXT, B_ID, B_NAME, B_INPUT, B_RESULT_FOR, B_SIGNATURE, B_EXTRA, B_PHASE, B_COUNT };
 
-	if (id.type != JSCAN_STRING || name.type != JSCAN_STRING || jval_get(block, "input").type != JSCAN_OBJECT)
+static const char *const block_keys[B_COUNT] = { [B_TYPE] = "type",
+	[B_TEXT] = "text",
+	[B_ID] = "id",
+	[B_NAME] = "name",
+	[B_INPUT] = "input",
+	[B_RESULT_FOR] = "tool_use_id",
+	[B_SIGNATURE] = "signature",
+	[B_EXTRA] = "extra_content",
+	[B_PHASE] = "x_phase" };
+
+struct block {
+	struct jval whole, is[B_COUNT];
+};
+
+struct blocks {
+	VEC(struct block);
+};
+
+static void blocks_fini(struct blocks *l)
+{
+	vec_fini(l);
+}
+
+static int check_call(struct message *m, const struct jval *is, struct err *err)
+{
+	if (is[B_ID].type != JSCAN_STRING || is[B_NAME].type != JSCAN_STRING ||
+		is[B_INPUT].type != JSCAN_OBJECT)
 		return err_set(err, ERR_INVALID, "a tool_use block needs id, name and an input object");
 	m->has_calls = true;
-	if (!is_plain_id(id) || jval_get(block, "extra_content").type != JSCAN_NONE)
+	if (!is_plain_id(is[B_ID]) || is[B_EXTRA].type != JSCAN_NONE)
 		m->is_mixed = true;
 	return 0;
 }
 
-static int note_block(struct message *m, struct jval block, struct err *err)
+static int note_block(struct message *m, const struct jval *is, struct err *err)
 {
-	struct jval type = jval_get(block, "type");
-	bool thinking = jval_is(type, "thinking");
+	bool thinking = jval_is(is[B_TYPE], "thinking");
 
-	if (type.type != JSCAN_STRING)
+	if (is[B_TYPE].type != JSCAN_STRING)
 		return err_set(err, ERR_INVALID, "a block of a message has no type");
 	if (m->is_user) {
-		struct jval id = jval_get(block, "tool_use_id");
+		bool result = jval_is(is[B_TYPE], "tool_result");
 
-		if (jval_is(type, "tool_result") && id.type != JSCAN_STRING)
+		if (result && is[B_RESULT_FOR].type != JSCAN_STRING)
 			return err_set(err, ERR_INVALID, "a tool_result block needs a tool_use_id");
-		m->is_mixed = m->is_mixed || (jval_is(type, "tool_result") && !is_plain_id(id));
+		m->is_mixed = m->is_mixed || (result && !is_plain_id(is[B_RESULT_FOR]));
 		return 0;
 	}
-	if (jval_is(type, "tool_use"))
-		TRY(check_call(m, block, err));
-	if (thinking || jval_is(type, "redacted_thinking"))
+	if (jval_is(is[B_TYPE], "tool_use"))
+		TRY(check_call(m, is, err));
+	if (thinking || jval_is(is[B_TYPE], "redacted_thinking"))
 		m->has_thinking = true;
-	if ((thinking && jval_get(block, "signature").type != JSCAN_STRING) ||
-		jval_get(block, "x_phase").type != JSCAN_NONE ||
-		str_starts(str_skip(type.text, 1), FOREIGN))
+	if ((thinking && is[B_SIGNATURE].type != JSCAN_STRING) || is[B_PHASE].type != JSCAN_NONE ||
+		str_starts(str_skip(is[B_TYPE].text, 1), FOREIGN))
 		m->is_mixed = true;
 	return 0;
 }
 
-static bool is_blank_text(struct jval block)
+static bool is_blank_text(const struct jval *is)
 {
-	struct jval text = jval_get(block, "text");
-
-	return jval_is(jval_get(block, "type"), "text") && (text.type != JSCAN_STRING || text.text.n == 2);
+	return jval_is(is[B_TYPE], "text") && (is[B_TEXT].type != JSCAN_STRING || is[B_TEXT].text.n == 2);
 }
 
 /* Copies the blocks of one pass: results are in front of everything else in a user's message. */
-static int add_blocks(struct message *m, struct jval content, bool results, size_t *n, struct err *err)
+static int add_blocks(struct message *m, const struct blocks *list, bool results, size_t *n, struct err *err)
 {
-	struct jval block;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct block *b = &list->p[i];
+		bool is_result = m->is_user && jval_is(b->is[B_TYPE], "tool_result");
 
-	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
-		bool is_result = m->is_user && jval_is(jval_get(block, "type"), "tool_result");
-
-		if (is_result != results || is_blank_text(block))
+		if (is_result != results || is_blank_text(b->is))
 			continue;
-		TRY(note_block(m, block, err));
+		TRY(note_block(m, b->is, err));
 		if ((*n)++ > 0)
 			TRY(buf_addc(&m->text, ',', err));
-		TRY(jval_add(&m->text, block, NUL_REPLACE, err));
+		TRY(jval_add(&m->text, b->whole, NUL_REPLACE, err));
 	}
 	return 0;
 }
 
 static int make(struct message *m, struct jval v, struct err *err)
 {
-	struct jval content = jval_get(v, "content"), from = jval_get(v, "from");
+	enum { ROLE, FROM, CONTENT, MEMBERS };
+	static const char *const keys[MEMBERS] = { [ROLE] = "role", [FROM] = "from", [CONTENT] = "content" };
+	CLEANUP(blocks_fini) struct blocks list = { 0 };
+	struct jval is[MEMBERS], block;
 	size_t n = 0;
 
-	m->is_user = jval_is(jval_get(v, "role"), "user");
-	if (!m->is_user && !jval_is(jval_get(v, "role"), "assistant"))
-		return err_set(err, ERR_INVALID, "a message is not an object with the role user or assistant");
+	jval_pick(v, keys, MEMBERS, is);
+	m->is_user = jval_is(is[ROLE], "user");
+	if (!m->is_user && !jval_is(is[ROLE], "assistant"))
+		return err_set(
+			err, ERR_INVALID, "a message is not an object with the role user or assistant");
 	TRY(buf_addf(&m->text, err, "{\"role\":\"%s\",", m->is_user ? "user" : "assistant"));
-	if (!m->is_user && from.type == JSCAN_STRING) {
+	if (!m->is_user && is[FROM].type == JSCAN_STRING) {
 		size_t at;
 
 		TRY(buf_add(&m->text, STR("\"from\":"), err));
 		at = m->text.n;
-		TRY(jval_add(&m->text, from, NUL_REPLACE, err));
+		TRY(jval_add(&m->text, is[FROM], NUL_REPLACE, err));
 		m->from.n = m->text.n - at;
 		TRY(buf_addc(&m->text, ',', err));
 	}
+	TRY(buf_add(&m->text, STR("\"content\":"), err));
 	m->content = m->text.n;
-	TRY(buf_add(&m->text, STR("\"content\":["), err));
-	if (content.type == JSCAN_STRING && content.text.n > 2) {
+	TRY(buf_addc(&m->text, '[', err));
+	if (is[CONTENT].type == JSCAN_STRING && is[CONTENT].text.n > 2) {
 		TRY(buf_add(&m->text, STR("{\"type\":\"text\",\"text\":"), err));
-		TRY(jval_add(&m->text, content, NUL_REPLACE, err));
+		TRY(jval_add(&m->text, is[CONTENT], NUL_REPLACE, err));
 		TRY(buf_addc(&m->text, '}', err));
 		n = 1;
 	}
-	TRY(add_blocks(m, content, true, &n, err));
-	TRY(add_blocks(m, content, false, &n, err));
+	for (size_t pos = 0; jval_next(is[CONTENT], &pos, NULL, &block);) {
+		struct block *b = vec_new(&list);
+
+		b->whole = block;
+		jval_pick(block, block_keys, B_COUNT, b->is);
+	}
+	TRY(add_blocks(m, &list, true, &n, err));
+	TRY(add_blocks(m, &list, false, &n, err));
 	if (n == 0)
 		return err_set(err, ERR_INVALID, "a message without content");
 	return buf_add(&m->text, STR("]}"), err);
@@ -167,18 +200,25 @@ int message_make(struct message *m, struct str text, struct err *err)
 {
 	int r;
 
-	*m = (struct message){ .text = BUF_MAX(CONVERSATION_TEXT_MAX), .wire = BUF_MAX(2 * CONVERSATION_TEXT_MAX) };
+	*m = (struct message){ .text = BUF_MAX(CONVERSATION_TEXT_MAX),
+		.wire = BUF_MAX(2 * CONVERSATION_TEXT_MAX) };
 	r = make(m, jval_from(text), err);
 	if (r < 0)
 		message_fini(m);
-	else if (m->from.n > 0) /* `from` stands right before the content */
-		m->from.p = m->text.p + m->content - 1 - m->from.n;
+	else if (m->from.n > 0) /* `from` stands right before the content's key */
+		m->from.p = m->text.p + m->content - strlen(",\"content\":") - m->from.n;
 	return r;
 }
 
 struct jval message_content(const struct message *m)
 {
-	return jval_get(jval_from(buf_str(&m->text)), "content");
+	return (struct jval){ JSCAN_ARRAY, str_of(m->text.p + m->content, m->text.n - m->content - 1) };
+}
+
+struct jval conversation_content(const struct conversation *c, size_t i)
+{
+	BUG_IF(i >= c->n);
+	return message_content(&c->p[i]);
 }
 
 int conversation_add(struct conversation *c, struct str text, struct err *err)
@@ -246,7 +286,8 @@ static int add_result(struct buf *out, const struct call_result *o, struct err *
 
 int message_add_interrupted(struct buf *out, struct str call_id, struct err *err)
 {
-	struct call_result o = { .call_id = call_id, .is_error = true,
+	struct call_result o = { .call_id = call_id,
+		.is_error = true,
 		.text = STR("interrupted: this call did not finish, its effects are unknown") };
 
 	if (out->n > 0 && out->p[out->n - 1] == '}')

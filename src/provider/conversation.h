@@ -21,6 +21,7 @@
 #define PROVIDER_CONVERSATION_H
 
 #include "base/buf.h"
+#include "fmt/jscan.h"
 #include "provider/model.h"
 
 struct conversation;
@@ -62,6 +63,7 @@ int conversation_append(struct conversation *c, struct str text, struct err *err
 
 size_t conversation_count(const struct conversation *c);
 struct str conversation_get(const struct conversation *c, size_t i); /* canonical text */
+struct jval conversation_content(const struct conversation *c, size_t i); /* its blocks, without a walk over the text */
 size_t conversation_bytes(const struct conversation *c);             /* of all canonical texts */
 size_t conversation_total(const struct conversation *c);             /* ... and of the prompt and the tools */
 bool conversation_is_user(const struct conversation *c, size_t i);

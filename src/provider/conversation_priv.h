@@ -17,7 +17,7 @@ struct message {
 	bool is_user, has_calls, has_thinking;
 	bool is_mixed;       /* holds what Anthropic's wire may not see as it stands */
 	bool wire_made;
-	size_t content;      /* offset of "content": in text */
+	size_t content;      /* offset of the content's bracket in text */
 	struct str from;     /* in text, JSON escapes and all; empty for the user */
 };
 

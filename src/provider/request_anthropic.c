@@ -172,7 +172,7 @@ static int add_message(struct body *b, const struct message *m, bool mark, struc
 	if (b->out->p[b->out->n - 1] != '[')
 		TRY(buf_addc(b->out, ',', err));
 	if (m->wire.n == 0 && !m->is_user) { /* without "from" */
-		TRY(buf_add(b->out, STR("{\"role\":\"assistant\","), err));
+		TRY(buf_add(b->out, STR("{\"role\":\"assistant\",\"content\":"), err));
 		text = str_skip(text, m->content);
 	}
 	return add_marked(b->out, text, mark, sizeof("}]}") - 1, err);

@@ -33,6 +33,11 @@ static const char *const answers[API_COUNT] = {
 		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"t1\",\"function\":{\"name\":\"read_file\","
 		"\"arguments\":\"{\\\"path\\\":\\\"src/main.c\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n"
 		"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",
+	[API_RESPONSES] =
+		"data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"function_call\","
+		"\"call_id\":\"t1\",\"name\":\"read_file\",\"arguments\":\"{\\\"path\\\":\\\"src/main.c\\\"}\"}}\n\n"
+		"data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"usage\":{\"input_tokens\":9,"
+		"\"output_tokens\":2}}}\n\n",
 };
 
 static void turn(const struct model_spec *spec, struct conversation *c, struct buf *body, struct str result)

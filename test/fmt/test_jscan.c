@@ -95,6 +95,13 @@ TEST(jscan_finds_members_by_content_and_the_last_one)
 	CHECK(!jval_to_i64(jval_get(v, "big"), &n) && !jval_to_i64(jval_get(v, "f"), &n));
 	CHECK(jval_to_f64(jval_get(v, "f"), &d) && d == 1.5);
 	CHECK_INT(jval_get(jval_get(v, "a"), "b").type, JSCAN_NONE);
+
+	static const char *const keys[] = { "b", "none", "a" };
+	struct jval out[3];
+	jval_pick(v, keys, 3, out);
+	CHECK(jval_is(out[0], "x") && out[1].type == JSCAN_NONE && jval_to_i64(out[2], &n) && n == 2);
+	jval_pick(jval_get(v, "n"), keys, 3, out); /* no object */
+	CHECK(out[0].type == JSCAN_NONE && out[2].type == JSCAN_NONE);
 }
 
 TEST(jscan_text_is_utf8_with_one_mark_for_each_broken_run)

@@ -123,6 +123,23 @@ TEST(json_reads_members_without_asking_twice)
 	CHECK_INT(json_get_int(j, "none", 3), 3);
 }
 
+TEST(json_plain_stops_at_or_before_every_byte_that_needs_care)
+{
+	char text[24];
+
+	for (unsigned c = 0; c < 256; c++)
+		for (size_t at = 0; at < sizeof(text); at++) {
+			bool plain = c >= ' ' && c < 0x80 && c != '"' && c != '\\';
+			size_t n;
+
+			memset(text, 'a', sizeof(text));
+			text[at] = (char)c;
+			n = json_plain(str_of(text, sizeof(text)));
+			CHECK(plain ? n == sizeof(text) : n == at / 8 * 8);
+			CHECK(json_plain(str_of(text, 7)) == 0); /* whole words alone */
+		}
+}
+
 TEST(json_quotes_any_bytes_so_that_they_read_back)
 {
 	static const struct {

@@ -163,3 +163,24 @@ TEST(conversation_refuses_a_prompt_that_is_no_tool_list)
 	CHECK_STR(str_from(err.msg), STR("tool 1 has no name or no input_schema"));
 	CHECK_OK(conversation_set_prompt(c, STR("s"), STR("[]"), &err));
 }
+
+TEST(conversation_content_is_what_a_walk_over_the_text_finds)
+{
+	static const char *const texts[] = {
+		"{\"role\":\"user\",\"content\":\"plain\"}",
+		"{\"content\":[{\"type\":\"text\",\"text\":\"a]}\"},{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"n\",\"input\":{}}],"
+		"\"role\":\"assistant\",\"from\":\"openai:m \\\"x\\\"\"}",
+		"{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"late\"},"
+		"{\"type\":\"tool_result\",\"tool_use_id\":\"1\",\"content\":\"r\"}]}",
+	};
+	auto_conversation struct conversation *c = conversation_new();
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		CHECK(conversation_add(c, str_from(texts[i]), ERR_DISCARD) == 0);
+		struct jval walked = jval_get(jval_from(conversation_get(c, i)), "content");
+
+		CHECK_INT(walked.type, JSCAN_ARRAY);
+		CHECK_INT(conversation_content(c, i).type, JSCAN_ARRAY);
+		CHECK_STR(conversation_content(c, i).text, walked.text);
+	}
+}
