@@ -418,6 +418,60 @@ def floor_gap(run):
         return [r["gap_ms"] for r in mock.model_requests()[1:] if r.get("gap_ms") is not None]
 
 
+# ---- searching ----
+
+def plant(folder, size):
+    """A tree of this project's sources, again and again, up to that many bytes. Nothing in it is ignored."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    files = []
+    for top in ("src", "docs", "test"):
+        for at, _, names in os.walk(os.path.join(root, top)):
+            for n in sorted(names):
+                if n.endswith((".c", ".h", ".md", ".py")):
+                    with open(os.path.join(at, n), "rb") as f:
+                        files.append((os.path.relpath(os.path.join(at, n), root), f.read()))
+    done, copy = 0, 0
+    while done < size:
+        for name, text in files:
+            path = os.path.join(folder, f"copy{copy:03}", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                done += f.write(text)
+        copy += 1
+
+
+def clocked(words, stdin=""):
+    """(wall, processor time) in seconds, and what came out."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    r = subprocess.run(words[1:], cwd=words[0], input=stdin, capture_output=True, text=True, check=False, timeout=300)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, r
+
+
+def bench_grep(size, rounds=3):
+    rg = shutil.which("rg")
+    if not rg:
+        say("grep of a 1 GB tree, over ripgrep", "not measured", "1.0 x", "there is no ripgrep (apt ripgrep)")
+        return
+    with tempfile.TemporaryDirectory(prefix="agent6-bench-", dir="/var/tmp") as folder:
+        plant(folder, size)
+        # Once a word that is nowhere, once what needs the whole expression: both programs read every file.
+        for what, pattern in (("a word", "nowhere" + "_to_be_found"), ("an expression", r"[a-z]+_zz[0-9]{3}\b")):
+            request = json.dumps({"pattern": pattern, "path": "."})
+            ours, theirs = [], []
+            for _ in range(rounds):
+                ours.append(clocked([folder, tool("agent6-index")], request))
+                theirs.append(clocked([folder, rg, "--hidden", "-j", str(os.cpu_count()), pattern, "."]))
+            done = json.loads(ours[0][2].stdout.splitlines()[-1])
+            if not done.get("done") or done["truncated"] or done["count"] != 0 or theirs[0][2].returncode != 1:
+                say(f"grep of a 1 GB tree, {what}", "went wrong", "1.0 x", (ours[0][2].stdout + theirs[0][2].stderr)[-80:])
+                continue
+            wall, cpu = (min(o[k] for o in ours) / min(t[k] for t in theirs) for k in (0, 1))
+            say(f"grep of a 1 GB tree, {what}, over ripgrep", f"{wall:.2f} x", "1.0 x",
+                f"the least of {rounds} each; processor time {cpu:.2f} x; {min(o[0] for o in ours):.2f} s, "
+                f"{os.cpu_count()} threads each")
+
+
 # ---- waiting ----
 
 def switches(pids):
@@ -579,6 +633,7 @@ def main():
     else:
         say("whole runs", "not measured", "", f"no mockllm in {SHARED} (set AGENT6_SHARED)")
     provider_figures()
+    bench_grep(1 << 30)
     print(f"agent6 bench: {os.cpu_count()} processors, load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end; "
           f"{rounds} rounds")
     print_table()
