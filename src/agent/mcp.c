@@ -95,6 +95,8 @@ int mcp_give_up(struct mcp_server *s, const char *why, struct err *err)
 	s->stopping = true;
 	if (!s->remote && s->proc.job != 0 && !mcp_cut_off(s))
 		TRY(jobs_serve_kill(&s->jobs, &s->proc, err));
+	if (s->remote && !mcp_cut_off(s))
+		TRY(mcp_posts_cancel(s, err));
 	return put_gone(s, at_start, err);
 }
 

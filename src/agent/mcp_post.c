@@ -47,7 +47,7 @@ int mcp_post(struct mcp_server *s, struct mcp_say *words, struct err *err)
 	struct mcp_post *p = place(s);
 	autoclose int args = -1;
 
-	if (!p)
+	if (!p || s->state == MCP_GIVEN_UP)
 		return err_set(err, ERR_BUSY, "too many exchanges are open");
 	words->id = ++s->all->last_post;
 	*p = (struct mcp_post){ .id = words->id, .server = s, .body = BUF_MAX(BODY_MAX) };
@@ -61,15 +61,33 @@ int mcp_post(struct mcp_server *s, struct mcp_say *words, struct err *err)
 	return links_send(s->all->links, PEER_CLIENT, WIRE_POST, buf_str(&b), &args, args >= 0, err);
 }
 
-int mcp_post_cancel(struct mcp_server *s, uint32_t id, struct err *err)
+static int send_cancel(struct mcp_server *s, uint32_t id, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8);
 
+	pack_u32(&b, id);
+	return links_send(s->all->links, PEER_CLIENT, WIRE_CANCEL, buf_str(&b), NULL, 0, err);
+}
+
+int mcp_post_cancel(struct mcp_server *s, uint32_t id, struct err *err)
+{
 	for (size_t i = 0; i < MCP_POSTS_MAX; i++)
 		if (s->posts[i].id == id && id != 0)
 			forget(&s->posts[i]);
-	pack_u32(&b, id);
-	return links_send(s->all->links, PEER_CLIENT, WIRE_CANCEL, buf_str(&b), NULL, 0, err);
+	return send_cancel(s, id, err);
+}
+
+/* Their memory stays until the end: what is being read may be the stream of one of them. */
+int mcp_posts_cancel(struct mcp_server *s, struct err *err)
+{
+	for (size_t i = 0; i < MCP_POSTS_MAX; i++) {
+		uint32_t id = s->posts[i].id;
+
+		s->posts[i].id = 0;
+		if (id != 0)
+			TRY(send_cancel(s, id, err));
+	}
+	return 0;
 }
 
 static struct mcp_post *find(struct mcp *m, uint32_t id)
@@ -108,7 +126,7 @@ static int take_data(struct mcp_post *p, struct str bytes, struct err *err)
 		*err = why;
 		return r;
 	}
-	if (p->stream && p->id == id && s->open != id && s->state != MCP_GIVEN_UP) /* answered: what else it may say is not waited for */
+	if (p->stream && p->id == id && s->open != id) /* answered: what else it may say is not waited for */
 		return mcp_post_cancel(s, id, err);
 	return 0;
 }

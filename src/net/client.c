@@ -446,13 +446,19 @@ int client_start_transfer(struct request *q, struct err *err)
 	return arm_timer(q, err);
 }
 
-static size_t count_live(const struct client *c)
+/* Of models all together, of an MCP server its own: whatever one does, the others find room. */
+static int find_room(const struct request *q, const struct live *l, struct err *err)
 {
-	size_t n = 0;
+	int n = 0;
 
-	for (size_t i = 0; i < SLOTS; i++)
-		n += c->requests[i].used && !c->requests[i].over;
-	return n;
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct request *o = &q->c->requests[i];
+
+		n += o != q && o->used && !o->over && o->post == q->post && (!q->post || o->live == l);
+	}
+	if (n < (q->post ? CLIENT_POSTS : CLIENT_LIVE))
+		return 0;
+	return err_set(err, ERR_DENIED, "%d requests are under way already", n);
 }
 
 int client_admit(struct request *q, uint8_t endpoint, struct err *err)
@@ -461,8 +467,7 @@ int client_admit(struct request *q, uint8_t endpoint, struct err *err)
 
 	if (endpoint >= c->table->n)
 		return err_set(err, ERR_DENIED, "there is no endpoint %u", endpoint);
-	if (count_live(c) > CLIENT_LIVE) /* itself included */
-		return err_set(err, ERR_DENIED, "%d requests are under way already", CLIENT_LIVE);
+	TRY(find_room(q, &c->live[endpoint], err));
 	if (c->table->max_requests >= 0 && c->requests_used >= (uint64_t)c->table->max_requests)
 		return err_set(err, ERR_DENIED, "the ceiling of %lld requests for this run is reached",
 			(long long)c->table->max_requests);

@@ -6,7 +6,7 @@
  * Shape    client_open reads everything that needs files or sockets; then the process confines itself;
  *          then client_serve and the loop. WIRE_REQ and WIRE_CANCEL in; for each request WIRE_HEAD (when
  *          there was an answer), WIRE_DATA, and always one WIRE_END.
- * Memory   At most CLIENT_LIVE requests at once; of each answer no more than one message is held. When the
+ * Memory   At most CLIENT_LIVE requests of models at once, and CLIENT_POSTS for each MCP server beside them; of each answer no more than one message is held. When the
  *          agent does not read, the server is not read either.
  * Errors   A request that cannot be served ends with a sentence for people that names the host. An agent
  *          that breaks the channel's rules loses the channel.
@@ -19,7 +19,8 @@
 #include "net/recording.h"
 #include "sys/loop.h"
 
-#define CLIENT_LIVE       4
+#define CLIENT_LIVE       4 /* requests of models */
+#define CLIENT_POSTS      4 /* exchanges with one MCP server: none of them takes a place of a model's or another server's */
 #define CLIENT_BODY_MAX   (64 * 1024 * 1024) /* of one request */
 #define CLIENT_ANSWER_MAX (64 * 1024 * 1024) /* of one answer */
 

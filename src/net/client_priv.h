@@ -13,7 +13,7 @@
 #include "net/transfer.h"
 #include "sys/chan.h"
 
-#define SLOTS      (CLIENT_LIVE + 4) /* the further ones hold refusals that the agent has not read yet */
+#define SLOTS      (CLIENT_LIVE + MCP_SERVERS_MAX * CLIENT_POSTS + 4) /* the further ones hold refusals that the agent has not read yet */
 #define TEXT_BYTES 900
 
 struct request {

@@ -15,7 +15,7 @@
 #ifndef ROLE_BROKER_H
 #define ROLE_BROKER_H
 
-#define BROKER_LINKS 32
+#define BROKER_LINKS 64 /* more than the client has exchanges under way, and those that it keeps for the next */
 
 int role_broker_main(void); /* exit status */
 

@@ -12,6 +12,7 @@ TOOLS = [{"name": "echo", "description": "says it back", "inputSchema": {"type":
 class McpServer:
     def __init__(self, *how):
         self.how, self.heard, self.sessions, self.lock = set(how), [], set(), threading.Lock()
+        self.closing, self.left = threading.Event(), 0
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -29,6 +30,7 @@ class McpServer:
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def close(self):
+        self.closing.set()
         self.http.shutdown()
         self.http.server_close()
 
@@ -41,6 +43,21 @@ class McpServer:
             h.send_header(k.replace("_", "-"), v)
         h.end_headers()
         h.wfile.write(data)
+
+    def trickle(self, h, kind, first, then):
+        """An answer that never ends, until the other side has enough of it."""
+        h.close_connection = True
+        h.send_response(200)
+        h.send_header("Content-Type", kind)
+        h.end_headers()
+        data = first
+        try:
+            while not self.closing.wait(0.05):
+                h.wfile.write(data)
+                data = then
+        except OSError:
+            with self.lock:
+                self.left += 1
 
     def answer(self, h, message, **headers):
         if "sse" not in self.how:
@@ -57,6 +74,10 @@ class McpServer:
         modern = "modern" in self.how
         if "locked" in self.how and h.headers.get("Authorization") != "Bearer the-token":
             return self.send(h, 401, {"error": "who are you"}, WWW_Authenticate="Bearer")
+        if "trickle" in self.how:
+            pings = "".join(f'data: {{"jsonrpc":"2.0","id":{i},"method":"ping"}}\n\n' for i in range(3))
+            return self.trickle(h, "text/event-stream", pings.encode(), b": x\n\n") if method else \
+                self.trickle(h, "application/json", b" ", b" ")
         if "redirect" in self.how:
             return self.send(h, 307, None, Location="http://127.0.0.1:9/elsewhere")
         if method == "server/discover":

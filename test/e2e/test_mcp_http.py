@@ -104,6 +104,25 @@ def test_nobody_is_followed_and_a_server_that_is_not_there_is_said(lab, remote):
     assert offered(mock) == []
 
 
+def test_eight_servers_over_http_start_at_once(lab, remote):
+    lab.repo(a="1\n")
+    text = "".join(config(remote()).replace("mcp.far", f"mcp.far{i}") for i in range(8))
+    mock, r = play(lab, text, turn(call("mcp__far7__echo", text="hello")))
+    assert r.returncode == 0, r.both
+    assert lab.events("mcp.server_unavailable") == [] and results(mock) == [{"content": "hello"}]
+    assert offered(mock) == sorted(f"mcp__far{i}__{tool}" for i in range(8) for tool in ("echo", "fails"))
+
+
+def test_a_server_that_lets_no_exchange_end_takes_no_place_of_the_model_or_of_another_server(lab, remote):
+    lab.repo(a="1\n")
+    bad, good = remote("trickle"), remote()
+    mock, r = play(lab, config(bad, "startup_timeout_s = 2").replace("mcp.far", "mcp.bad") + config(good), turn(call("mcp__far__echo", text="hello")))
+    assert r.returncode == 0, r.both
+    assert results(mock) == [{"content": "hello"}]
+    assert [(e["server"], e["error"]) for e in lab.events("mcp.server_unavailable")] == [("bad", "it does not read what it is sent")]
+    assert len([m for _, _, m in bad.heard if "method" not in m]) == 3 and bad.left == 4
+
+
 @pytest.mark.parametrize("key,works", [("y", True), ("n", False)])
 def test_a_person_is_asked_before_a_call_over_http(lab, remote, screen, key, works):
     lab.repo(a="1\n")
