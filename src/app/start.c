@@ -11,6 +11,7 @@
 #include "sys/file.h"
 #include "sys/term.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -106,6 +107,8 @@ static int start_view(struct start *s, const char *since, struct err *err)
 		words[n++] = s->rq->json ? STR("result=json") : strcmp(s->mode->word, "ask") == 0 ? STR("result=once") : STR("result=text");
 	pack_strs(&b, words, n);
 	TRY(pack_ok(&b, err));
+	if (s->rq->questions_fd >= 0 && (ftruncate(s->rq->questions_fd, 0) < 0 || lseek(s->rq->questions_fd, 0, SEEK_SET) < 0))
+		return err_sys(err, errno, "empty the file of questions");
 	const int fds[] = { record, answers, s->rq->questions_fd };
 	return chan_send(s->view.chan, WIRE_VIEW_OPEN, buf_str(&b), fds, s->rq->questions_fd >= 0 ? 3 : 2, err);
 }

@@ -86,3 +86,46 @@ def test_questions_go_into_no_place_that_cannot_be_written(lab):
     lab.mock({"turns": [turn(call("finish_planning", summary="s", plan_markdown="# Plan", questions=["a"]))]})
     r = lab.agent6("plan", "new", "--unattended", "--questions-file", os.path.join(lab.folder, "no", "where.json"), "plan it")
     assert r.returncode != 0 and "where.json" in r.err, r.both
+
+
+@pytest.mark.parametrize("make", ["link", "link-to-nothing", "linked-folder", "linked-folder-by-its-whole-name", "hard-link", "fifo", "folder"])
+def test_questions_go_where_no_link_of_an_earlier_run_leads(lab, make):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock({"turns": [turn(call("finish_planning", summary="s", plan_markdown="# Plan", questions=["rm -rf /"]))]})
+    out = os.path.join(lab.folder, "outside")
+    os.mkdir(out)
+    target = os.path.join(out, "rc")
+    if make != "link-to-nothing":
+        with open(target, "w", encoding="utf-8") as f:
+            f.write("precious\n")
+    name = "q.json"
+    at = os.path.join(lab.ws, name)
+    if make in ("link", "link-to-nothing"):
+        os.symlink(target, at)
+    elif make.startswith("linked-folder"):
+        os.symlink(out, os.path.join(lab.ws, "sub"))
+        name = os.path.join("sub" if make == "linked-folder" else os.path.join(lab.ws, "sub"), "rc")
+    elif make == "hard-link":
+        os.link(target, at)
+    elif make == "fifo":
+        os.mkfifo(at)
+    else:
+        os.mkdir(at)
+    r = lab.agent6("plan", "new", "--unattended", "--questions-file", name, "plan it", timeout=20)
+    assert r.returncode != 0 and "--questions-file" in r.err, r.both
+    assert len(asked(lab)) == 0
+    if make == "link-to-nothing":
+        assert not os.path.exists(target)
+    else:
+        with open(target, encoding="utf-8") as f:
+            assert f.read() == "precious\n"
+
+
+def test_a_session_that_does_not_begin_leaves_the_file_of_questions_as_it_was(lab):
+    path = plan(lab, "a")
+    with open(path, encoding="utf-8") as f:
+        before = f.read()
+    r = lab.agent6("plan", "new", "--unattended", "--run-id", "p1", "--questions-file", path, "plan it")
+    assert r.returncode != 0, r.both
+    with open(path, encoding="utf-8") as f:
+        assert f.read() == before and before

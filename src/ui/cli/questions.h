@@ -13,7 +13,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* The file of --questions-file, emptied; path empty: -1. */
+/* The file of --questions-file, for writing and with what was in it: the session empties it when it begins. No part of
+ * the path may be a symbolic link, and the file is a regular one with no second name. path empty: fd stays. */
 int questions_open(struct str path, struct arena *mem, int *fd, struct err *err) CHECKED;
 int questions_text(int record, const char *id, struct buf *out, struct err *err) CHECKED;
 
