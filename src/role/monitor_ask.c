@@ -185,9 +185,10 @@ static int prompt_call(struct monitor *m, const struct tool_call *c, struct err 
 {
 	auto_buf struct buf text = BUF_MAX(PROMPT_BYTES);
 
-	/* What is not seen whole is not allowed. */
-	if (c->args.n == 0 || buf_addf(&text, ERR_DISCARD, "Allow the tool \"" STR_FMT "\" of MCP server " STR_FMT ": " STR_FMT, STR_ARG(c->tool),
-			STR_ARG(server_name(m, c->from, c->endpoint)), STR_ARG(c->args)) < 0)
+	/* What is not seen whole is not allowed. The name is the server's: a quote in it must not end it. */
+	if (c->args.n == 0 || buf_addz(&text, "Allow the tool ", ERR_DISCARD) < 0 || json_add_quoted(&text, c->tool, ERR_DISCARD) < 0 ||
+		buf_addf(&text, ERR_DISCARD, " of MCP server " STR_FMT ": " STR_FMT, STR_ARG(server_name(m, c->from, c->endpoint)),
+			STR_ARG(c->args)) < 0)
 		return verdict(m, c->from, c->number, false, "the arguments are too long to be shown to the operator: make several "
 			"smaller calls", err);
 	struct pending *p = pending_new(m, false, c->number, c->from);
@@ -195,7 +196,8 @@ static int prompt_call(struct monitor *m, const struct tool_call *c, struct err 
 		return verdict(m, c->from, c->number, false, "too many approvals are open", err);
 	snprintf(p->tool, sizeof(p->tool), STR_FMT, STR_ARG(c->tool));
 	p->endpoint = c->endpoint;
-	return note_prompt(m, p, buf_str(&text), err);
+	TRY(note_prompt(m, p, buf_str(&text), err));
+	return hook_waiting(m, SPAWN_APPROVAL, err);
 }
 
 static int judge_call(struct monitor *m, const struct tool_call *c, struct err *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "fmt/json.h"
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 #include "role/monitor.h"
@@ -443,6 +444,22 @@ TEST(monitor_asks_about_a_tool_of_a_server_and_an_answer_is_for_that_tool_alone)
 		say_done(&b, 0, 0, "finished");
 		finish(&b);
 	}
+}
+
+TEST(monitor_shows_a_tool_whose_name_has_quotes_as_one_word)
+{
+	struct bench b;
+
+	start(&b, APPROVE_YES, true);
+	ask_to_call(&b, 1, STR("look\" of MCP server safe: {} \\"), STR("{}"));
+	struct str prompt = hear_note(&b, "approval.prompt");
+	auto_json json_t *j = NULL;
+	struct err err = { 0 };
+
+	CHECK_OK(json_decode(prompt, JSON_EXACT, &j, &err));
+	CHECK_STR(json_get_str(j, "prompt"), STR("Allow the tool \"look\\\" of MCP server safe: {} \\\\\" of MCP server notes: {}"));
+	say_done(&b, 0, 0, "finished");
+	finish(&b);
 }
 
 TEST(monitor_refuses_calls_that_cannot_be_shown_or_that_nobody_can_answer)
@@ -1174,6 +1191,8 @@ TEST(monitor_has_the_operators_programs_told_by_numbers_and_waits_for_the_last)
 		start(&b, APPROVE_ASK, true);
 		with_hooks = false;
 		ask_to_run(&b, 1, STR("all"));
+		hear_spawn(&b, SPAWN_APPROVAL, 0);
+		ask_to_call(&b, 2, STR("look"), STR("{}"));
 		hear_spawn(&b, SPAWN_APPROVAL, 0);
 		ask_question_of(&b, 7, 1);
 		hear_spawn(&b, SPAWN_QUESTION, 0);
