@@ -76,7 +76,7 @@ static void add_env(struct start *s, const struct config_mcp *m, struct zygote_s
 		start_notice(s, str_printf(s->mem, "mcp." STR_FMT ".env: not set here: " STR_FMT, STR_ARG(m->name), STR_ARG(buf_str(&unset))));
 }
 
-static void add_paths(struct policy_list *to, struct arena *mem, struct str_list from)
+static void add_all(struct policy_list *to, struct arena *mem, struct str_list from)
 {
 	for (size_t i = 0; i < from.n; i++)
 		policy_list_add(to, mem, str_dupz(mem, from.p[i]));
@@ -118,7 +118,8 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 		.limits = { { JOB_MCP, 0, false } }, .nservers = 1 };
 
 	z.servers[0] = (struct zygote_server){ .name = name, .composed = true, .ask = asks(s, m) };
-	add_paths(&z.servers[0].argv, s->mem, m->command);
+	add_all(&z.servers[0].argv, s->mem, m->command);
+	add_all(&z.servers[0].tools, s->mem, m->tools);
 	z.policy.profile = s->profile;
 	z.policy.bare = true;
 	z.policy.cwd = s->workspace; /* whose owner root becomes where ids cannot be mapped */
@@ -126,9 +127,9 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? s->config->sandbox.memory_limit_mb : 0;
 	z.policy.root_as_uid = s->config->sandbox.root_as_uid;
 	z.policy.tool_paths = s->tools.mounts;
-	add_paths(&z.policy.extra_ro_paths, s->mem, m->extra_read_paths);
-	add_paths(&z.policy.extra_rw_paths, s->mem, m->extra_write_paths);
-	add_paths(&z.policy.hide_paths, s->mem, s->config->sandbox.hide_paths);
+	add_all(&z.policy.extra_ro_paths, s->mem, m->extra_read_paths);
+	add_all(&z.policy.extra_rw_paths, s->mem, m->extra_write_paths);
+	add_all(&z.policy.hide_paths, s->mem, s->config->sandbox.hide_paths);
 	TRY(check_command(s, m, err));
 	TRY(settings_server_grants(s, key, m, &z.policy.hide_paths, err));
 	TRY(protect(s, m, &z, err));
@@ -170,6 +171,8 @@ static int add_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at
 	*at = (uint8_t)s->endpoints.n++;
 	e->name = str_printf(s->mem, "mcp." STR_FMT, STR_ARG(m->name));
 	e->use = asks(s, m) ? ENDPOINT_MCP_ASK : ENDPOINT_MCP_YES;
+	e->tools = m->tools.p;
+	e->ntools = m->tools.n;
 	TRY(endpoint_set_url(e, m->url, s->mem, err));
 	e->chat_path = e->prefix.n > 0 ? e->prefix : STR("/");
 	e->prefix = STR("");

@@ -321,6 +321,8 @@ static int check_one(const struct endpoint *e, struct err *err)
 		return err_set(err, ERR_INVALID, "endpoint kind %d is unknown", (int)e->kind);
 	if (e->use > ENDPOINT_MCP_YES)
 		return err_set(err, ERR_INVALID, "endpoint use %d is unknown", (int)e->use);
+	if (e->ntools > ENDPOINT_TOOLS_MAX || (e->ntools > 0 && e->use == ENDPOINT_MODEL))
+		return err_set(err, ERR_INVALID, "up to %d tools are named of an MCP server, of nothing else", ENDPOINT_TOOLS_MAX);
 	TRY(check_headers(e, err));
 	TRY(check_key(e, err));
 	if (!is_sane_ms(e->connect_ms) || !is_sane_ms(e->first_byte_ms) || !is_sane_ms(e->idle_ms))
@@ -348,6 +350,7 @@ static void pack_endpoint(struct buf *b, const struct endpoint *e)
 	pack_u8(b, e->route);
 	pack_str(b, e->prefix);
 	pack_u8(b, (uint8_t)e->use);
+	pack_strs(b, e->tools, e->ntools);
 	pack_str(b, e->chat_path);
 	pack_str(b, e->models_path);
 	pack_str(b, e->query);
@@ -419,6 +422,7 @@ static void unpack_endpoint(struct unpack *u, struct arena *mem, struct endpoint
 	e->route = unpack_u8(u);
 	e->prefix = unpack_str(u);
 	e->use = unpack_u8(u);
+	e->tools = unpack_strs(u, mem, ENDPOINT_TOOLS_MAX, &e->ntools);
 	e->chat_path = unpack_str(u);
 	e->models_path = unpack_str(u);
 	e->query = unpack_str(u);

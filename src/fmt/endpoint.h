@@ -20,6 +20,7 @@
 
 #define ENDPOINTS_MAX        64
 #define ENDPOINT_HEADERS_MAX 32
+#define ENDPOINT_TOOLS_MAX   256
 #define ENDPOINT_TABLE_BYTES (256 * 1024) /* packed, at most */
 #define ROUTES_MAX           64
 
@@ -59,6 +60,8 @@ struct endpoint {
 	uint8_t route;   /* index into the broker's table; unused when direct */
 	struct str prefix;      /* path of the base URL: "" or "/v1", never a '/' at the end */
 	enum endpoint_use use;
+	struct str *tools;      /* of an MCP server: those that may be called; none: all */
+	size_t ntools;
 	struct str chat_path;   /* ROUTE_CHAT: "/chat/completions", "/messages", ... */
 	struct str models_path; /* ROUTE_MODELS: "/models"; empty: this endpoint has none */
 	struct str query;       /* percent-encoded, without the '?'; may be empty */

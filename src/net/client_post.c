@@ -61,6 +61,14 @@ static int compose(struct request *q, int args_fd, struct err *err)
 	return r;
 }
 
+static bool may_call(const struct endpoint *e, struct str tool)
+{
+	for (size_t i = 0; i < e->ntools; i++)
+		if (str_eq(e->tools[i], tool))
+			return true;
+	return e->ntools == 0;
+}
+
 int client_post(struct request *q, uint8_t endpoint, struct unpack *u, int args_fd, struct err *err)
 {
 	q->say.id = q->id;
@@ -68,6 +76,8 @@ int client_post(struct request *q, uint8_t endpoint, struct unpack *u, int args_
 	TRY(client_admit(q, endpoint, err));
 	if (q->live->e->use == ENDPOINT_MODEL || q->live->e->kind != ENDPOINT_NETWORK)
 		return err_set(err, ERR_DENIED, "endpoint %u is no MCP server", endpoint);
+	if (q->say.method == MCP_CALL && !may_call(q->live->e, q->say.text))
+		return err_set(err, ERR_DENIED, STR_FMT ".tools does not name this tool", STR_ARG(q->live->e->name));
 	TRY(compose(q, args_fd, err));
 	if (q->say.method == MCP_CALL && q->live->e->use == ENDPOINT_MCP_ASK)
 		return ask_monitor(q, err);

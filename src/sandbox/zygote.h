@@ -45,6 +45,7 @@ struct zygote_server {
 	struct policy_list env; /* "K=V", on top of the policy's */
 	bool composed;          /* the asker cannot write to it: the zygote says what WIRE_SAY asks for */
 	bool ask;               /* composed: the monitor is asked before each tools/call */
+	struct policy_list tools; /* composed: those that may be called; none: all */
 };
 
 #define ZYGOTE_SERVERS_MAX 8

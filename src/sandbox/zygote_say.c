@@ -165,6 +165,14 @@ static int read_args(struct zygote *z, struct buf *args, struct err *err)
 	return memfd_read(z->msg->fds[0], args, err);
 }
 
+static bool may_call(const struct zygote_server *s, struct str tool)
+{
+	for (size_t i = 0; i < s->tools.n; i++)
+		if (str_eqz(tool, s->tools.p[i]))
+			return true;
+	return s->tools.n == 0;
+}
+
 static int judge(struct zygote *z, uint32_t server, const struct mcp_say *words, struct mcp_line *line, struct err *err)
 {
 	const struct job *j = zygote_job(z, server);
@@ -172,6 +180,10 @@ static int judge(struct zygote *z, uint32_t server, const struct mcp_say *words,
 
 	if (!j || j->state != JOB_RUNNING || !j->rq.server || !j->rq.server->composed)
 		return tell(z, words->id, JOB_LOST, "the server does not run", false, err);
+	if (words->method == MCP_CALL && !may_call(j->rq.server, words->text)) {
+		err_set(&why, ERR_DENIED, "mcp.%s.tools does not name this tool", j->rq.server->name);
+		return tell(z, words->id, JOB_REFUSED, why.msg, false, err);
+	}
 	if (mcp_compose(words, line, &why) < 0)
 		return tell(z, words->id, JOB_REFUSED, why.msg, false, err);
 	if (j->rq.server->ask && words->method == MCP_CALL)

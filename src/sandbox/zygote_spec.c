@@ -46,6 +46,7 @@ static int encode_servers(const struct zygote_spec *s, struct buf *out, struct e
 		TRY(jsonw_quoted(out, str_from(v->name), err));
 		TRY(encode_list("argv", &v->argv, out, err));
 		TRY(encode_list("env", &v->env, out, err));
+		TRY(encode_list("tools", &v->tools, out, err));
 		TRY(buf_addz(out, "}", err));
 	}
 	return buf_addz(out, "]", err);
@@ -146,7 +147,7 @@ static int decode_words(struct jsonr *r, struct policy_list *to)
 	while (jsonr_item(r) > 0) {
 		TRY(jsonr_string(r, &word));
 		if (to->n >= WORDS_MAX)
-			return jsonr_fail(r, ERR_LIMIT, "a server has at most %d words and variables", WORDS_MAX);
+			return jsonr_fail(r, ERR_LIMIT, "a server has at most %d words, variables and tools", WORDS_MAX);
 		policy_list_add(to, r->mem, word.p);
 	}
 	return r->failed;
@@ -165,6 +166,8 @@ static int decode_server(struct jsonr *r, struct zygote_server *s)
 			TRY(decode_words(r, &s->argv));
 		else if (str_eqz(key, "env"))
 			TRY(decode_words(r, &s->env));
+		else if (str_eqz(key, "tools"))
+			TRY(decode_words(r, &s->tools));
 		else if (str_eqz(key, "composed"))
 			TRY(jsonr_bool(r, &s->composed));
 		else if (str_eqz(key, "ask"))
@@ -175,8 +178,8 @@ static int decode_server(struct jsonr *r, struct zygote_server *s)
 		return r->failed;
 	if (!s->name || s->argv.n == 0 || s->argv.p[0][0] == '\0')
 		return jsonr_fail(r, ERR_INVALID, "a server needs a name and a program");
-	if (s->ask && !s->composed)
-		return jsonr_fail(r, ERR_INVALID, "what a server is told can only be asked about where it is composed");
+	if ((s->ask || s->tools.n > 0) && !s->composed)
+		return jsonr_fail(r, ERR_INVALID, "what a server is told can only be asked about, or limited, where it is composed");
 	return 0;
 }
 

@@ -451,6 +451,13 @@ def test_where_calls_are_allowed_a_taken_over_agent_still_says_one_message_at_a_
     assert heard[2]["params"]["name"] == 'echo","x":"' and heard[2]["params"]["arguments"] == {}
 
 
+def test_a_taken_over_agent_calls_no_tool_that_the_operator_left_out(lab_of_each_profile):
+    lines, heard = evil_run(lab_of_each_profile, 'approval = "yes"\ntools = ["look", "seen"]\n')
+    said = dict(l[5:].split(": ", 1) for l in lines if l.startswith("said "))
+    assert said["another name"] == "why 6 mcp.lab.tools does not name this tool" and said["call"] == "why 1 "
+    assert [m["params"]["name"] for m in heard if m.get("method") == "tools/call"] == ["look", "look"]
+
+
 @pytest.mark.parametrize("allow", [False, True])
 def test_what_a_server_reaches(lab_of_each_profile, allow):
     """The rows of docs/sandbox.md's matrix for MCP servers."""

@@ -157,6 +157,19 @@ def test_a_taken_over_agent_says_nothing_else_to_a_server_over_http(lab, remote)
     assert [m["method"] for _, _, m in s.heard] == ["tools/list"] and mock.model_requests() == []
 
 
+def test_a_taken_over_agent_calls_no_tool_over_http_that_the_operator_left_out(lab, remote):
+    evil = os.path.join(BUILD, "agent6-evil")
+    if not os.path.exists(evil):
+        missing(f"{evil} is not built (meson option tests)")
+    lab.repo(a="1\n")
+    s = remote()
+    lab.mock(script(finish()), extra=config(s, 'approval = "yes"\ntools = ["fails"]'), top='[sandbox]\nrun_commands = "yes"\n')
+    r = subprocess.run([evil, "run", "evil remote"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    lines = lab.read("evil.report").splitlines()
+    assert "said call: outcome 8 mcp.far.tools does not name this tool" in lines, (lines, r)
+    assert [m["method"] for _, _, m in s.heard] == ["tools/list"]
+
+
 def test_a_number_of_a_call_is_used_once(lab, remote):
     """What the operator said about one call must not be taken for an answer about the next."""
     evil = os.path.join(BUILD, "agent6-evil")

@@ -149,6 +149,9 @@ TEST(endpoint_table_survives_packing_and_a_cut_or_longer_one_is_refused)
 	endpoint_init(&rows[1]);
 	rows[1].name = STR("demo");
 	rows[1].kind = ENDPOINT_RECORDING;
+	rows[1].use = ENDPOINT_MCP_ASK;
+	rows[1].tools = (struct str[]){ STR("look"), STR("read") };
+	rows[1].ntools = 2;
 	CHECK_OK(endpoints_pack(&t, &b, &err));
 	for (size_t cut = 0; cut < b.n; cut++)
 		CHECK(endpoints_unpack(str_head(buf_str(&b), cut), mem, &got, ERR_DISCARD) < 0);
@@ -159,6 +162,8 @@ TEST(endpoint_table_survives_packing_and_a_cut_or_longer_one_is_refused)
 	CHECK_STR(secret_reveal(&got.p[0].key), STR("sk-secret"));
 	CHECK_STR(got.p[0].query, STR("api-version=2024-01-01&x=%20"));
 	CHECK_INT(got.p[1].kind, ENDPOINT_RECORDING);
+	CHECK_INT(got.p[1].ntools, 2);
+	CHECK_STR(got.p[1].tools[1], STR("read"));
 	endpoints_fini(&got);
 	CHECK_OK(buf_addc(&b, 'x', &err));
 	CHECK(endpoints_unpack(buf_str(&b), mem, &got, ERR_DISCARD) < 0);

@@ -102,7 +102,7 @@ static void composed(struct zy *z)
 	struct started s;
 
 	as_server_cell(z);
-	add_server(z, "while read -r l; do printf '%s\\n' \"$l\"; done; echo over", true, false);
+	policy_list_add(&add_server(z, "while read -r l; do printf '%s\\n' \"$l\"; done; echo over", true, false)->tools, z->mem, "echo");
 	zy_start(z);
 	serve(z, 1, 0);
 	s = take_started(z, 1);
@@ -120,21 +120,25 @@ static void composed(struct zy *z)
 	CHECK_STR(str_from(a.note), STR("the arguments: byte 3: more than one JSON object"));
 	call(z, 9, 4, "echo", "{}");
 	CHECK_INT(zy_exit_of(z, 4).why, JOB_LOST); /* no such server */
-	serve(z, 5, 0);
-	CHECK_STR(str_from(zy_exit_of(z, 5).note), STR("this server runs already"));
-	serve(z, 6, 1);
-	CHECK_STR(str_from(zy_exit_of(z, 6).note), STR("this cell has no server 1"));
-	zy_send_run(z, 7, JOB_COMMAND, "true");
-	CHECK_INT(zy_exit_of(z, 7).why, JOB_REFUSED); /* nothing else runs in its cell */
+	call(z, 1, 5, "echo2", "{}");
+	a = zy_exit_of(z, 5);
+	CHECK_INT(a.why, JOB_REFUSED);
+	CHECK_STR(str_from(a.note), STR("mcp.srv.tools does not name this tool"));
+	serve(z, 6, 0);
+	CHECK_STR(str_from(zy_exit_of(z, 6).note), STR("this server runs already"));
+	serve(z, 7, 1);
+	CHECK_STR(str_from(zy_exit_of(z, 7).note), STR("this cell has no server 1"));
+	zy_send_run(z, 8, JOB_COMMAND, "true");
+	CHECK_INT(zy_exit_of(z, 8).why, JOB_REFUSED); /* nothing else runs in its cell */
 
 	/* Killed, it can be started anew. */
 	zy_order(z, WIRE_KILL, 1);
 	CHECK_INT(zy_exit_of(z, 1).why, JOB_STOPPED);
-	call(z, 1, 8, "echo", "{}");
-	CHECK_INT(zy_exit_of(z, 8).why, JOB_LOST);
+	call(z, 1, 9, "echo", "{}");
+	CHECK_INT(zy_exit_of(z, 9).why, JOB_LOST);
 	close_started(&s);
-	serve(z, 9, 0);
-	s = take_started(z, 9);
+	serve(z, 10, 0);
+	s = take_started(z, 10);
 	close_started(&s);
 	zy_stop(z);
 }
