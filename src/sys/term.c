@@ -44,6 +44,18 @@ static int add_visible(struct buf *out, int32_t c, struct err *err)
 	}
 }
 
+/* What stands for c inside a JSON string and is white space outside of one. */
+static int add_json(struct buf *out, int32_t c, struct err *err)
+{
+	if (c == '\n' || c == '\t' || c == '\r')
+		return buf_addc(out, c == '\n' ? '\n' : ' ', err);
+	if (c < 0)
+		return buf_addz(out, "\\ufffd", err);
+	if (c > 0xFFFF)
+		TRY(buf_addf(out, err, "\\u%04x", 0xD800u + (((unsigned)c - 0x10000) >> 10)));
+	return buf_addf(out, err, "\\u%04x", c > 0xFFFF ? 0xDC00u + ((unsigned)c & 0x3FF) : (unsigned)c);
+}
+
 static int add_tab(struct buf *out, size_t line_start, struct err *err)
 {
 	int at = term_width(str_skip(buf_str(out), line_start));
@@ -67,7 +79,9 @@ static int clean(struct str in, enum term_keep keep, struct buf *out, struct err
 		/* What stood before it is copied in one piece. */
 		TRY(buf_add(out, str_of(in.p + plain, at - plain), err));
 		plain = i;
-		if (c < 0) {
+		if (keep == TERM_JSON) {
+			TRY(add_json(out, c, err));
+		} else if (c < 0) {
 			TRY(buf_addf(out, err, "\\x%02x", (unsigned char)in.p[at]));
 		} else if (keep == TERM_TEXT && c == '\n') {
 			TRY(buf_addc(out, '\n', err));

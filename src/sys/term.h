@@ -17,6 +17,7 @@
 enum term_keep {
 	TERM_LINE, /* one line: newlines and tabs are shown as \n and \t too */
 	TERM_TEXT, /* newlines stay, CR LF is a newline, a tab becomes spaces to the next multiple of 8 */
+	TERM_JSON, /* a text of JSON stays one with the same values: \u009b instead of \x9b; newlines stay, blanks are spaces */
 };
 
 /* Control characters, escape sequences, bidirectional and invisible format controls and bytes that are

@@ -346,8 +346,13 @@ def test_nothing_the_model_says_steers_the_terminal(lab):
     shown = {"run": lab.run("task " + HOSTILE)}
     run_id = os.path.basename(lab.run_dirs()[-1])
     for words in (["runs"], ["runs", "list"], ["runs", "show", run_id], ["runs", "commits", run_id], ["watch", run_id],
-                  ["runs", "verify", run_id]):
+                  ["runs", "verify", run_id], ["runs", "list", "--json"], ["runs", "show", run_id, "--json"],
+                  ["runs", "commits", run_id, "--json"], ["history", "search", "--json", "reversed"], ["runs", "graph", run_id, "--json"],
+                  ["runs", "compare", run_id, run_id, "--json"], ["runs", "transcript", run_id, "--json"]):
         shown[" ".join(words)] = lab.agent6(*words)
+        if "--json" in words and shown[" ".join(words)].returncode == 0:
+            json.loads(shown[" ".join(words)].out)
+    assert json.loads(shown["runs list --json"].out)[0]["task"] == "task " + HOSTILE
     shown = {what: r.both for what, r in shown.items()}
     # A patch that goes into a file or a pipe is what git would apply; on a terminal it is cleaned like the rest.
     shown["runs diff"] = on_terminal(lab, "runs", "diff", run_id)

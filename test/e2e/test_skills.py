@@ -88,13 +88,16 @@ def test_without_skills_nothing_is_said_and_the_tool_is_not_there(lab):
 def test_always_and_skill_and_disabled(lab):
     lab.repo(a="1\n")
     skill(lab, "ring")
-    skill(lab, "quiet", "---\ndescription: Quiet one.\ndisable-model-invocation: true\n---\nQuiet text.\n")
+    skill(lab, "quiet", "---\ndescription: Quiet \x9b2J\x7f\u202eone.\ndisable-model-invocation: true\n---\nQuiet text.\n")
     skill(lab, "broken", "no front matter\n")
     for name in ("ring", "quiet", "broken"):
         r = run(lab, "skills", "install", os.path.join(lab.folder, "src", name))
         assert r.returncode == 0 and ("broken cannot be used as it is" in r.stderr) == (name == "broken"), r.stderr
     assert run(lab, "skills", "enable", "ring", "--always", "--repo").returncode == 0
-    rows = {r["name"]: r["state"] for r in json.loads(run(lab, "skills", "list", "--json").stdout)}
+    listed = run(lab, "skills", "list", "--json").stdout
+    rows = {r["name"]: r["state"] for r in json.loads(listed)}
+    about = {r["name"]: r["description"] for r in json.loads(listed)}
+    assert about["quiet"] == "Quiet \x9b2J\x7f\u202eone." and not {"\x9b", "\x7f", "\u202e"} & set(listed), ascii(listed)
     assert rows == {"ring": "always", "quiet": "by --skill only", "broken": "unusable"}
     lab.mock(script(finish()))
     r = lab.run("do it", "--skill", "quiet")

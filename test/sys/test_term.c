@@ -43,6 +43,32 @@ TEST(term_clean_makes_every_control_visible)
 	}
 }
 
+TEST(term_clean_leaves_json_the_values_it_had)
+{
+	static const struct { const char *why; struct str in; const char *out; bool same; } cases[] = {
+		{ "C1, delete, marks", { "{\"a\": \"\xC2\x9B" "2J\x7F\xE2\x80\xAE\xE2\x80\xA8\"}", 20 }, "{\"a\": \"\\u009b2J\\u007f\\u202e\\u2028\"}", true },
+		{ "a tag nobody sees", { "[\"\xF3\xA0\x81\x81\"]", 8 }, "[\"\\udb40\\udc41\"]", true },
+		{ "an escaped quote stays one", { "[\"\\\"\\\\\xC2\x85\"]", 10 }, "[\"\\\"\\\\\\u0085\"]", true },
+		{ "letters stay", { "[\"caf\xC3\xA9\"]", 9 }, "[\"caf\xC3\xA9\"]", true },
+		{ "white space", { "[\n\t1,\r2]", 8 }, "[\n 1, 2]", true },
+		{ "no JSON", { "\x1b[2J\xFF\x9B", 6 }, "\\u001b[2J\\ufffd\\ufffd", false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_buf struct buf out = BUF_MAX(4096);
+		auto_json json_t *before = NULL, *after = NULL;
+		struct err err = { 0 };
+
+		CHECK_OK(term_clean(cases[i].in, TERM_JSON, &out, &err));
+		CHECK_STR(buf_str(&out), str_from(cases[i].out));
+		if (!cases[i].same)
+			continue;
+		CHECK_OK(json_decode(cases[i].in, JSON_EXACT, &before, &err));
+		CHECK_OK(json_decode(buf_str(&out), JSON_EXACT, &after, &err));
+		CHECK(json_equal(before, after));
+	}
+}
+
 TEST(term_clean_lets_no_control_through_whatever_two_bytes_come)
 {
 	for (unsigned a = 0; a < 256; a++)

@@ -101,12 +101,15 @@ static int run_check(struct command_ctx *ctx, const void *decoded, struct err *e
 		*err = lost;
 		return -(int)lost.code;
 	}
-	if (args->json)
-		cli_out("{\"section\":\"%s\",\"passed\":%zu,\"failed\":%zu,\"rows\":[" STR_FMT "]}\n",
-			section_words[args->section], t.rows[CHECK_PASS], t.rows[CHECK_FAIL], STR_ARG(buf_str(&json)));
-	else
+	if (args->json) {
+		cli_out("{\"section\":\"%s\",\"passed\":%zu,\"failed\":%zu,\"rows\":[", section_words[args->section],
+			t.rows[CHECK_PASS], t.rows[CHECK_FAIL]);
+		cli_json(buf_str(&json));
+		cli_out("]}\n");
+	} else {
 		cli_out("\n== summary ==\n%zu passed, %zu failed, %zu for information\n", t.rows[CHECK_PASS],
 			t.rows[CHECK_FAIL], t.rows[CHECK_INFO]);
+	}
 	return t.rows[CHECK_FAIL] > 0 ? 1 : 0;
 }
 

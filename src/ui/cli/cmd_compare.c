@@ -119,7 +119,8 @@ static int print_json(const struct candidate *list, size_t n, struct err *err)
 			json_object_set_new(o, "task", json_text(c->task)) < 0 || json_array_append_new(all, o) < 0);
 	}
 	TRY(json_add(&b, all, err));
-	cli_out(STR_FMT "\n", STR_ARG(buf_str(&b)));
+	cli_json(buf_str(&b));
+	cli_out("\n");
 	return 0;
 }
 

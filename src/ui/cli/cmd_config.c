@@ -57,7 +57,10 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 		TRY(buf_addz(&out, i > 0 ? "\n" : "", err));
 		TRY(config_show_detail(c, args->keys.p[i], &out, err));
 	}
-	print(&out);
+	if (args->json)
+		cli_json(buf_str(&out));
+	else
+		print(&out);
 	return 0;
 }
 
@@ -134,7 +137,10 @@ static int run_presets(struct command_ctx *ctx, const void *decoded, struct err 
 
 	TRY(load(ctx, STR(""), &place, c, err));
 	TRY(args->json ? config_presets_json(c, &out, err) : config_presets_text(c, &out, err));
-	print(&out);
+	if (args->json)
+		cli_json(buf_str(&out));
+	else
+		print(&out);
 	return 0;
 }
 

@@ -40,7 +40,8 @@ static int run_graph(struct command_ctx *ctx, const void *decoded, struct err *e
 	TRY(graph_load(record, -1, &g, err));
 	if (args->json) {
 		TRY(graph_print_json(g, &text, err));
-		cli_out(STR_FMT "\n", STR_ARG(buf_str(&text)));
+		cli_json(buf_str(&text));
+		cli_out("\n");
 		return 0;
 	}
 	if (g->n == 0 && !args->dot)

@@ -102,7 +102,8 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 			TRY(buf_addz(&b, i > 0 ? "," : "", err));
 			TRY(add_json(ctx->mem, &views.p[i], &b, err));
 		}
-		cli_out(STR_FMT "]\n", STR_ARG(buf_str(&b)));
+		cli_json(buf_str(&b));
+		cli_out("]\n");
 		return 0;
 	}
 	if (views.n == 0)

@@ -69,7 +69,8 @@ static int print_json(const struct memory_note *list, size_t n, struct err *err)
 			TRY(json_add_member(&b, members[k].key, members[k].value, err));
 		TRY(buf_addc(&b, '}', err));
 	}
-	cli_out(STR_FMT "]\n", STR_ARG(buf_str(&b)));
+	cli_json(buf_str(&b));
+	cli_out("]\n");
 	return 0;
 }
 

@@ -250,7 +250,7 @@ static int open_record(const struct place *place, const struct session_ref *ref,
 static int run_show(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct mode_args *a = decoded;
-	auto_buf struct buf text = BUF_MAX(PLAN_MAX), clean = BUF_MAX(4 * PLAN_MAX), open = BUF_MAX(4 * PLAN_MAX);
+	auto_buf struct buf text = BUF_MAX(PLAN_MAX), clean = BUF_MAX(6 * PLAN_MAX), open = BUF_MAX(4 * PLAN_MAX);
 	autoclose int record = -1;
 	struct session_ref ref;
 	struct place place;
@@ -262,7 +262,7 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 	if (r == -ERR_NOENT)
 		return err_set(err, ERR_NOENT, "%s wrote no plan", ref.id);
 	TRY(r);
-	TRY(term_clean(buf_str(&text), TERM_TEXT, &clean, err));
+	TRY(term_clean(buf_str(&text), a->json ? TERM_JSON : TERM_TEXT, &clean, err));
 	cli_out(STR_FMT "%s", STR_ARG(buf_str(&clean)), str_ends(buf_str(&clean), STR("\n")) ? "" : "\n");
 	fflush(stdout);
 	TRY(questions_text(record, ref.id, &open, err));

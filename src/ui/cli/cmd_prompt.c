@@ -91,7 +91,10 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 	TRY(app_rehearse(&rq, ctx->mem, &r, err));
 	TRY(json_decode(r.tools, JSON_EXACT, &tools, err));
 	TRY(args->json ? add_json(&r, rq.mode, tools, &out, err) : add_text(&r, tools, &out, err));
-	fwrite(out.p, 1, out.n, stdout);
+	if (args->json)
+		cli_json(buf_str(&out));
+	else
+		fwrite(out.p, 1, out.n, stdout);
 	return 0;
 }
 

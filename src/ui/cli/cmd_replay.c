@@ -44,7 +44,7 @@ static int print_json(const struct session_ref *ref, const struct replay_report 
 		TRY(json_add_member(&b, "now", str_from(rep->now), err));
 	}
 	TRY(buf_addz(&b, "}\n", err));
-	cli_out(STR_FMT, STR_ARG(buf_str(&b)));
+	cli_json(buf_str(&b));
 	return 0;
 }
 

@@ -158,7 +158,8 @@ int runs_print_json(const json_t *j, struct err *err)
 	auto_buf struct buf b = BUF_MAX(64 * 1024 * 1024);
 
 	TRY(json_add(&b, j, err));
-	cli_out(STR_FMT "\n", STR_ARG(buf_str(&b)));
+	cli_json(buf_str(&b));
+	cli_out("\n");
 	return 0;
 }
 

@@ -49,7 +49,8 @@ static int print_json(const struct printing *p, const struct search_hit *h, stru
 		json_object_set_new(o, "match", json_text(str_head(str_skip(h->snippet, h->mark), h->mark_n))) < 0)
 		return err_set(err, ERR_SYS, "no JSON");
 	TRY(json_add(&b, o, err));
-	cli_out("%s" STR_FMT, p->hits > 1 ? ",\n " : "[", STR_ARG(buf_str(&b)));
+	cli_out("%s", p->hits > 1 ? ",\n " : "[");
+	cli_json(buf_str(&b));
 	return 0;
 }
 

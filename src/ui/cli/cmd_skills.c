@@ -67,7 +67,7 @@ static int print_json(const struct skills_found *found, const struct skills *s, 
 		TRY(buf_addc(&b, '}', err));
 	}
 	TRY(buf_addz(&b, "]\n", err));
-	cli_out(STR_FMT, STR_ARG(buf_str(&b)));
+	cli_json(buf_str(&b));
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "fmt/json.h"
 #include "sys/file.h"
+#include "sys/term.h"
 #include "ui/cli/command.h"
 
 #include <fcntl.h>
@@ -28,6 +29,19 @@ void cli_out(const char *fmt, ...)
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
+}
+
+static void put_json(FILE *to, struct str text)
+{
+	auto_buf struct buf clean = BUF_MAX(6 * text.n + 1); /* \u007f for one byte */
+
+	BUG_IF(term_clean(text, TERM_JSON, &clean, ERR_DISCARD) < 0);
+	fwrite(clean.p ? clean.p : "", 1, clean.n, to);
+}
+
+void cli_json(struct str text)
+{
+	put_json(stdout, text);
 }
 
 /* A message may quote bytes from anywhere: whatever could move the cursor is shown as '?'. A further line of it is set in,
@@ -123,5 +137,5 @@ void report_err_json(const struct err *err, int status)
 	if (add_error(err, status, &out) < 0)
 		report_err(err);
 	else
-		fwrite(out.p, 1, out.n, stderr);
+		put_json(stderr, buf_str(&out));
 }

@@ -77,13 +77,13 @@ static int confine(const struct opened *o, struct err *err)
 /* A file of the record, cleaned: what a model wrote goes to a terminal or into a script. Nothing when it is not there. */
 static int copy(struct opened *o, const char *name, int to, struct err *err)
 {
-	auto_buf struct buf text = BUF_MAX(RESULT_MAX), clean = BUF_MAX(4 * RESULT_MAX);
+	auto_buf struct buf text = BUF_MAX(RESULT_MAX), clean = BUF_MAX(6 * RESULT_MAX);
 	int r = file_read(o->record_fd, name, &text, err);
 
 	if (r == -ERR_NOENT || (r == 0 && text.n == 0))
 		return 0;
 	TRY(r);
-	TRY(term_clean(buf_str(&text), TERM_TEXT, &clean, err));
+	TRY(term_clean(buf_str(&text), str_ends(str_from(name), STR(".json")) ? TERM_JSON : TERM_TEXT, &clean, err));
 	if (clean.n > 0 && clean.p[clean.n - 1] != '\n')
 		TRY(buf_addc(&clean, '\n', err));
 	return file_write_fd(to, buf_str(&clean), err);
