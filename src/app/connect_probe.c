@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "app/apart.h"
 #include "app/connect.h"
 #include "app/egress.h"
 #include "app/endpoint.h"
@@ -8,7 +9,19 @@
 
 #define PROBE_MS   30000
 
-static int ask(const struct place *place, const struct endpoint *e, int secrets_fd, struct arena *mem, struct connect_answer *out,
+/* A token command is executed on this host, so it is checked as a run does it. */
+static int keep_apart(const struct place *place, struct endpoint *e, struct programs *programs, struct arena *mem, struct err *err)
+{
+	struct config *c = arena_alloc(mem, sizeof(*c));
+
+	if (e->key_from != KEY_COMMAND)
+		return 0;
+	TRY(config_load(&place->files, mem, c, err));
+	programs->apart = apart_places(c, place->workspace, mem);
+	return apart_token(&programs->apart, e, mem, err);
+}
+
+static int ask(const struct place *place, struct endpoint *e, int secrets_fd, struct arena *mem, struct connect_answer *out,
 	struct err *err)
 {
 	auto_programs struct programs programs = PROGRAMS_NONE;
@@ -19,7 +32,7 @@ static int ask(const struct place *place, const struct endpoint *e, int secrets_
 		return err_set(err, ERR_UNSUPPORTED, "\"" STR_FMT "\" has no list of models to ask for",
 			STR_ARG(e->name));
 	TRY(programs_open(&programs, err));
-	programs.apart = (struct str_list){ (struct str[]){ str_from(place->workspace) }, 1 };
+	TRY(keep_apart(place, e, &programs, mem, err));
 	TRY(egress_get(&programs, e, ROUTE_MODELS, STR(""), secrets_fd, PROBE_MS, &text, &reply, err));
 	*out = (struct connect_answer){ .status = reply.status };
 	if (reply.status >= 200 && reply.status < 300)

@@ -110,7 +110,8 @@ static int check_lists(struct start *s, const char *key, const struct str_list *
 	} lists[] = { { str_printf(s->mem, "%s.extra_read_paths", key).p, reads, false },
 		{ str_printf(s->mem, "%s.extra_write_paths", key).p, writes, true } };
 	struct trusted all[] = { { settings_resolve(s->config_dir, s->mem), "configuration directory", server, false },
-		{ settings_resolve(s->state_dir, s->mem), "state directory", server, false } };
+		{ settings_resolve(s->state_dir, s->mem), "state directory", server, false },
+		{ settings_resolve(s->paths.data, s->mem), "data directory", server, false } };
 
 	for (size_t i = 0; i < COUNT(lists); i++)
 		for (size_t k = 0; k < lists[i].list->n; k++) {

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/history.h"
 
+#include "app/apart.h"
 #include "app/gitbox.h"
 #include "app/merge_text.h"
 #include "app/profile.h"
@@ -52,7 +53,7 @@ static int find_identity(struct history *h, const struct config *c, struct spawn
 	int r;
 
 	*out = (struct spawner_identity){ 0 };
-	h->programs.apart = (struct str_list){ (struct str[]){ str_from(h->place.top) }, 1 };
+	h->programs.apart = apart_places(c, h->place.top, h->mem);
 	TRY(spawner_start(&h->programs, &spawner, err));
 	r = spawner_identity(spawner.chan, h->mem, out, err);
 	peer_close(&spawner);

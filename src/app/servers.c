@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* MCP servers of a run: which there are, what each one's cell shows, and their zygotes. */
+#include "app/apart.h"
 #include "app/network.h"
 #include "app/start_priv.h"
 #include "app/zygotes.h"
@@ -24,24 +25,23 @@ static bool asks(const struct start *s, const struct config_mcp *m)
 	return m->approval == APPROVAL_ASK && !s->rq->auto_approve;
 }
 
-/* It runs what its words name while the model works: they may not lie where the model writes. */
-static int check_command(const struct start *s, const struct config_mcp *m, struct err *err)
+static void add_all(struct policy_list *to, struct arena *mem, struct str_list from)
 {
-	struct str_list writable = settings_writable(s);
-	int r;
+	for (size_t i = 0; i < from.n; i++)
+		policy_list_add(to, mem, str_dupz(mem, from.p[i]));
+}
 
-	for (size_t i = 0; i < m->command.n; i++)
-		for (size_t k = 0; k < writable.n && m->command.p[i].n > 0 && m->command.p[i].p[0] == '/'; k++) {
-			const char *word = settings_resolve(str_dupz(s->mem, m->command.p[i]), s->mem);
-			const char *dir = str_dupz(s->mem, writable.p[k]);
+/* It runs what its words name while the model works: they may not lie where the model writes. The workspace itself is what it
+ * works on. */
+static int add_command(struct start *s, const struct config_mcp *m, const char *key, struct policy_list *argv, struct err *err)
+{
+	const struct apart_program as = { .key = str_printf(s->mem, "%s.command", key).p, .path = s->tools.path, .may_work_on = true,
+		.confined = true };
+	const struct str_list places = settings_writable(s);
+	struct str_list words;
 
-			if (!path_is_within(word, dir) || strcmp(word, dir) == 0) /* the workspace itself is what it works on */
-				continue;
-			r = err_set(err, ERR_DENIED, "mcp." STR_FMT ".command: %s lies in %s, where the model may write", STR_ARG(m->name), word,
-				dir);
-			err_hint(err, "keep the server outside of the repository");
-			return r;
-		}
+	TRY(apart_argv(&places, &as, &m->command, s->mem, &words, err));
+	add_all(argv, s->mem, words);
 	return 0;
 }
 
@@ -74,12 +74,6 @@ static void add_env(struct start *s, const struct config_mcp *m, struct zygote_s
 	}
 	if (unset.n > 0)
 		start_notice(s, str_printf(s->mem, "mcp." STR_FMT ".env: not set here: " STR_FMT, STR_ARG(m->name), STR_ARG(buf_str(&unset))));
-}
-
-static void add_all(struct policy_list *to, struct arena *mem, struct str_list from)
-{
-	for (size_t i = 0; i < from.n; i++)
-		policy_list_add(to, mem, str_dupz(mem, from.p[i]));
 }
 
 /* The repository's own directories are read-only for it as they are for commands. */
@@ -118,7 +112,6 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 		.limits = { { JOB_MCP, 0, false } }, .nservers = 1 };
 
 	z.servers[0] = (struct zygote_server){ .name = name, .composed = true, .ask = asks(s, m) };
-	add_all(&z.servers[0].argv, s->mem, m->command);
 	add_all(&z.servers[0].tools, s->mem, m->tools);
 	z.policy.profile = s->profile;
 	z.policy.bare = true;
@@ -130,7 +123,7 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 	add_all(&z.policy.extra_ro_paths, s->mem, m->extra_read_paths);
 	add_all(&z.policy.extra_rw_paths, s->mem, m->extra_write_paths);
 	add_all(&z.policy.hide_paths, s->mem, s->config->sandbox.hide_paths);
-	TRY(check_command(s, m, err));
+	TRY(add_command(s, m, key, &z.servers[0].argv, err));
 	TRY(settings_server_grants(s, key, m, &z.policy.hide_paths, err));
 	TRY(protect(s, m, &z, err));
 	add_env(s, m, &z);

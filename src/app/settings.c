@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/start_priv.h"
 
+#include "app/apart.h"
 #include "app/endpoint.h"
 #include "app/gitbox.h"
 #include "app/profile.h"
@@ -64,52 +65,22 @@ int settings_apart(const struct start *s, struct err *err)
 
 struct str_list settings_writable(const struct start *s)
 {
-	const struct str_list *more = &s->config->sandbox.extra_write_paths;
-	struct str_list out = { arena_array(s->mem, more->n + 1, sizeof(struct str)), 0 };
-
-	out.p[out.n++] = str_from(s->workspace);
-	for (size_t i = 0; i < more->n; i++)
-		out.p[out.n++] = str_from(settings_resolve(str_dupz(s->mem, more->p[i]), s->mem));
-	return out;
-}
-
-int settings_argv_apart(const struct start *s, const char *key, const struct str *argv, size_t n, struct err *err)
-{
-	struct str_list writable = settings_writable(s);
-	int r;
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < writable.n && argv[i].n > 0 && argv[i].p[0] == '/'; k++) {
-			const char *word = settings_resolve(str_dupz(s->mem, argv[i]), s->mem);
-
-			if (!path_is_within(word, str_dupz(s->mem, writable.p[k])))
-				continue;
-			r = err_set(err, ERR_DENIED, "%s: %s lies in " STR_FMT ", where the model may write", key, word,
-				STR_ARG(writable.p[k]));
-			err_hint(err, "keep the program outside of the repository");
-			return r;
-		}
-	return 0;
-}
-
-int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err)
-{
-	const char *key = str_printf(s->mem, "providers." STR_FMT ".token_command", STR_ARG(e->name)).p;
-
-	return settings_argv_apart(s, key, e->token_argv, e->ntoken_argv, err);
+	return apart_places(s->config, s->workspace, s->mem);
 }
 
 int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *err)
 {
+	const struct str_list places = settings_writable(s);
 	const struct config_notify *c = &s->config->notify;
+	struct str_list on_complete, on_wait;
 
-	TRY(settings_argv_apart(s, "notify.on_complete", c->on_complete.p, c->on_complete.n, err));
-	TRY(settings_argv_apart(s, "notify.on_wait", c->on_wait.p, c->on_wait.n, err));
+	TRY(apart_argv(&places, &(struct apart_program){ .key = "notify.on_complete" }, &c->on_complete, s->mem, &on_complete, err));
+	TRY(apart_argv(&places, &(struct apart_program){ .key = "notify.on_wait" }, &c->on_wait, s->mem, &on_wait, err));
 	*out = (struct hooks_spec){ .timeout_ms = c->timeout_s * 1000, .mode = str_from(s->mode->word) };
 	if (s->rq->recording_fd >= 0) /* nothing that a person waits for */
 		return 0;
-	out->on_complete = c->on_complete;
-	out->on_wait = c->on_wait;
+	out->on_complete = on_complete;
+	out->on_wait = on_wait;
 	return 0;
 }
 
@@ -271,6 +242,7 @@ int settings_tools(struct start *s, struct err *err)
 
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->config_dir, s->mem));
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->state_dir, s->mem));
+	policy_list_add(&ask.deny, s->mem, settings_resolve(s->paths.data, s->mem));
 	TRY(toolpath_derive(&ask, s->mem, &s->tools, err));
 	for (struct str rest = str_from(s->tools.path); rest.n > 0;) {
 		struct str dir = str_cut(&rest, ':');
@@ -286,6 +258,18 @@ int settings_tools(struct start *s, struct err *err)
 
 #define SKILL_NOTES_MAX 2000
 
+/* They are told to the model as the operator's words. One that is linked into the managed directory is looked at as well. */
+static int check_skills(const struct start *s, const struct skills_found *found, struct err *err)
+{
+	const struct str_list places = settings_writable(s), *more = &s->config->skills.extra_dirs;
+
+	for (size_t i = 0; i < more->n; i++)
+		TRY(apart_path(&places, "skills.extra_dirs", str_dupz(s->mem, more->p[i]), s->mem, err));
+	for (size_t i = 0; i < found->skills.n; i++)
+		TRY(apart_path(&places, str_printf(s->mem, "skill " STR_FMT, STR_ARG(found->skills.p[i].name)).p, found->dirs[i], s->mem, err));
+	return 0;
+}
+
 /* Read now, while we may; what is in them is for the agent to find out. */
 static int set_skills(struct start *s, struct err *err)
 {
@@ -293,6 +277,7 @@ static int set_skills(struct start *s, struct err *err)
 	struct skills_found found;
 
 	TRY(skills_collect(&s->paths, s->config, false, s->mem, &found, err));
+	TRY(check_skills(s, &found, err));
 	if (found.notes.n > 0)
 		start_notice(s, str_head(str_join(s->mem, found.notes.p, found.notes.n, ';'), SKILL_NOTES_MAX));
 	s->params.use_skills = s->rq->skills;

@@ -3,6 +3,7 @@
 /* settings_model: which model plays which role, and the endpoints they are reached at. */
 #include "app/start_priv.h"
 
+#include "app/apart.h"
 #include "app/endpoint.h"
 #include "app/models.h"
 #include "config/secrets.h"
@@ -62,12 +63,13 @@ struct reached {
 static int add_endpoint(struct start *s, const struct config_provider *p, struct str model, struct err *err)
 {
 	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
+	const struct str_list places = settings_writable(s);
 
 	endpoint_init(e); /* so that a failure leaves something to wipe */
 	s->endpoints.n++;
 	TRY(app_endpoint(p, model, s->mem, e, err));
 	TRY(settings_endpoint_network(s, e, err));
-	TRY(settings_token_apart(s, e, err));
+	TRY(apart_token(&places, e, s->mem, err));
 	return open_secrets(s, e, err);
 }
 

@@ -95,13 +95,9 @@ int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, m
  * is of it yet. */
 int settings_grants(struct start *s, struct policy_list *hide, struct err *err) CHECKED;
 const char *settings_resolve(const char *path, struct arena *mem);
-/* Where the model may write outside of its jail's own places: the workspace and extra_write_paths, links followed. */
+/* Where the model may write outside of its jail's own places (app/apart.h). */
 struct str_list settings_writable(const struct start *s);
-/* No word of a program of the operator's, which this host executes while the model works, may lie where the model writes.
- * key: what it is configured as. */
-int settings_argv_apart(const struct start *s, const char *key, const struct str *argv, size_t n, struct err *err) CHECKED;
 int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *err) CHECKED; /* [notify] */
-int settings_token_apart(const struct start *s, const struct endpoint *e, struct err *err) CHECKED;
 /* What the files of the repository tell, which a process that holds nothing reads. Asked early it costs no time; taken once. */
 int settings_ask_repo(struct start *s, struct err *err) CHECKED;
 int settings_repo_facts(struct start *s, const struct repo_facts **out, struct err *err) CHECKED;

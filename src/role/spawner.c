@@ -277,7 +277,7 @@ static bool may_be_written(const char *dir, const struct str_list *apart)
 
 /* PATH without what a model may have written, and without what is relative: an activated environment of the project
  * would have the spawner execute the model's own programs. */
-static int add_path(const char *path, const struct str_list *apart, struct buf *out, struct err *err)
+int spawner_path(const char *path, const struct str_list *apart, struct buf *out, struct err *err)
 {
 	for (struct str rest = str_from(path); rest.n > 0;) {
 		auto_arena struct arena *mem = arena_new();
@@ -303,7 +303,7 @@ int spawner_start(const struct programs *progs, struct peer *out, struct err *er
 		const char *v = getenv(env_names[i]);
 
 		if (v && strcmp(env_names[i], "PATH") == 0) {
-			TRY(add_path(v, &progs->apart, &path, err));
+			TRY(spawner_path(v, &progs->apart, &path, err));
 			env[n++] = str_printf(mem, "PATH=" STR_FMT, STR_ARG(buf_str(&path))).p;
 		} else if (v) {
 			env[n++] = str_printf(mem, "%s=%s", env_names[i], v).p;

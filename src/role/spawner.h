@@ -18,6 +18,8 @@
 
 int role_spawner_main(void);
 
+/* The PATH it gets: `path` without what is relative and what lies in `apart`, links followed. */
+int spawner_path(const char *path, const struct str_list *apart, struct buf *out, struct err *err) CHECKED;
 int spawner_start(const struct programs *progs, struct peer *out, struct err *err) CHECKED;
 
 /* Tells the spawner the token commands of the endpoints that have one, and where the client will ask for

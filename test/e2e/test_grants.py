@@ -49,6 +49,7 @@ def test_a_grant_around_what_is_agent6s_own_shows_and_changes_none_of_it(lab, ke
     ("extra_read_paths", "/proc", "a /proc of their own"),
     ("extra_read_paths", "~/.config/agent6", "lies in the configuration directory"),
     ("extra_write_paths", "~/.local/state/agent6/x", "lies in the state directory"),
+    ("extra_write_paths", "~/.local/share/agent6/skills", "lies in the data directory"),
 ])
 def test_a_grant_that_cannot_be_given_is_refused_by_the_name_of_its_key(lab, key, path, says):
     lab.repo(a="1\n")
@@ -56,6 +57,21 @@ def test_a_grant_that_cannot_be_given_is_refused_by_the_name_of_its_key(lab, key
     r = lab.agent6("exec", "--", "true")
     assert r.returncode == 2 and f"sandbox.{key}" in r.err and says in r.err and "policy" not in r.err, r.both
     assert (lab.agent6("check", "config").returncode == 1) == (says.startswith(("is the", "part", "a /proc")))
+
+
+@pytest.mark.parametrize("who", ["commands", "a server"])
+def test_a_grant_around_the_skills_leaves_them_the_operators(lab, who):
+    lab.repo(a="1\n")
+    data = os.path.join(lab.home, ".local", "share", "agent6")
+    plant = f"mkdir -p {data}/skills/x; echo x > {data}/skills/x/SKILL.md; echo x > {lab.home}/.local/seen"
+    if who == "commands":
+        lab.mock(script(turn(call("run_command", argv=["sh", "-c", plant])), finish()), top=f'sandbox.extra_write_paths = ["{lab.home}/.local"]')
+    else:
+        lab.mock(script(finish()), extra=f'[mcp.files]\ncommand = ["/bin/sh", "-c", "{plant}"]\nextra_write_paths = ["{lab.home}/.local"]\n')
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    assert os.path.exists(os.path.join(lab.home, ".local", "seen")), r.both
+    assert os.listdir(data) == []
 
 
 def test_check_config_says_what_run_would_refuse_about_the_keys(lab):

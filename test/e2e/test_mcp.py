@@ -236,6 +236,24 @@ def test_a_server_lies_where_the_model_does_not_write(lab):
     assert r.returncode != 0 and "mcp.lab.command" in r.err and "where the model may write" in r.err
 
 
+@pytest.mark.parametrize("word", ["link", "bare", "other"])
+def test_a_link_of_the_models_and_what_another_server_writes_are_no_server(lab, word):
+    lab.repo(a="1\n")
+    tools, mine = os.path.join(lab.home, ".local", "bin"), os.path.join(lab.folder, "mine")
+    for folder in (tools, mine):
+        os.makedirs(folder)
+    os.symlink(PYTHON, os.path.join(lab.ws, "python"))
+    os.symlink(os.path.join(lab.ws, "python"), os.path.join(tools, "lab-python"))
+    shutil.copy("/bin/cat", os.path.join(mine, "cat"))
+    lab.env["PATH"] = tools + ":" + lab.env["PATH"]
+    lab.git("add", "-A")
+    lab.git("commit", "-qm", "link")
+    command = {"link": os.path.join(lab.ws, "python"), "bare": "lab-python", "other": os.path.join(mine, "cat")}[word]
+    lab.mock(script(finish()), extra=f'[mcp.lab]\ncommand = ["{command}"]\n[mcp.files]\ncommand = ["/bin/cat"]\nextra_write_paths = ["{mine}"]\n')
+    r = lab.run()
+    assert r.returncode != 0 and "mcp.lab.command" in r.err and "where the model may write" in r.err, r.both
+
+
 def test_a_server_that_may_write_the_workspace_may_not_write_git(lab):
     lab.repo(a="1\n")
     mock, r = play(lab, server(lab, write=[lab.ws]), turn(call("mcp__lab__look", write=os.path.join(lab.ws, ".git", "config"))),

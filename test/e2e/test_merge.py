@@ -226,3 +226,21 @@ def test_a_fork_and_a_merge_in_a_checkout_that_is_in_use_wait_with_words(lab):
     assert p.returncode == 0
     r = lab.agent6("resume", "--auto-approve", "--steer", "go on", "other")
     assert r.returncode == 0, r.both
+
+
+@pytest.mark.parametrize("grant", ["commands", "a server"])
+def test_a_merge_takes_no_git_from_where_the_model_may_write(lab, grant):
+    tools, marker = os.path.join(lab.folder, "tools"), os.path.join(lab.home, "executed-on-the-host")
+    os.makedirs(os.path.join(tools, "bin"))
+    top = f'sandbox.extra_write_paths = ["{tools}"]' if grant == "commands" else ""
+    extra = f'[mcp.files]\ncommand = ["/bin/cat"]\nextra_write_paths = ["{tools}"]\n' if grant == "a server" else ""
+    sh(lab, "git init -q -b main; echo one > a.txt; git add -A; git commit -qm start")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", "echo two > a.txt"])), finish()), top=top, extra=extra)
+    r = lab.run("change them", "--run-id", "mine")
+    assert r.returncode == 0, r.both
+    with open(os.path.join(tools, "bin", "git"), "w", encoding="utf-8") as f:
+        f.write(f"#!/bin/sh\ntouch {marker}\n")
+    os.chmod(f.name, 0o755)
+    m = lab.agent6("runs", "merge", "mine", env={"PATH": os.path.join(tools, "bin") + ":" + lab.env["PATH"]})
+    assert m.returncode == 0 and not os.path.exists(marker), m.both
+    assert sh(lab, "git show main:a.txt") == "two\n"

@@ -103,6 +103,47 @@ def test_a_program_where_the_model_writes_is_refused(lab):
     assert not lab.run_dirs()
 
 
+def test_a_link_that_the_model_may_change_is_no_program_wherever_it_leads(lab):
+    """A link in the workspace leads where the model wants a moment later; so does one in PATH that leads into it."""
+    path, said = bell(lab)
+    lab.repo(a="1")
+    lab.env["PATH"] = os.path.join(lab.folder, "bin") + ":" + lab.env["PATH"]
+    os.mkdir(os.path.join(lab.folder, "bin"))
+    inside, outside = os.path.join(lab.ws, "link"), os.path.join(lab.folder, "bin", "ring")
+    os.symlink(path, inside)
+    os.symlink(os.path.join(lab.ws, "..", "ws-link"), os.path.join(lab.folder, "bin", "deep"))
+    os.symlink(inside, os.path.join(lab.folder, "ws-link"))
+    os.symlink("../" + os.path.relpath(inside, lab.folder), outside)
+    lab.git("add", "-A")
+    lab.git("commit", "-qm", "link")
+    for word in (inside, outside, "ring", "deep", os.path.join(lab.folder, "bin", "deep")):
+        lab.mock(script(finish()), extra=f'[notify]\non_complete = ["{word}"]\n')
+        r = lab.run()
+        assert r.returncode == 2 and "notify.on_complete: " in r.err and f"in {lab.ws}, where the model may write" in r.err, (word, r.both)
+    lab.mock(script(finish()), extra=f'[notify]\non_complete = ["/usr/bin/env", "sh", "{inside}"]\n')
+    assert lab.run().returncode == 2
+    assert not lab.run_dirs() and not told(said)
+    os.remove(outside)
+    os.symlink(path, outside)
+    lab.mock(script(finish()), extra='[notify]\non_complete = ["ring"]\n')
+    r = lab.run()
+    assert r.returncode == 0 and len(told(said)) == 1, r.both
+
+
+def test_what_a_server_may_write_is_no_place_for_a_program(lab):
+    path, said = bell(lab)
+    lab.repo(a="1")
+    mine = os.path.join(lab.folder, "mine")
+    os.mkdir(mine)
+    os.rename(path, os.path.join(mine, "bell"))
+    for enabled, code in (("true", 2), ("false", 0)):
+        lab.mock(script(finish()), extra=f'[notify]\non_complete = ["{mine}/bell"]\n[mcp.files]\ncommand = ["/bin/cat"]\n'
+                 f'enabled = {enabled}\nextra_write_paths = ["{mine}"]\n')
+        r = lab.run()
+        assert r.returncode == code and ("where the model may write" in r.err) == (code == 2), r.both
+    assert len(told(said)) == 1
+
+
 def test_who_is_waited_for_is_told_for_what(lab, screen):  # noqa: F811
     path, said = bell(lab)
     lab.repo(a="1")

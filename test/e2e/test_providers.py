@@ -91,6 +91,28 @@ def test_no_program_is_taken_from_where_the_model_writes(lab):
     assert not os.path.exists(marker)
 
 
+@pytest.mark.parametrize("how", ["link", "bare", "granted"])
+def test_no_token_command_of_the_models_is_run_for_a_list_of_models(lab, how):
+    lab.repo(a_DOT_txt="a\n")
+    marker, tools = os.path.join(lab.home, "executed-on-the-host"), os.path.join(lab.home, "tools")
+    os.mkdir(tools)
+    path = token_script(lab, f"touch {marker}\necho token\n")
+    os.symlink(path, os.path.join(lab.ws, "token"))
+    os.symlink(os.path.join(lab.ws, "token"), os.path.join(lab.home, "give-token"))
+    os.rename(path, os.path.join(tools, "token.sh"))
+    os.symlink(os.path.join(tools, "token.sh"), path)
+    lab.env["PATH"] = lab.home + ":" + lab.env["PATH"]
+    m = with_token(lab, {"link": os.path.join(lab.ws, "token"), "bare": "give-token", "granted": path}[how], [finish()], "token")
+    with open(os.path.join(lab.home, ".config", "agent6", "config.toml"), "a", encoding="utf-8") as f:
+        f.write(f'[mcp.files]\ncommand = ["/bin/cat"]\nextra_write_paths = ["{tools}"]\n')
+    r = lab.agent6("model", "worker", "mock")
+    assert "where the model may write" in r.both, r.both
+    r = lab.run("look")
+    assert r.returncode == 2 and "token_command: " in r.err and "where the model may write" in r.err, r.both
+    m.stop()
+    assert not os.path.exists(marker) and not m.model_requests()
+
+
 def test_a_token_that_stays_refused_is_asked_for_twice_and_no_more(lab):
     lab.repo(a_DOT_txt="a\n")
     m = with_token(lab, token_script(lab, f"echo x >> {lab.home}/asked; echo wrong-token-0123456789\n"), [finish()], "right")

@@ -85,6 +85,37 @@ def test_without_skills_nothing_is_said_and_the_tool_is_not_there(lab):
     assert "use_skill" not in first and "Reviews ring" not in first
 
 
+def test_what_the_model_may_write_is_no_place_for_skills(lab):
+    """What lies there would be told to every later run as the operator's words."""
+    lab.repo(a="1\n")
+    os.makedirs(managed(lab))
+    os.makedirs(os.path.join(lab.ws, "mine", "ring"))
+    lab.write("mine/ring/SKILL.md", GOOD)
+    lab.git("add", "-A")
+    lab.git("commit", "-qm", "skills")
+    lab.mock(script(finish()), extra=f'[skills]\nextra_dirs = ["{lab.ws}/mine"]\n')
+    r = lab.run()
+    assert r.returncode == 2 and f"skills.extra_dirs: {lab.ws}/mine lies in" in r.err, r.both
+    lab.mock(script(finish()))
+    os.symlink(os.path.join(lab.ws, "mine", "ring"), os.path.join(managed(lab), "ring"))
+    r = lab.run()
+    assert r.returncode == 2 and "skill ring: " in r.err and "where the model may write" in r.err, r.both
+    os.remove(os.path.join(managed(lab), "ring"))
+    r = run(lab, "skills", "install", os.path.join(lab.ws, "mine", "ring"))
+    assert r.returncode == 0 and "not updated from there" in r.stderr, r.stderr
+    lab.write("mine/ring/SKILL.md", GOOD + "the model's\n")
+    r = run(lab, "skills", "update")
+    assert r.returncode == 0 and "nobody knows where it came from" in r.stdout, r.stdout + r.stderr
+    with open(os.path.join(managed(lab), ".origin", "ring"), "w", encoding="utf-8") as f:
+        f.write(os.path.join(lab.ws, "mine", "ring") + "\n")
+    r = run(lab, "skills", "update")
+    assert r.returncode == 1 and "where the model may write" in r.stdout, r.stdout + r.stderr
+    with open(os.path.join(managed(lab), "ring", "SKILL.md"), encoding="utf-8") as f:
+        assert "the model's" not in f.read()
+    lab.git("checkout", "-q", ".")
+    assert lab.run().returncode == 0
+
+
 def test_always_and_skill_and_disabled(lab):
     lab.repo(a="1\n")
     skill(lab, "ring")

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/command.h"
 
+#include "app/apart.h"
 #include "app/place.h"
 #include "app/profile.h"
 #include "app/skills_fetch.h"
@@ -110,11 +111,20 @@ static int tell_unusable(const struct paths *paths, const struct skills_fetched 
 	return 0;
 }
 
+/* A directory that the model may write is no place to fetch the operator's words from, without a look, again and again. */
+static int keep_apart(const struct place *place, const struct config *c, struct str origin, struct arena *mem, struct err *err)
+{
+	const struct str_list places = apart_places(c, place->workspace, mem);
+
+	return str_starts(origin, STR("/")) ? apart_path(&places, "the origin", str_dupz(mem, origin), mem, err) : 0;
+}
+
 static int run_install(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	auto_skills_fetched struct skills_fetched from = { 0 };
 	const struct skills_args *args = decoded;
 	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct err why = { 0 };
 	struct place place;
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
@@ -122,6 +132,10 @@ static int run_install(struct command_ctx *ctx, const void *decoded, struct err 
 	TRY(skills_fetch(args->name, &(struct skills_how){ profile_wish(c), c->skills.ca_file }, ctx->mem, &from, err));
 	if (from.notice.n > 0)
 		cli_note(STR_FMT, STR_ARG(from.notice));
+	if (keep_apart(&place, c, from.origin, ctx->mem, &why) < 0) {
+		cli_note("%s; it is copied now and not updated from there", why.msg);
+		from.origin = STR("");
+	}
 	TRY(skills_install(&place.paths, from.p, from.n, from.origin, args->force, ctx->mem, err));
 	for (size_t i = 0; i < from.n; i++)
 		cli_out("installed " STR_FMT " in %s\n", STR_ARG(from.p[i].name), skills_dir(&place.paths, ctx->mem));
@@ -161,9 +175,11 @@ static const struct skill_source *named(const struct skills_fetched *from, struc
 	return NULL;
 }
 
-static int update_one(const struct paths *paths, struct str name, const struct skills_how *how, struct arena *mem, enum update *out,
+static int update_one(const struct place *place, const struct config *c, struct str name, struct arena *mem, enum update *out,
 	struct err *err)
 {
+	const struct skills_how how = { profile_wish(c), c->skills.ca_file };
+	const struct paths *paths = &place->paths;
 	auto_skills_fetched struct skills_fetched from = { 0 };
 	const struct skill_source *one;
 	struct str origin;
@@ -173,7 +189,8 @@ static int update_one(const struct paths *paths, struct str name, const struct s
 	if (origin.n == 0)
 		return 0;
 	*out = UPDATE_FAILED;
-	TRY(skills_fetch(origin, how, mem, &from, err));
+	TRY(keep_apart(place, c, origin, mem, err));
+	TRY(skills_fetch(origin, &how, mem, &from, err));
 	one = named(&from, name);
 	*out = !one ? UPDATE_GONE : skills_same(paths, one, mem) ? UPDATE_SAME : UPDATE_CHANGED;
 	return *out == UPDATE_CHANGED ? skills_install(paths, one, 1, origin, true, mem, err) : 0;
@@ -204,7 +221,7 @@ static int run_update(struct command_ctx *ctx, const void *decoded, struct err *
 
 		if ((args->name.n > 0 && !str_eq(name, args->name)) || !is_managed(&place.paths, found.dirs[i], ctx->mem))
 			continue;
-		if (update_one(&place.paths, name, &(struct skills_how){ profile_wish(c), c->skills.ca_file }, ctx->mem, &what, &why) < 0)
+		if (update_one(&place, c, name, ctx->mem, &what, &why) < 0)
 			what = UPDATE_FAILED;
 		count[what]++;
 		cli_out("%-24.*s %s%s" STR_FMT "\n", (int)name.n, name.p, update_words[what], what == UPDATE_FAILED ? ": " : "",
