@@ -328,8 +328,12 @@ static int await(struct lane *l, struct unpack *u, uint8_t *source, struct err *
 	}
 }
 
-static int tell(struct unpack *u, const struct search_request *rq, symbol_fn *fn, void *self, struct err *err)
+int pool_tell(struct unpack *u, const struct search_request *rq, symbol_fn *fn, void *self, struct err *err)
 {
+	uint8_t kinds = 0;
+
+	while (symbol_kinds[kinds])
+		kinds++;
 	while (u->rest.n > 0) {
 		uint8_t kind = unpack_u8(u);
 		struct symbol s = { .line = unpack_u32(u), .col = unpack_u32(u), .end = unpack_u32(u) };
@@ -337,10 +341,7 @@ static int tell(struct unpack *u, const struct search_request *rq, symbol_fn *fn
 		s.minor = unpack_u8(u) != 0;
 		s.name = unpack_str(u);
 		s.in = unpack_str(u);
-		for (uint8_t i = 0; i < kind && kind != UINT8_MAX; i++)
-			if (!symbol_kinds[i])
-				u->bad = true;
-		if (u->bad || s.line < 1 || s.col < 1 || s.end < 0 || s.name.n == 0 || (kind != UINT8_MAX && !symbol_kinds[kind]))
+		if (u->bad || s.line < 1 || s.col < 1 || s.end < 0 || s.name.n == 0 || (kind != UINT8_MAX && kind >= kinds))
 			return err_set(err, ERR_PROTOCOL, "the parser's answer cannot be read");
 		s.kind = kind == UINT8_MAX ? NULL : symbol_kinds[kind];
 		if (rq->what == SEARCH_OUTLINE || str_eq(s.name, rq->symbol))
@@ -361,7 +362,7 @@ static int pool_read(void *self, size_t lane, struct str path, const struct sear
 		return err_set(err, ERR_LIMIT, "too many files were too much for the parser");
 	int r = ask(l, (enum search_what)rq->what, path, rq->what == SEARCH_OUTLINE ? STR("") : rq->symbol, err);
 	r = r < 0 ? r : await(l, &u, &source, err);
-	r = r < 0 || source >= ANSWER_NOTHING ? r : source < SOURCE_COUNT ? tell(&u, rq, fn, fn_self, err) :
+	r = r < 0 || source >= ANSWER_NOTHING ? r : source < SOURCE_COUNT ? pool_tell(&u, rq, fn, fn_self, err) :
 		err_set(err, ERR_PROTOCOL, "the parser's answer cannot be read");
 	if (r < 0) { /* nobody knows what comes next out of it */
 		lane_close(l, true);

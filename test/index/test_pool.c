@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "fmt/pack.h"
 #include "index/pool.h"
+#include "index/pool_priv.h"
 #include "index/tree.h"
 #include "sys/file.h"
 #include "test/lib/test.h"
@@ -46,6 +48,40 @@ static void search(const struct test_dir *d, const struct search_request *rq, st
 	buf_clear(out);
 	CHECK_OK(file_read_fd(fd, out, &err));
 	pool_close(pool);
+}
+
+static void keep_kind(void *self, const struct symbol *s)
+{
+	*(const char **)self = s->kind ? s->kind : "a use";
+}
+
+TEST(pool_takes_the_kinds_that_there_are_and_no_number_beyond_them)
+{
+	static const struct search_request rq = { .what = SEARCH_OUTLINE };
+	bool known = true;
+
+	for (int kind = 0; kind <= UINT8_MAX; kind++) {
+		auto_buf struct buf b = BUF_MAX(64);
+		const char *got = NULL;
+		struct err err = { 0 };
+
+		pack_u8(&b, (uint8_t)kind);
+		for (int i = 0; i < 3; i++)
+			pack_u32(&b, 1);
+		pack_u8(&b, 0);
+		pack_str(&b, STR("name"));
+		pack_str(&b, STR(""));
+		CHECK_OK(pack_ok(&b, &err));
+		struct unpack u = unpack_from(buf_str(&b));
+		int r = pool_tell(&u, &rq, keep_kind, &got, &err);
+
+		known = known && symbol_kinds[kind];
+		CHECK_INT(r, known || kind == UINT8_MAX ? 0 : -ERR_PROTOCOL);
+		if (r == 0)
+			CHECK_STR(str_from(got), str_from(known ? symbol_kinds[kind] : "a use"));
+		else
+			CHECK(!got);
+	}
 }
 
 TEST(pool_loses_one_file_and_no_other_when_the_parser_dies_or_takes_too_long)
