@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "fmt/jstrict.h"
+#include "fmt/jscan.h"
 
 #include <string.h>
 
@@ -174,7 +175,7 @@ static int read_scalar(struct reader *r)
 struct level {
 	bool object;
 	size_t n;
-	uint64_t names[JSTRICT_MEMBERS]; /* hashes of those that were there */
+	uint64_t names[JSTRICT_MEMBERS]; /* of those that were there, as numbers */
 };
 
 static uint64_t hash(struct str s)
@@ -186,6 +187,18 @@ static uint64_t hash(struct str s)
 	return h;
 }
 
+/* Of the name itself: an escape is another spelling of it. */
+static int hash_name(struct reader *r, struct str spelled, uint64_t *out)
+{
+	const struct jval name = { .type = JSCAN_STRING, .text = spelled };
+	auto_buf struct buf text = BUF_MAX(spelled.n + 16);
+
+	TRY(jval_add_text(&text, name, NUL_KEEP, r->err));
+	jtext_repair(&text, 0);
+	*out = hash(buf_str(&text));
+	return 0;
+}
+
 static int read_key(struct reader *r, struct level *l)
 {
 	size_t key = r->out->n;
@@ -194,7 +207,7 @@ static int read_key(struct reader *r, struct level *l)
 	if (l->n == JSTRICT_MEMBERS)
 		return err_set(r->err, ERR_LIMIT, "byte %zu: more than %d members of one object", r->at, JSTRICT_MEMBERS);
 	TRY(read_string(r));
-	h = hash(str_skip(buf_str(r->out), key));
+	TRY(hash_name(r, str_skip(buf_str(r->out), key), &h));
 	for (size_t i = 0; i < l->n; i++)
 		if (l->names[i] == h)
 			return bad(r, "a member is named twice");

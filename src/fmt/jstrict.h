@@ -6,8 +6,8 @@
  * Memory   None but what is added to the buf; the depth is bounded, not the size.
  * Errors   -ERR_SYNTAX with the byte offset; -ERR_LIMIT past JSTRICT_DEPTH levels, JSTRICT_MEMBERS members or the buf's max. The buf is
  *          as it was then.
- * Source   RFC 8259. Stricter than it: valid UTF-8 only, no lone surrogate, no U+0000, no member named twice as
- *          it is spelled.
+ * Source   RFC 8259. Stricter than it: valid UTF-8 only, no lone surrogate, no U+0000, no member named twice,
+ *          however it is spelled.
  */
 #ifndef FMT_JSTRICT_H
 #define FMT_JSTRICT_H

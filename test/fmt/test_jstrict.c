@@ -21,6 +21,7 @@ TEST(jstrict_copies_one_object_without_blanks)
 		{ "words", "{\"a\":[true,false,null]}", "{\"a\":[true,false,null]}" },
 		{ "escapes stay as they are", "{\"a\":\"\\u00e9\\n\\ud83d\\ude00\\/\"}", "{\"a\":\"\\u00e9\\n\\ud83d\\ude00\\/\"}" },
 		{ "one name in two objects", "{\"a\":{\"a\":1},\"b\":{\"a\":2}}", "{\"a\":{\"a\":1},\"b\":{\"a\":2}}" },
+		{ "names with escapes that differ", "{\"a\\nb\":1,\"a\\\\nb\":2,\"\":3}", "{\"a\\nb\":1,\"a\\\\nb\":2,\"\":3}" },
 		{ "empty containers inside", "{\"a\":[[],{},[{}]]}", "{\"a\":[[],{},[{}]]}" },
 	};
 
@@ -49,6 +50,8 @@ TEST(jstrict_refuses_whatever_is_not_one_object)
 		{ "a comma at the end", "{\"a\":1,}", "byte 7: expected a string" },
 		{ "a name that is none", "{a:1}", "byte 1: expected a string" },
 		{ "a name twice", "{\"a\":1,\"a\":2}", "byte 10: a member is named twice" },
+		{ "a name twice, once with an escape", "{\"path\":\"/ok\",\"p\\u0061th\":\"/etc\"}", "byte 25: a member is named twice" },
+		{ "a name twice, as a pair and as bytes", "{\"\\ud83d\\ude00\":1,\"\xf0\x9f\x98\x80\":2}", "byte 24: a member is named twice" },
 		{ "a raw line end in a string", "{\"a\":\"x\ny\"}", "byte 7: a control character in a string" },
 		{ "an unknown escape", "{\"a\":\"\\x\"}", "byte 7: an escape that JSON does not know" },
 		{ "half a pair", "{\"a\":\"\\ud83d\"}", "byte 12: half of a surrogate pair" },
