@@ -153,12 +153,47 @@ static int too_many(const struct config_mcp *m, struct err *err)
 	return r;
 }
 
-/* Where the client sends what is said to it. The token is wiped from our environment once it is there. */
+static bool has_key(const struct config_mcp *m)
+{
+	return m->enabled && m->url.n > 0 && m->api_key_env.n > 0;
+}
+
+/* All are read before any is wiped: several servers may share one. */
+void servers_take_keys(struct start *s)
+{
+	const struct config *c = s->config;
+
+	s->server_keys = arena_array(s->mem, c->nmcp + 1, sizeof(*s->server_keys));
+	for (size_t i = 0; i < c->nmcp; i++)
+		if (has_key(c->mcp[i]))
+			secret_set(&s->server_keys[i], str_trim(str_from(getenv(str_dupz(s->mem, c->mcp[i]->api_key_env)))));
+	for (size_t i = 0; i < c->nmcp; i++) {
+		char *value = has_key(c->mcp[i]) ? getenv(str_dupz(s->mem, c->mcp[i]->api_key_env)) : NULL;
+
+		if (value)
+			explicit_bzero(value, strlen(value));
+	}
+}
+
+void servers_forget_keys(struct start *s)
+{
+	for (size_t i = 0; s->server_keys && i < s->config->nmcp; i++)
+		secret_fini(&s->server_keys[i]);
+}
+
+static struct str key_of(const struct start *s, const struct config_mcp *m)
+{
+	for (size_t i = 0; s->server_keys && i < s->config->nmcp; i++)
+		if (s->config->mcp[i] == m)
+			return secret_reveal(&s->server_keys[i]);
+	return STR("");
+}
+
+/* Where the client sends what is said to it. */
 static int add_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err)
 {
 	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
-	char *token = m->api_key_env.n > 0 ? getenv(str_dupz(s->mem, m->api_key_env)) : NULL;
-	struct str key = str_trim(str_from(token));
+	struct str key = key_of(s, m);
 
 	endpoint_init(e);
 	*at = (uint8_t)s->endpoints.n++;
@@ -175,10 +210,8 @@ static int add_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at
 	if (m->api_key_env.n > 0 && key.n == 0)
 		start_notice(s, str_printf(s->mem, "mcp." STR_FMT ".api_key_env: " STR_FMT " is not set: no token is sent", STR_ARG(m->name),
 			STR_ARG(m->api_key_env)));
-	if (key.n > 0) {
+	if (key.n > 0)
 		secret_set(&e->key, key);
-		explicit_bzero(token, strlen(token));
-	}
 	TRY(settings_endpoint_network(s, e, err));
 	return endpoint_check(e, err);
 }
@@ -215,6 +248,7 @@ int servers_choose(struct start *s, struct err *err)
 	for (size_t i = 0; i < s->config->nmcp; i++)
 		if (servers_run(s, s->config->mcp[i]) && s->config->mcp[i]->url.n > 0)
 			TRY(choose_remote(s, s->config->mcp[i], err));
+	servers_forget_keys(s);
 	return 0;
 }
 

@@ -251,6 +251,7 @@ void start_fini(struct start *s)
 	base_close_fd(&s->run_lock);
 	base_close_fd(&s->repo_lock);
 	base_close_fd(&s->notes_fd);
+	servers_forget_keys(s);
 	endpoints_fini(&s->endpoints);
 	programs_close(&s->programs);
 }

@@ -69,6 +69,7 @@ struct start {
 		uint8_t endpoint;
 	} remotes[MCP_SERVERS_MAX]; /* MCP servers over HTTP */
 	size_t nremotes;
+	struct secret *server_keys; /* of each in config->mcp, until its endpoint has it; NULL: not read yet */
 	int agent_chan;          /* our end */
 };
 
@@ -108,6 +109,9 @@ int settings_server_grants(struct start *s, const char *key, const struct config
 	CHECKED;
 
 /* servers.c: MCP servers. */
+/* From our environment, where they are wiped: it is readable in /proc for as long as we live. */
+void servers_take_keys(struct start *s);
+void servers_forget_keys(struct start *s);
 int servers_choose(struct start *s, struct err *err) CHECKED; /* servers, and what the agent is told of them */
 int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec *out, struct err *err) CHECKED;
 int servers_launch(struct start *s, struct err *err) CHECKED;

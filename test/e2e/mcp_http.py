@@ -12,7 +12,7 @@ TOOLS = [{"name": "echo", "description": "says it back", "inputSchema": {"type":
 class McpServer:
     def __init__(self, *how):
         self.how, self.heard, self.sessions, self.lock = set(how), [], set(), threading.Lock()
-        self.closing, self.left = threading.Event(), 0
+        self.closing, self.trickling, self.alone, self.awaits = threading.Event(), 0, threading.Event(), None
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,13 +51,17 @@ class McpServer:
         h.send_header("Content-Type", kind)
         h.end_headers()
         data = first
+        with self.lock:
+            self.trickling += 1
         try:
             while not self.closing.wait(0.05):
                 h.wfile.write(data)
                 data = then
         except OSError:
             with self.lock:
-                self.left += 1
+                self.trickling -= 1
+                if self.trickling == 0:
+                    self.alone.set()
 
     def answer(self, h, message, **headers):
         if "sse" not in self.how:
@@ -97,6 +101,8 @@ class McpServer:
             return self.send(h, 202)
         if method == "tools/list":
             return self.answer(h, {"jsonrpc": "2.0", "id": ident, "result": {"tools": TOOLS}})
+        if self.awaits and not self.awaits.wait(20):
+            return self.send(h, 500, {"error": "it did not happen"})
         if "hang" in self.how:
             threading.Event().wait(30)
         if "forget" in self.how:
