@@ -13,7 +13,7 @@
 
 #include "fmt/field.h"
 
-#define RUN_NOTE_MAX 256
+#define RUN_NOTE_MAX 768
 
 struct run_request {
 	const char *mode;       /* of app/mode.h; NULL: run */

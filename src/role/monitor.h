@@ -62,7 +62,7 @@ struct monitor_end {
 	bool discard;      /* refused before it began: nothing was kept */
 	char reason[64];
 	char message[768]; /* for a discarded run: what the person is told */
-	char hook[256];    /* what went wrong with notify.on_complete; empty: nothing */
+	char note[768];    /* what the person is told besides: of notify.on_complete, of a fault of ours; empty: nothing */
 };
 
 int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *err) CHECKED;

@@ -3,15 +3,25 @@
 /* monitor_crash: a process of the run died by a signal: which, of what, where, is noted once, and nothing else of it. */
 #include "role/monitor_priv.h"
 
+#include <poll.h>
 #include <stdio.h>
+#include <sys/wait.h>
+
+#define DYING_MS 300 /* between the end of file of a process that dies and its death */
 
 static void note(struct monitor *m, struct member *p, struct crash c)
 {
+	char why[96], words[CRASH_WORDS_MAX];
+
 	if (p->crash.signal != 0)
 		return; /* the first word about it is the one */
 	p->crash = c;
 	if (m->spec->crashes)
 		crash_note(m->spec->crashes, p->name, &c);
+	/* Where the run ends because of it, the end says so; but the agent may have seen it first, and ended the run with its words. */
+	snprintf(why, sizeof(why), "the %s died", p->name);
+	if (crash_is_fault(c.signal))
+		snprintf(m->end->note, sizeof(m->end->note), "%s", crash_words(m, p->id, why, words));
 }
 
 /* From a process that may have been taken over: two numbers, which are shown as numbers. */
@@ -30,8 +40,20 @@ int crash_told(struct monitor *m, struct member *from, struct err *err)
 /* At the end we kill them ourselves. */
 void crash_seen(struct monitor *m, struct member *p, int sig)
 {
-	if (m->state == MON_RUNNING && sig != 0)
+	if (sig != 0 && (m->state == MON_RUNNING || crash_is_fault(sig)))
 		note(m, p, (struct crash){ sig, 0 });
+}
+
+void crash_await(struct monitor *m, struct member *p)
+{
+	struct pollfd dead = { p->peer.proc.pidfd, POLLIN, 0 };
+	siginfo_t how = { 0 };
+
+	if (dead.fd < 0 || p->crash.signal != 0 || poll(&dead, 1, DYING_MS) <= 0)
+		return;
+	/* Its status stays where it is, for who reaps it. */
+	if (waitid(P_PIDFD, (id_t)dead.fd, &how, WEXITED | WNOHANG | WNOWAIT) == 0 && how.si_pid != 0 && how.si_code != CLD_EXITED)
+		crash_seen(m, p, how.si_status);
 }
 
 const char *crash_words(const struct monitor *m, enum peer_id id, const char *why, char out[CRASH_WORDS_MAX])

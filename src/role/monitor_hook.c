@@ -32,7 +32,7 @@ static void over(struct monitor *m, const char *why)
 {
 	m->hook_runs = false;
 	if (*why)
-		snprintf(m->end->hook, sizeof(m->end->hook), "notify.on_complete: %s", why);
+		snprintf(m->end->note, sizeof(m->end->note), "notify.on_complete: %s", why);
 	monitor_drop(m, PEER_SPAWNER); /* the run is over, and so is it */
 	monitor_leave(m);
 }
@@ -66,7 +66,7 @@ int hook_end(struct monitor *m, struct err *err)
 		return 0;
 	r = ask(m, SPAWN_ENDED, hook_end_index(m->end->exit_code, str_from(m->end->reason)), err);
 	if (r == 0)
-		snprintf(m->end->hook, sizeof(m->end->hook), "notify.on_complete: the process that runs it is gone");
+		snprintf(m->end->note, sizeof(m->end->note), "notify.on_complete: the process that runs it is gone");
 	if (r <= 0)
 		return r;
 	m->hook_runs = true;

@@ -115,6 +115,7 @@ bool hook_keeps(const struct monitor *m, enum peer_id id); /* it is not to be en
 /* monitor_crash.c: deaths by a signal. */
 int crash_told(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_CRASH */
 void crash_seen(struct monitor *m, struct member *p, int sig); /* its process ended by one */
+void crash_await(struct monitor *m, struct member *p); /* its end of file was seen: how did it die? */
 #define CRASH_WORDS_MAX 640
 /* What the person is told of this death beside `why`, in `out`. */
 const char *crash_words(const struct monitor *m, enum peer_id id, const char *why, char out[CRASH_WORDS_MAX]);

@@ -348,7 +348,10 @@ class Terminal:
         mode_now = termios.tcgetattr(self.slave)
         os.set_blocking(self.master, False)
         try:
-            self.more()
+            seen = None
+            while seen != self.seen:
+                seen = self.seen
+                self.more()
         except BlockingIOError:
             pass
         os.close(self.slave)

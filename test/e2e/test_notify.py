@@ -172,5 +172,12 @@ def test_nothing_of_the_program_stays_when_the_run_is_killed(lab):
         hook = int(f.read())
     p.kill()
     p.wait()
-    lab.wait_for(lambda: not os.path.exists(f"/proc/{hook}") or
-                 open(f"/proc/{hook}/stat", encoding="utf-8").read().split(")")[1].split()[0] == "Z")
+
+    def gone():
+        try:
+            with open(f"/proc/{hook}/stat", encoding="utf-8") as f:
+                return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+        except OSError:
+            return True
+
+    lab.wait_for(gone)

@@ -137,7 +137,8 @@ def test_the_gate_is_asked_about_as_the_verify_command(lab, screen):
 def test_a_gate_that_a_model_named_is_asked_about_like_any_other_command(lab, screen):
     """The agent may say what the gate is, not that it may run: the monitor shows its words and calls it no verify command."""
     lab.repo(**{"a.txt": "one\n", "CMakeLists.txt": "add_test(NAME all)\n"})
-    lab.mock(script({"text": json.dumps({"command": ["sh", "-c", "touch ran"]})}, turn(call("run_verify_command")), finish()))
+    lab.mock(script({"text": json.dumps({"command": ["sh", "-c", "touch ran"]})}, turn(call("run_verify_command")), finish()),
+             extra='[models.reviewer]\nmodel = "mock-model"\n')
     s = screen("run", "do it", width=120)
     assert "gate (llm): sh -c" in s.until("Allow run_command: sh -c 'touch ran'")
     lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))

@@ -1202,7 +1202,7 @@ TEST(monitor_has_the_operators_programs_told_by_numbers_and_waits_for_the_last)
 		let_go(&b.ends[RECORDER]);
 		hear_spawn(&b, SPAWN_ENDED, (uint16_t)(cases[i].number << 8 | 4));
 		say_spawned(&b, SPAWN_ENDED, cases[i].ok, "bell rang");
-		CHECK_STR(str_from(finish(&b).hook), str_from(cases[i].want));
+		CHECK_STR(str_from(finish(&b).note), str_from(cases[i].want));
 	}
 }
 
@@ -1218,7 +1218,7 @@ TEST(monitor_does_not_wait_for_a_spawner_that_is_gone)
 	struct monitor_end end = finish(&b);
 
 	CHECK_INT(end.exit_code, 0);
-	CHECK(strstr(end.hook, "gone"));
+	CHECK(strstr(end.note, "gone"));
 }
 
 static void say_crash(struct bench *b, enum side who, uint32_t sig, uint64_t at)
