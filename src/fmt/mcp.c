@@ -88,8 +88,8 @@ static int check(const struct mcp_say *s, struct err *err)
 		return err_set(err, ERR_INVALID, "era %d is unknown", (int)s->era);
 	if (s->version > 4)
 		return err_set(err, ERR_INVALID, "version %d is unknown", (int)s->version);
-	if (s->text.n > MCP_CURSOR_MAX || !utf8_valid(s->text))
-		return err_set(err, ERR_INVALID, "a text for a server must be UTF-8 of at most %d bytes", MCP_CURSOR_MAX);
+	if (s->text.n > MCP_CURSOR_MAX || !utf8_valid(s->text) || (s->text.n > 0 && memchr(s->text.p, '\0', s->text.n)))
+		return err_set(err, ERR_INVALID, "a text for a server must be UTF-8 of at most %d bytes, without NUL", MCP_CURSOR_MAX);
 	if (s->method == MCP_CALL && !mcp_tool_ok(s->text))
 		return err_set(err, ERR_INVALID, "the tool's name must be printable ASCII of at most %d bytes", MCP_TOOL_MAX);
 	if ((s->args.n > 0) != (s->method == MCP_CALL))

@@ -159,6 +159,8 @@ TEST(mcp_says_nothing_but_what_its_fields_may_hold)
 		{ "no era", { MCP_LIST, 0, 1 }, "era 0 is unknown" },
 		{ "a call without arguments", { MCP_CALL, MCP_ERA_LEGACY, 1, .text = { "a", 1 } }, "arguments belong to a call, and a call has them" },
 		{ "a list with some", { MCP_LIST, MCP_ERA_LEGACY, 1, .args = { "{}", 2 } }, "arguments belong to a call, and a call has them" },
+		{ "an id with NUL in it", { MCP_PONG, MCP_ERA_LEGACY, 1, .is_text = true, .text = { "a\0", 2 } },
+			"a text for a server must be UTF-8 of at most 4096 bytes, without NUL" },
 		{ "a tool with a line end", { MCP_CALL, MCP_ERA_LEGACY, 1, .text = { "a\n", 2 }, .args = { "{}", 2 } },
 			"the tool's name must be printable ASCII of at most 128 bytes" },
 		{ "arguments that go on as a message", { MCP_CALL, MCP_ERA_LEGACY, 1, .text = { "a", 1 }, .args = { "{}},\"id\":1,\"x\":{}", 17 } },
