@@ -154,9 +154,9 @@ static void faults_end_it(void)
 }
 
 /* 0 at the end of the requests. Who asks is trusted; what is asked about is not. */
-static int serve(int rootfd, int from, int to)
+static int serve(int rootfd, int64_t parse_ms, int from, int to)
 {
-	struct reader r = { .rootfd = rootfd, .tree = tree_new(POOL_PARSE_MS), .text = BUF_MAX(SYMBOLS_FILE_MAX) };
+	struct reader r = { .rootfd = rootfd, .tree = tree_new(parse_ms), .text = BUF_MAX(SYMBOLS_FILE_MAX) };
 	auto_buf struct buf request = BUF_MAX(SEARCH_REQUEST_MAX);
 	int got;
 
@@ -203,7 +203,7 @@ static int say_failed(int to)
 	return file_write_fd(to, buf_str(&b), ERR_DISCARD);
 }
 
-static int keep(int rootfd, int from, int to)
+static int keep(int rootfd, int64_t parse_ms, int from, int to)
 {
 	while (readable(from)) {
 		struct proc_status st = { 0, 0 };
@@ -214,7 +214,7 @@ static int keep(int rootfd, int from, int to)
 			return 1;
 		if (r > 0) {
 			die_with_parent();
-			_exit(serve(rootfd, from, to));
+			_exit(serve(rootfd, parse_ms, from, to));
 		}
 		if (proc_wait(&p, &st, ERR_DISCARD) < 0 || st.code == 0)
 			return 0;
@@ -225,7 +225,7 @@ static int keep(int rootfd, int from, int to)
 
 /* ---- in the worker ---- */
 
-static int lane_open(struct lane *l, int rootfd, struct err *err)
+static int lane_open(struct lane *l, int rootfd, int64_t parse_ms, struct err *err)
 {
 	int ask[2], tell[2], r;
 
@@ -242,7 +242,7 @@ static int lane_open(struct lane *l, int rootfd, struct err *err)
 		die_with_parent();
 		base_close_fd(&ask_w);
 		base_close_fd(&tell_r);
-		_exit(keep(rootfd, ask_r, tell_w));
+		_exit(keep(rootfd, parse_ms, ask_r, tell_w));
 	}
 	l->to = take_fd(&ask_w);
 	l->from = take_fd(&tell_r);
@@ -261,7 +261,7 @@ static void lane_close(struct lane *l, bool kill_it)
 		l->keeper.pid = 0;
 }
 
-int pool_open(int rootfd, size_t lanes, struct pool **out, struct err *err)
+int pool_open(int rootfd, size_t lanes, int64_t parse_ms, struct pool **out, struct err *err)
 {
 	struct pool *p = mem_alloc(sizeof(*p));
 
@@ -271,7 +271,7 @@ int pool_open(int rootfd, size_t lanes, struct pool **out, struct err *err)
 		struct lane *l = &p->lanes[p->n];
 
 		*l = (struct lane){ .to = -1, .from = -1, .answer = BUF_MAX(POOL_ANSWER_MAX) };
-		int r = lane_open(l, rootfd, err);
+		int r = lane_open(l, rootfd, parse_ms, err);
 		if (r < 0) {
 			pool_close(p);
 			return r;

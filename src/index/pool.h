@@ -7,8 +7,8 @@
  * Memory   What is told to fn lives during the call.
  * Errors   pool_read: a file that killed its reader, or was too much for it, is -ERR_SYS or -ERR_TIMEOUT and costs
  *          nothing else. After POOL_DEATHS_MAX of them a lane gives up (-ERR_LIMIT for every file).
- * Units    A file may take POOL_PARSE_MS to parse and POOL_CPU_S of processor time in all, a reader POOL_MEMORY_MB. What a reader says is bounded and
- *          checked: it may have been taken over by a file.
+ * Units    A file may take parse_ms (the worker: POOL_PARSE_MS) to parse and POOL_CPU_S of processor time in all, a
+ *          reader POOL_MEMORY_MB. What a reader says is bounded and checked: it may have been taken over by a file.
  * Source   docs/index.md
  */
 #ifndef INDEX_POOL_H
@@ -26,7 +26,7 @@
 
 struct pool;
 
-int pool_open(int rootfd, size_t lanes, struct pool **out, struct err *err) CHECKED;
+int pool_open(int rootfd, size_t lanes, int64_t parse_ms, struct pool **out, struct err *err) CHECKED;
 void pool_close(struct pool *p); /* waits for its processes */
 /* What the worker hands to the search; self of it is the pool. */
 struct symbol_reader pool_reader(struct pool *p);

@@ -30,7 +30,7 @@ static int serve(struct err *err)
 		return search_run(&r, root, NULL, STDOUT_FILENO, err);
 	/* Before search_run makes its threads: a process with threads is no good to fork. Where none can be forked patterns
 	 * answer, and the answer says so. */
-	if (pool_open(root, r.what == SEARCH_OUTLINE ? 1 : search_lanes(), &pool, ERR_DISCARD) < 0)
+	if (pool_open(root, r.what == SEARCH_OUTLINE ? 1 : search_lanes(), POOL_PARSE_MS, &pool, ERR_DISCARD) < 0)
 		return search_run(&r, root, NULL, STDOUT_FILENO, err);
 	reader = pool_reader(pool);
 	return search_run(&r, root, &reader, STDOUT_FILENO, err);
