@@ -387,10 +387,8 @@ static int end_by_death(struct monitor *m, enum peer_id id, struct err *err)
 
 	crash_await(m, &m->members[id]);
 	for (size_t i = 0; i < COUNT(deaths); i++)
-		if (deaths[i].id == id) {
-			m->end->note[0] = '\0'; /* the end says it */
+		if (deaths[i].id == id)
 			return monitor_end_badly(m, deaths[i].reason, crash_words(m, id, deaths[i].why, words), 1, err);
-		}
 	/* The agent's end of file: the zygote reports its exit next. A front-end may die without harm. */
 	return 0;
 }

@@ -18,7 +18,7 @@ static void note(struct monitor *m, struct member *p, struct crash c)
 	p->crash = c;
 	if (m->spec->crashes)
 		crash_note(m->spec->crashes, p->name, &c);
-	/* Where the run ends because of it, the end says so; but the agent may have seen it first, and ended the run with its words. */
+	/* The end of the run may say so too; but the agent may have seen it first, and the record have its words. */
 	snprintf(why, sizeof(why), "the %s died", p->name);
 	if (crash_is_fault(c.signal))
 		snprintf(m->end->note, sizeof(m->end->note), "%s", crash_words(m, p->id, why, words));

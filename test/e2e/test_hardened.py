@@ -3,6 +3,7 @@
 """Whole runs under profile hardened: no namespace, but Landlock, filters and guardians (docs/sandbox.md).
 
 What a taken-over agent can do there is test_evil.py's, the red-team corpus test_redteam.py's."""
+import contextlib
 import ctypes
 import os
 import re
@@ -39,7 +40,12 @@ def mine(pattern):
 
 def left_in_tmp():
     """Directories of runs. Other tests' runs, which come and go beside this one, have theirs there too."""
-    return {d for d in os.listdir("/tmp") if re.fullmatch(r"agent6-\w{6}", d) and os.lstat(f"/tmp/{d}").st_uid == os.geteuid()}
+    found = set()
+    for d in os.listdir("/tmp"):
+        with contextlib.suppress(FileNotFoundError):  # it went away while we looked
+            if re.fullmatch(r"agent6-\w{6}", d) and os.lstat(f"/tmp/{d}").st_uid == os.geteuid():
+                found.add(d)
+    return found
 
 
 def nothing_new_stays(lab, before):
