@@ -15,6 +15,8 @@ import time
 
 import pytest
 
+from pki import authority, certificate, server_of
+
 BUILD = os.environ.get("AGENT6_BUILD", "build")
 SHARED = os.environ.get("AGENT6_SHARED", os.path.join(os.environ.get("AGENT6_SOURCE", "."), "../shared"))
 DRIVER = os.path.join(BUILD, "net-driver")
@@ -258,34 +260,19 @@ def test_a_stream_arrives_as_it_is_sent():
 # --- TLS ---
 
 
-def openssl(*args, cwd):
-    subprocess.run(["openssl", *args], cwd=cwd, check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def pki(tmp_path_factory):
     """Two authorities nobody trusts, and certificates of the first for localhost and for another name."""
     d = tmp_path_factory.mktemp("pki")
-    for ca in ("ca", "other"):
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                "-subj", f"/CN={ca}", "-keyout", f"{ca}.key", "-out", f"{ca}.pem", cwd=d)
-    for name, san in (("localhost", "DNS:localhost,IP:127.0.0.1"), ("wrong", "DNS:wrong.example")):
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
-                "-keyout", f"{name}.key", "-out", f"{name}.csr", cwd=d)
-        (d / "ext").write_text(f"subjectAltName={san}\n")
-        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-                "-days", "2", "-extfile", "ext", "-out", f"{name}.pem", cwd=d)
+    authority(d, "ca")
+    authority(d, "other")
+    certificate(d, "ca", "localhost", "DNS:localhost,IP:127.0.0.1")
+    certificate(d, "ca", "wrong", "DNS:wrong.example")
     return d
 
 
-def tls_of(pki, name):
-    ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ctx.load_cert_chain(pki / f"{name}.pem", pki / f"{name}.key")
-    return ctx
-
-
 def test_tls_with_an_own_authority_works_and_connections_are_reused(pki):
-    with Server(always(answer()), tls=tls_of(pki, "localhost")) as s, \
+    with Server(always(answer()), tls=server_of(pki, "localhost")) as s, \
             Driver(*lines(s.port, f"ca {pki}/ca.pem", scheme="https", host="localhost")) as d:
         d.ready()
         for _ in range(3):
@@ -302,14 +289,14 @@ def test_a_stream_over_tls_arrives_byte_by_byte(pki):
         c.sendall(b"0\r\n\r\n")
         return True
 
-    with Server(serve, tls=tls_of(pki, "localhost")) as s, \
+    with Server(serve, tls=server_of(pki, "localhost")) as s, \
             Driver(*lines(s.port, f"ca {pki}/ca.pem", scheme="https", host="localhost")) as d:
         a = d.ready().ask()
         assert (a.outcome, a.kind, a.body) == (OK, SSE, b"data: good morning\n\n")
 
 
 def test_tls_to_an_address_works(pki):
-    with Server(always(answer()), tls=tls_of(pki, "localhost")) as s, \
+    with Server(always(answer()), tls=server_of(pki, "localhost")) as s, \
             Driver(*lines(s.port, f"ca {pki}/ca.pem", scheme="https")) as d:
         assert d.ready().ask().outcome == OK
 
@@ -319,7 +306,7 @@ def test_tls_is_refused_for_a_wrong_name_and_an_unknown_authority(pki, cert, ca)
     if ca is None and not os.path.exists("/etc/ssl/certs/ca-certificates.crt"):
         skip("no system certificates here")
     more = (f"ca {pki}/{ca}.pem",) if ca else ()
-    with Server(always(answer()), tls=tls_of(pki, cert)) as s, \
+    with Server(always(answer()), tls=server_of(pki, cert)) as s, \
             Driver(*lines(s.port, *more, scheme="https", host="localhost")) as d:
         a = d.ready().ask()
         assert a.outcome == UNTRUSTED and a.status is None
@@ -342,7 +329,7 @@ def test_a_bad_ca_file_is_refused_at_start(pki, name, says):
 
 
 def test_old_tls_is_refused(pki):
-    ctx = tls_of(pki, "localhost")
+    ctx = server_of(pki, "localhost")
     ctx.minimum_version = ssl.TLSVersion.TLSv1
     ctx.maximum_version = ssl.TLSVersion.TLSv1_1
     ctx.set_ciphers("ALL:@SECLEVEL=0")

@@ -6,13 +6,12 @@ import fcntl
 import http.server
 import json
 import os
-import ssl
 import subprocess
 import tempfile
 import threading
 
+import pki
 import pytest
-
 from conftest import AGENT6, call, finish, missing
 from test_terminal import Screen
 
@@ -483,13 +482,9 @@ def test_what_is_not_tried_again_is_told_once_with_what_to_do(lab, name, fault, 
 def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
     lab.repo(a_DOT_txt="a\n")
     folder = os.path.join(lab.folder, "cert")
-    os.makedirs(folder)
-    made = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost", "-addext",
-                           "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"], cwd=folder, capture_output=True)
-    if made.returncode:
-        missing("openssl")
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(folder + "/cert.pem", folder + "/key.pem")
+    pki.authority(folder, "ca")
+    pki.certificate(folder, "ca", "localhost", "DNS:localhost")
+    tls = pki.server_of(folder, "localhost")
     hits = []
     server = local_server(lab, 0, ["small"], hits, tls)
     lab.mock({"turns": [finish()]})
@@ -499,7 +494,7 @@ def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
         r = lab.run("look")
         assert r.returncode == 1 and "the server's certificate is not accepted" in r.both and "ca_file" in r.both, r.both
         assert not lab.events("loop.provider.retry") and not hits
-        provider(lab, text + f'\nca_file = "{folder}/cert.pem"')
+        provider(lab, text + f'\nca_file = "{folder}/ca.pem"')
         r = lab.agent6("model", "worker", "mock")
         assert r.returncode == 0 and r.out == "small\n" and len(hits) == 1, r.both
     finally:

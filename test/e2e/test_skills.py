@@ -6,13 +6,12 @@ import http.server
 import json
 import os
 import socket
-import ssl
 import subprocess
 import threading
 
+import pki
 import pytest
-
-from conftest import AGENT6, finish, missing, script, turn
+from conftest import AGENT6, finish, script, turn
 
 GOOD = "---\nname: ring\ndescription: Reviews ring buffers.\n---\n# Ring\nLook at the index first.\n"
 
@@ -257,27 +256,16 @@ class Forge(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def openssl(folder, *words):
-    if subprocess.run(["openssl", *words], cwd=folder, capture_output=True).returncode:
-        missing("openssl")
-
-
 @pytest.fixture
 def forge(lab):
     """A server with its own authority, which the operator trusts for skills."""
     folder = os.path.join(lab.folder, "pki")
-    os.makedirs(folder)
-    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=test authority", "-keyout", "ca.key", "-out", "ca.pem")
-    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "key.pem", "-out", "csr.pem")
-    with open(os.path.join(folder, "ext"), "w", encoding="ascii") as f:
-        f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    openssl(folder, "x509", "-req", "-in", "csr.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "1", "-extfile", "ext", "-out", "cert.pem")
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(folder + "/cert.pem", folder + "/key.pem")
+    pki.authority(folder, "ca")
+    pki.certificate(folder, "ca", "localhost", "DNS:localhost,IP:127.0.0.1")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Forge)
-    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    server.socket = pki.server_of(folder, "localhost").wrap_socket(server.socket, server_side=True)
     server.seen, server.files, server.moved, server.root = [], {}, {}, os.path.join(lab.folder, "forge")
-    server.url = f"https://localhost:{server.server_address[1]}"
+    server.url = f"https://127.0.0.1:{server.server_address[1]}"
     server.ca = folder + "/ca.pem"
     server.handle_error = lambda *_: None  # who does not trust it hangs up
     threading.Thread(target=server.serve_forever, daemon=True).start()
