@@ -41,6 +41,7 @@ OP is one of: is, contains, lacks, matches (a regular expression).
 Checked after every run without being said: HEAD, branch and index are where they were, the journal proves itself,
 a replay gives the same run again, the key is nowhere in it, no process and no file in the temporary directory is left.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -438,3 +439,19 @@ class StoryFile(pytest.File):
         wire = next((l.split()[1] for l in lines if l.startswith("wire ")), "openai")
         for one in ("openai", "anthropic") if wire == "both" else (wire,):
             yield StoryItem.from_parent(self, name=f"{self.path.stem}[{one}]", wire=one, lab=self.lab)
+
+
+def left_in_tmp():
+    """Directories of runs. Other tests' runs, which come and go beside this one, have theirs there too."""
+    found = set()
+    for d in os.listdir("/tmp"):
+        with contextlib.suppress(FileNotFoundError):  # it went away while we looked
+            if re.fullmatch(r"agent6-\w{6}", d) and os.lstat(f"/tmp/{d}").st_uid == os.geteuid():
+                found.add(d)
+    return found
+
+
+def nothing_new_stays(lab, before):
+    """What is there now and was not before goes away; what another test makes meanwhile is its own."""
+    new = left_in_tmp() - before
+    lab.wait_for(lambda: not new & left_in_tmp(), timeout=120)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """What is left of a process of ours that died of a fault: a line of fixed words and numbers, and something to do."""
+import contextlib
 import json
 import os
 import re
@@ -87,6 +88,12 @@ def test_no_process_of_a_run_may_leave_a_core(lab):
     held.ended()
 
 
+def stands_in(pid, folder):
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        return os.readlink(f"/proc/{pid}/cwd") == os.path.realpath(folder)
+    return False
+
+
 def test_a_run_without_a_fault_notes_nothing_and_a_fault_at_the_terminal_gives_it_back(lab, screen):  # noqa: F811
     held = Held(lab, "command")
     held.go_on()
@@ -94,9 +101,7 @@ def test_a_run_without_a_fault_notes_nothing_and_a_fault_at_the_terminal_gives_i
     assert not crashes(lab)
     s = screen("init")  # asks, so it waits
     s.until("?")
-    pid = [p for p in tree(os.getpid()) if words(p)[:2] == [AGENT6, "init"]]
-    pid = pid or [int(p) for p in os.listdir("/proc") if p.isdigit() and os.path.exists(f"/proc/{p}/cmdline") and
-                  open(f"/proc/{p}/cmdline", "rb").read().split(b"\0")[:2] == [AGENT6.encode(), b"init"]]
+    pid = [int(p) for p in filter(str.isdigit, os.listdir("/proc")) if words(int(p))[:2] == [AGENT6, "init"] and stands_in(p, lab.ws)]
     os.kill(pid[-1], signal.SIGSEGV)
     s.until("Please report this line")
     assert not crashes(lab)

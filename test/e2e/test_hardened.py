@@ -3,10 +3,8 @@
 """Whole runs under profile hardened: no namespace, but Landlock, filters and guardians (docs/sandbox.md).
 
 What a taken-over agent can do there is test_evil.py's, the red-team corpus test_redteam.py's."""
-import contextlib
 import ctypes
 import os
-import re
 import signal
 import subprocess
 
@@ -14,6 +12,7 @@ import pytest
 
 import conftest
 from conftest import as_hardened, call, finish, script, turn
+from story import left_in_tmp, nothing_new_stays
 
 
 @pytest.fixture
@@ -36,22 +35,6 @@ def mine(pattern):
         except OSError:
             pass
     return found
-
-
-def left_in_tmp():
-    """Directories of runs. Other tests' runs, which come and go beside this one, have theirs there too."""
-    found = set()
-    for d in os.listdir("/tmp"):
-        with contextlib.suppress(FileNotFoundError):  # it went away while we looked
-            if re.fullmatch(r"agent6-\w{6}", d) and os.lstat(f"/tmp/{d}").st_uid == os.geteuid():
-                found.add(d)
-    return found
-
-
-def nothing_new_stays(lab, before):
-    """What is there now and was not before goes away; what another test makes meanwhile is its own."""
-    new = left_in_tmp() - before
-    lab.wait_for(lambda: not new & left_in_tmp(), timeout=120)
 
 
 def test_a_whole_run_works_and_leaves_nothing(hard):

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from conftest import AGENT6, call, finish, script, turn
-from story import become_reaper, nobody_left
+from story import become_reaper, left_in_tmp, nobody_left, nothing_new_stays
 
 BUGGY = "def add(a, b):\n    return a - b\n"
 FIXED = "def add(a, b):\n    return a + b\n"
@@ -180,11 +180,10 @@ def test_the_first_request_is_small(lab):
 def test_nothing_of_a_run_is_left_in_tmp_or_running(lab):
     become_reaper()
     project(lab)
-    before = set(os.listdir("/tmp"))
+    before = left_in_tmp()
     lab.mock(fix_bug())
     lab.run()
-    mine = [n for n in set(os.listdir("/tmp")) - before if "agent6" in n and "test" not in n and "e2e" not in n]
-    assert mine == []
+    nothing_new_stays(lab, before)
     nobody_left(lab)
 
 

@@ -16,8 +16,15 @@ from conftest import AGENT6, finish, script, turn
 GOOD = "---\nname: ring\ndescription: Reviews ring buffers.\n---\n# Ring\nLook at the index first.\n"
 
 
+def temporary(lab):
+    """Where a skill is fetched to before it is looked at: this test's own."""
+    folder = os.path.join(lab.folder, "temporary")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
 def run(lab, *args):
-    return subprocess.run([AGENT6, *args], cwd=lab.ws, env=lab.env, capture_output=True, text=True)
+    return subprocess.run([AGENT6, *args], cwd=lab.ws, env=dict(lab.env, TMPDIR=temporary(lab)), capture_output=True, text=True)
 
 
 def skill(lab, name, text=GOOD, root="src", **files):
@@ -214,7 +221,7 @@ def test_what_cannot_be_fetched_is_said_and_leaves_nothing(lab, source, word):
         r = run(lab, "skills", "install", source.format(port=s.getsockname()[1]))
     assert r.returncode in (1, 2) and word in r.stderr, r.stderr
     assert not os.path.isdir(managed(lab)) or os.listdir(managed(lab)) == []
-    assert not [n for n in os.listdir("/tmp") if n.startswith("agent6-skills-")]
+    assert not os.listdir(temporary(lab))
 
 
 # ---- from a server: https with a certificate authority of the operator's, git's smart protocol behind it ----
@@ -377,4 +384,4 @@ def test_a_server_that_lies_about_a_skill_leaves_nothing_outside(lab, forge):
     assert r.returncode == 0, r.stderr
     assert installed(lab) == ["two"]
     assert os.listdir(os.path.join(managed(lab), "two")) == ["SKILL.md"]
-    assert not [n for n in os.listdir("/tmp") if n.startswith("agent6-skills-")]
+    assert not os.listdir(temporary(lab))
