@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-#include "fmt/field.h"
+#include "fmt/field_priv.h"
 #include "fmt/toml.h"
 
 #include <math.h>
@@ -554,62 +554,18 @@ static int print_json(const struct field *f, const void *slot, struct buf *out, 
 	return 0;
 }
 
-/* ------------------------------------------------------------------ schemas */
-
-static int schema_plain(const struct field *f, const char *type, const char *more, struct buf *out,
-	struct err *err)
-{
-	TRY(buf_addf(out, err, "{\"type\":\"%s\"%s", type, more));
-	if (f->help)
-		TRY(json_add_member(out, "description", str_from(f->help), err));
-	return 0;
-}
-
-#define SCHEMA(name, type, more)                                                                             \
-	static int name(const struct field *f, struct buf *out, struct err *err)                             \
-	{                                                                                                    \
-		TRY(schema_plain(f, type, more, out, err));                                                  \
-		return buf_addc(out, '}', err);                                                              \
-	}
-SCHEMA(schema_str, "string", "")
-SCHEMA(schema_int, "integer", "")
-SCHEMA(schema_num, "number", "")
-SCHEMA(schema_bool, "boolean", "")
-SCHEMA(schema_json, "object", "")
-SCHEMA(schema_strs, "array", ",\"items\":{\"type\":\"string\"}")
-#undef SCHEMA
-
-static int schema_enum(const struct field *f, struct buf *out, struct err *err)
-{
-	TRY(schema_plain(f, "string", "", out, err));
-	TRY(buf_addz(out, ",\"enum\":[", err));
-	for (size_t i = 0; f->choices[i]; i++) {
-		TRY(buf_addz(out, i > 0 ? "," : "", err));
-		TRY(json_add_quoted(out, str_from(f->choices[i]), err));
-	}
-	return buf_addz(out, "]}", err);
-}
-
-static int schema_objs(const struct field *f, struct buf *out, struct err *err)
-{
-	TRY(schema_plain(f, "array", "", out, err));
-	TRY(buf_addz(out, ",\"items\":", err));
-	TRY(fields_schema(f->sub, f->nsub, out, err));
-	return buf_addc(out, '}', err);
-}
-
-const struct field_type field_str = { "a string", sizeof(struct str), parse_str, print_str, json_str, schema_str };
-const struct field_type field_int = { "an integer", sizeof(int64_t), parse_int, print_int, json_int, schema_int };
-const struct field_type field_num = { "a number", sizeof(double), parse_num, print_num, json_num, schema_num };
+const struct field_type field_str = { "a string", sizeof(struct str), parse_str, print_str, json_str, field_schema_str };
+const struct field_type field_int = { "an integer", sizeof(int64_t), parse_int, print_int, json_int, field_schema_int };
+const struct field_type field_num = { "a number", sizeof(double), parse_num, print_num, json_num, field_schema_num };
 const struct field_type field_bool = { "true or false", sizeof(bool), parse_bool, print_bool, json_bool,
-	schema_bool };
-const struct field_type field_enum = { "a choice", sizeof(int), parse_enum, print_enum, json_enum, schema_enum };
+	field_schema_bool };
+const struct field_type field_enum = { "a choice", sizeof(int), parse_enum, print_enum, json_enum, field_schema_enum };
 const struct field_type field_strs = { "a list of strings", sizeof(struct str_list), parse_strs, print_strs,
-	json_strs, schema_strs };
+	json_strs, field_schema_strs };
 const struct field_type field_objs = { "a list of objects", sizeof(struct obj_list), parse_objs, print_objs,
-	json_objs, schema_objs };
+	json_objs, field_schema_objs };
 const struct field_type field_json = { "an object", sizeof(struct str), parse_json, print_json, json_json,
-	schema_json };
+	field_schema_json };
 
 /* ------------------------------------------------------------------ tables */
 
@@ -639,29 +595,6 @@ int fields_default(const struct field *f, size_t n, struct arena *mem, void *int
 	for (size_t i = 0; i < n; i++)
 		TRY(fill_default(&f[i], mem, into, err));
 	return 0;
-}
-
-int fields_schema(const struct field *f, size_t n, struct buf *out, struct err *err)
-{
-	const char *sep = "";
-
-	TRY(buf_addz(out, "{\"type\":\"object\",\"properties\":{", err));
-	for (size_t i = 0; i < n; i++) {
-		if (f[i].flags & FIELD_HIDDEN)
-			continue;
-		TRY(buf_addf(out, err, "%s\"%s\":", sep, f[i].name));
-		TRY(f[i].type->schema(&f[i], out, err));
-		sep = ",";
-	}
-	TRY(buf_addz(out, "},\"required\":[", err));
-	sep = "";
-	for (size_t i = 0; i < n; i++) {
-		if ((f[i].flags & (FIELD_REQUIRED | FIELD_HIDDEN)) != FIELD_REQUIRED)
-			continue;
-		TRY(buf_addf(out, err, "%s\"%s\"", sep, f[i].name));
-		sep = ",";
-	}
-	return buf_addz(out, "],\"additionalProperties\":false}", err);
 }
 
 int field_parse(const struct field *f, struct str text, struct arena *mem, void *into, struct err *err)
