@@ -33,8 +33,8 @@ int seat_from(const struct seat_params *p, struct seat *out, struct err *err)
 		s.facts.price_known = true;
 		s.facts.in = (int64_t)(p->price_in * 1e6);
 		s.facts.out = (int64_t)(p->price_out * 1e6);
-		s.facts.cache_read = s.facts.in / 10;
-		s.facts.cache_write = s.facts.in * 5 / 4;
+		s.facts.cache_read = p->price_cache_read >= 0 ? (int64_t)(p->price_cache_read * 1e6) : s.facts.in / 10;
+		s.facts.cache_write = p->price_cache_write >= 0 ? (int64_t)(p->price_cache_write * 1e6) : s.facts.in * 5 / 4;
 		s.facts.tier_above = 0;
 	}
 	s.endpoint = (uint8_t)p->endpoint;

@@ -52,6 +52,7 @@ static int use_recording(struct start *s)
 	s->params.effort = STR("off");
 	s->params.temperature = -1;
 	s->params.price_in = s->params.price_out = -1;
+	s->params.price_cache_read = s->params.price_cache_write = -1;
 	return 0;
 }
 
@@ -167,6 +168,8 @@ static int fill(struct start *s, enum config_role role, struct reached *have, st
 	out->context_tokens = m.context_tokens;
 	out->price_in = m.price_in;
 	out->price_out = m.price_out;
+	out->price_cache_read = m.price_cache_read;
+	out->price_cache_write = m.price_cache_write;
 	out->extra_body = p->extra_body;
 	return check_price(s, &m, &s->endpoints.p[out->endpoint], err);
 }

@@ -149,6 +149,7 @@ struct config_model {
 	double temperature;      /* below 0: not sent */
 	int64_t context_tokens;  /* 0: not known */
 	double price_in, price_out; /* USD per million tokens; below 0: not known */
+	double price_cache_read, price_cache_write; /* below 0: by price_in */
 	struct config_origin origin[CONFIG_KEYS_MAX];
 };
 

@@ -280,6 +280,10 @@ static const struct field model[] = {
 	{ "price_in", &field_num, AT(price_in), 0, "-1", -1, 1000000,
 		.help = "Dollars per million input tokens; below 0 it is not known." },
 	{ "price_out", &field_num, AT(price_out), 0, "-1", -1, 1000000, .help = "Dollars per million output tokens." },
+	{ "price_cache_read", &field_num, AT(price_cache_read), 0, "-1", -1, 1000000,
+		.help = "Dollars per million tokens that come from the provider's cache; below 0: a tenth of price_in." },
+	{ "price_cache_write", &field_num, AT(price_cache_write), 0, "-1", -1, 1000000,
+		.help = "Dollars per million tokens that go into it; below 0: a quarter more than price_in." },
 };
 #undef AT
 

@@ -324,6 +324,8 @@ struct config_model config_model_of(const struct config *c, enum config_role rol
 		m.context_tokens = w->context_tokens;
 		m.price_in = w->price_in;
 		m.price_out = w->price_out;
+		m.price_cache_read = w->price_cache_read;
+		m.price_cache_write = w->price_cache_write;
 	}
 	if (!own && origin_in(&keys_model, m.origin, "effort")->layer == CONFIG_DEFAULT)
 		m.effort = w->effort;

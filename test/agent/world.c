@@ -64,7 +64,9 @@ void world_init(struct world *w)
 		.model = STR("m"),
 		.temperature = -1,
 		.price_in = -1,
-		.price_out = -1 };
+		.price_out = -1,
+		.price_cache_read = -1,
+		.price_cache_write = -1 };
 }
 
 void world_fini(struct world *w)

@@ -169,7 +169,7 @@ TEST(config_roles_without_a_model_are_played_by_the_worker)
 {
 	auto_home struct home h = home_new(
 		"[providers.a]\napi_format = 'openai'\n[providers.b]\napi_format = 'anthropic'\n"
-		"[models.worker]\nprovider = 'a'\nmodel = 'm'\neffort = 'low'\nprice_in = 3\ncontext_tokens = 1000\n"
+		"[models.worker]\nprovider = 'a'\nmodel = 'm'\neffort = 'low'\nprice_in = 3\nprice_cache_read = 0.5\ncontext_tokens = 1000\n"
 		"[models.planner]\nprovider = 'b'\nmodel = 'big'\n[models.critic]\neffort = 'high'\n", NULL, NULL);
 	struct config c;
 	struct err err = { 0 };
@@ -178,7 +178,7 @@ TEST(config_roles_without_a_model_are_played_by_the_worker)
 	struct config_model critic = config_model_of(&c, CONFIG_CRITIC), planner = config_model_of(&c, CONFIG_PLANNER);
 	CHECK_STR(critic.provider, STR("a"));
 	CHECK_STR(critic.model, STR("m"));
-	CHECK(critic.effort == CONFIG_EFFORT_HIGH && critic.price_in == 3 && critic.context_tokens == 1000);
+	CHECK(critic.effort == CONFIG_EFFORT_HIGH && critic.price_in == 3 && critic.price_cache_read == 0.5 && critic.context_tokens == 1000);
 	CHECK_STR(planner.provider, STR("b"));
 	CHECK_STR(planner.model, STR("big"));
 	CHECK(planner.effort == CONFIG_EFFORT_UNSET && planner.price_in < 0 && planner.context_tokens == 0);
