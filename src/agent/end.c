@@ -250,5 +250,6 @@ int run_end(struct run *r, struct err *err)
 		if (r->keep->lost)
 			r->reason = REASON_RECORD_LOST;
 	}
+	mcp_close(&r->mcp);
 	return send_done(r, code, err);
 }

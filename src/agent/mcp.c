@@ -12,6 +12,8 @@
 #define STDERR_MAX     (64 * 1024 * 1024) /* from one start: drained, but not for ever */
 #define FIRST_POST     0x40000000u /* CALLER_IDS of agent/call.h, which is about something else */
 #define LEFT_OUT_SHOWN 20
+#define PROGRESS_TIMES 10 /* call_timeout_s that a call may take when its server tells that it works on it */
+#define PARTING_MS     1000
 
 /* ---- the record ---- */
 
@@ -200,6 +202,8 @@ int mcp_start(struct mcp_server *s, struct err *err)
 	s->pages = 0;
 	s->deadline_ms = time_mono_ms() + s->p.startup_timeout_s * 1000;
 	s->version = 0;
+	if (s->remote && s->stream.id != 0) /* of a session that is over */
+		TRY(mcp_post_cancel(s, s->stream.id, err));
 	if (s->remote)
 		return on_start(s, err);
 	return jobs_serve(&s->jobs, &s->proc, 0, err);
@@ -273,6 +277,7 @@ static int offer_all(struct mcp *m, struct err *err)
 		TRY(mcp_offer(&m->catalogue, i, s->p.name, &s->list, &s->p.tools, m->run_mem, &s->left_out, err));
 		s->listed = true;
 		TRY(put_ready(s, m->catalogue.n - before, err));
+		TRY(mcp_listen(s, err));
 	}
 	return 0;
 }
@@ -296,6 +301,26 @@ int mcp_open(struct mcp *m, struct links *l, struct keep *k, const struct str_li
 	}
 	TRY(await_starts(m, err));
 	return offer_all(m, err);
+}
+
+static bool is_parting(const struct mcp *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (mcp_is_parting(&m->servers[i]))
+			return true;
+	return false;
+}
+
+void mcp_close(struct mcp *m)
+{
+	int64_t until_ms = time_mono_ms() + PARTING_MS, left;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (mcp_part(&m->servers[i], ERR_DISCARD) < 0)
+			return;
+	while (is_parting(m) && !m->links->peer[PEER_CLIENT].gone && (left = until_ms - time_mono_ms()) > 0)
+		if (links_pump(m->links, left, ERR_DISCARD) < 0)
+			return;
 }
 
 void mcp_fini(struct mcp *m)
@@ -342,7 +367,7 @@ static int cancel(struct mcp_server *s, struct err *err)
 static int await_answer(struct mcp_server *s, struct mcp_reply *out, struct arena *mem, struct err *err)
 {
 	struct links *l = s->all->links;
-	int64_t deadline = time_mono_ms() + s->p.call_timeout_s * 1000;
+	int64_t timeout = s->p.call_timeout_s * 1000, deadline = time_mono_ms() + timeout, last = deadline;
 	char why[96];
 
 	while (!s->answered && s->open != 0) {
@@ -363,7 +388,12 @@ static int await_answer(struct mcp_server *s, struct mcp_reply *out, struct aren
 		TRY(links_wait(l, mcp_peer(s), left, err));
 		if (s->said) { /* the time runs from here */
 			s->said = false;
-			deadline = time_mono_ms() + s->p.call_timeout_s * 1000;
+			deadline = time_mono_ms() + timeout;
+			last = deadline + (PROGRESS_TIMES - 1) * timeout;
+		}
+		if (s->progressed) {
+			s->progressed = false;
+			deadline = time_mono_ms() + timeout < last ? time_mono_ms() + timeout : last;
 		}
 	}
 	if (!s->answered)
@@ -396,9 +426,11 @@ int mcp_call(struct mcp *m, const struct mcp_tool *tool, struct str args, struct
 	TRY(restart(s, out, mem, err));
 	if (out->why != JOB_EXITED)
 		return 0;
+	TRY(mcp_listen(s, err));
 	s->mem = mem;
 	s->reply = out;
-	s->answered = s->said = false;
+	s->answered = s->said = s->progressed = false;
+	s->progress = 0;
 	s->waits = true;
 	r = mcp_ask(s, &(struct mcp_say){ .method = MCP_CALL, .text = tool->name, .args = args }, err);
 	if (r == 0)

@@ -47,6 +47,9 @@ struct mcp_server {
 	struct mcp *all;
 	bool remote;     /* over HTTP: p.endpoint */
 	struct mcp_post posts[MCP_POSTS_MAX];
+	struct mcp_post stream; /* what it says by itself; id 0: it is not open */
+	bool no_stream;  /* it has none */
+	uint32_t farewell; /* the exchange that ends its session */
 	uint32_t greeting; /* the exchange that ends the handshake; nothing may overtake it */
 	bool has_tools;  /* it says that it has some */
 	uint8_t version; /* of mcp_versions, as agreed; 0: nothing yet */
@@ -80,6 +83,8 @@ struct mcp_server {
 	bool answered;
 	bool waits;          /* it was not said yet: the operator may be asked about it */
 	bool said;           /* it was just now */
+	bool progressed;     /* the server tells that it works on it */
+	uint32_t progress;   /* how often it told that */
 };
 
 struct mcp {
@@ -95,6 +100,8 @@ struct mcp {
 /* k: NULL: there is no record. */
 int mcp_open(struct mcp *m, struct links *l, struct keep *k, const struct str_list *params, struct arena *mem, struct err *err)
 	CHECKED;
+/* Says to servers over HTTP that their sessions are over, where they have one; waits for them a second at most. */
+void mcp_close(struct mcp *m);
 void mcp_fini(struct mcp *m);
 int mcp_on_post(void *self, struct chan_msg *m, uint32_t id, struct err *err) CHECKED; /* of the client, about one of ours */
 struct str mcp_errs(const struct mcp_server *s); /* the end of what it wrote to stderr */

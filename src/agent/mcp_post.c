@@ -17,6 +17,7 @@ void mcp_posts_fini(struct mcp_server *s)
 {
 	for (size_t i = 0; i < MCP_POSTS_MAX; i++)
 		forget(&s->posts[i]);
+	forget(&s->stream);
 }
 
 static int on_text(struct mcp_server *s, struct str text, struct err *err)
@@ -41,14 +42,11 @@ static struct mcp_post *place(struct mcp_server *s)
 	return NULL;
 }
 
-int mcp_post(struct mcp_server *s, struct mcp_say *words, struct err *err)
+static int send_post(struct mcp_server *s, struct mcp_post *p, struct mcp_say *words, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8192);
-	struct mcp_post *p = place(s);
 	autoclose int args = -1;
 
-	if (!p || s->state == MCP_GIVEN_UP)
-		return err_set(err, ERR_BUSY, "too many exchanges are open");
 	words->id = ++s->all->last_post;
 	*p = (struct mcp_post){ .id = words->id, .server = s, .body = BUF_MAX(BODY_MAX) };
 	sse_init(&p->sse, BODY_MAX, on_event, p);
@@ -59,6 +57,47 @@ int mcp_post(struct mcp_server *s, struct mcp_say *words, struct err *err)
 	if (words->args.n > 0)
 		TRY(memfd_seal("arguments", words->args, &args, err));
 	return links_send(s->all->links, PEER_CLIENT, WIRE_POST, buf_str(&b), &args, args >= 0, err);
+}
+
+int mcp_post(struct mcp_server *s, struct mcp_say *words, struct err *err)
+{
+	struct mcp_post *p = place(s);
+
+	if (!p || s->state == MCP_GIVEN_UP)
+		return err_set(err, ERR_BUSY, "too many exchanges are open");
+	return send_post(s, p, words, err);
+}
+
+/* Only the older era has one. Outside of a run nobody waits for what it may bring. */
+int mcp_listen(struct mcp_server *s, struct err *err)
+{
+	struct mcp_say words = { .method = MCP_LISTEN, .era = MCP_ERA_LEGACY, .version = s->version };
+
+	if (!s->remote || s->era != MCP_ERA_LEGACY || s->no_stream || s->stream.id != 0 || s->state != MCP_READY || !s->all->keep)
+		return 0;
+	return send_post(s, &s->stream, &words, err);
+}
+
+int mcp_part(struct mcp_server *s, struct err *err)
+{
+	struct mcp_say words = { .method = MCP_END, .era = MCP_ERA_LEGACY, .version = s->version };
+	struct mcp_post *p = place(s);
+
+	if (!s->remote || s->era != MCP_ERA_LEGACY || s->version == 0 || !p || mcp_cut_off(s))
+		return 0;
+	if (s->stream.id != 0)
+		TRY(mcp_post_cancel(s, s->stream.id, err));
+	TRY(send_post(s, p, &words, err));
+	s->farewell = words.id;
+	return 0;
+}
+
+bool mcp_is_parting(const struct mcp_server *s)
+{
+	for (size_t i = 0; i < MCP_POSTS_MAX; i++)
+		if (s->farewell != 0 && s->posts[i].id == s->farewell)
+			return true;
+	return false;
 }
 
 static int send_cancel(struct mcp_server *s, uint32_t id, struct err *err)
@@ -74,6 +113,8 @@ int mcp_post_cancel(struct mcp_server *s, uint32_t id, struct err *err)
 	for (size_t i = 0; i < MCP_POSTS_MAX; i++)
 		if (s->posts[i].id == id && id != 0)
 			forget(&s->posts[i]);
+	if (s->stream.id == id)
+		forget(&s->stream);
 	return send_cancel(s, id, err);
 }
 
@@ -87,15 +128,23 @@ int mcp_posts_cancel(struct mcp_server *s, struct err *err)
 		if (id != 0)
 			TRY(send_cancel(s, id, err));
 	}
-	return 0;
+	uint32_t id = s->stream.id;
+
+	s->stream.id = 0;
+	return id != 0 ? send_cancel(s, id, err) : 0;
 }
 
 static struct mcp_post *find(struct mcp *m, uint32_t id)
 {
-	for (size_t i = 0; i < m->n; i++)
+	for (size_t i = 0; i < m->n && id != 0; i++) {
+		struct mcp_server *s = &m->servers[i];
+
 		for (size_t k = 0; k < MCP_POSTS_MAX; k++)
-			if (m->servers[i].posts[k].id == id)
-				return &m->servers[i].posts[k];
+			if (s->posts[k].id == id)
+				return &s->posts[k];
+		if (s->stream.id == id)
+			return &s->stream;
+	}
 	return NULL;
 }
 
@@ -116,6 +165,9 @@ static int take_data(struct mcp_post *p, struct str bytes, struct err *err)
 	struct mcp_server *s = p->server;
 	uint32_t id = p->id;
 	struct err why = { 0 };
+
+	if (p == &s->stream && !p->stream) /* a page that says that there is none */
+		return 0;
 	int r = p->stream ? sse_feed(&p->sse, bytes, &why) : buf_add(&p->body, bytes, &why);
 
 	if (r == -ERR_LIMIT) {
@@ -126,7 +178,7 @@ static int take_data(struct mcp_post *p, struct str bytes, struct err *err)
 		*err = why;
 		return r;
 	}
-	if (p->stream && p->id == id && s->open != id) /* answered: what else it may say is not waited for */
+	if (p->stream && p->id == id && s->open != id && p != &s->stream) /* answered: what else it may say is not waited for */
 		return mcp_post_cancel(s, id, err);
 	return 0;
 }
@@ -137,6 +189,11 @@ static int take_end(struct mcp_post *p, uint8_t outcome, struct str text, struct
 	uint32_t id = p->id;
 	int status = p->status;
 
+	if (p == &s->stream) { /* where it ended, and was one, the next call opens it again */
+		s->no_stream = !p->stream || status != 200;
+		forget(p);
+		return 0;
+	}
 	if (!p->stream && p->body.n > 0)
 		TRY(on_text(s, buf_str(&p->body), err));
 	forget(p);

@@ -18,6 +18,9 @@ bool mcp_cut_off(const struct mcp_server *s);   /* that one is gone */
 
 /* mcp_post.c */
 int mcp_post(struct mcp_server *s, struct mcp_say *words, struct err *err) CHECKED; /* words->id is set */
+int mcp_listen(struct mcp_server *s, struct err *err) CHECKED; /* opens its stream, where it may have one and has none open */
+int mcp_part(struct mcp_server *s, struct err *err) CHECKED;   /* its farewell, where it has a session */
+bool mcp_is_parting(const struct mcp_server *s);               /* that is under way */
 int mcp_post_cancel(struct mcp_server *s, uint32_t id, struct err *err) CHECKED;    /* nobody wants its answer */
 int mcp_posts_cancel(struct mcp_server *s, struct err *err) CHECKED; /* of all; may be called while one is read */
 int mcp_post_unanswered(struct mcp_server *s, int status, bool denied, struct str why, struct err *err) CHECKED; /* of the open request */

@@ -7,6 +7,7 @@
 
 #define UNASKED_MAX 2000 /* messages without one that was asked for */
 #define FLOODS      "it floods: 2000 messages that nobody asked for"
+#define PROGRESS_MAX 20000 /* words about one call */
 #define ID_MAX      256  /* bytes of an id that a server gives */
 #define RESULT_MAX  ((size_t)1024 * 1024)
 
@@ -291,6 +292,15 @@ static int on_notification(struct mcp_server *s, const struct rpc_message *m, st
 	return mcp_note(s, "its tools changed; the model keeps those of the start until the run is resumed", err);
 }
 
+/* About the call that is waited for; any other is a message that nobody asked for. */
+static bool is_progress(const struct mcp_server *s, const struct rpc_message *m)
+{
+	int64_t token = 0;
+
+	return m->kind == RPC_NOTIFICATION && jval_is(m->method, "notifications/progress") && s->open != 0 && s->asked == MCP_CALL &&
+		jval_to_i64(jval_get(m->body, "progressToken"), &token) && token == s->open;
+}
+
 int mcp_on_message(void *self, const struct rpc_message *m, struct err *err)
 {
 	struct mcp_server *s = self;
@@ -299,6 +309,10 @@ int mcp_on_message(void *self, const struct rpc_message *m, struct err *err)
 		return 0;
 	if (m->kind == RPC_RESULT || m->kind == RPC_ERROR)
 		return on_answer(s, m, err);
+	if (is_progress(s, m) && s->progress++ < PROGRESS_MAX) {
+		s->progressed = true;
+		return 0;
+	}
 	if (++s->unasked > UNASKED_MAX)
 		return mcp_give_up(s, FLOODS, err);
 	return m->kind == RPC_REQUEST ? answer_request(s, m, err) : on_notification(s, m, err);

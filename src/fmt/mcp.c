@@ -9,8 +9,8 @@
 
 #define CLIENT "{\"name\":\"agent6\",\"version\":\"" AGENT6_VERSION "\"}"
 #define META                                                                                                 \
-	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MCP_MODERN                               \
-	"\",\"io.modelcontextprotocol/clientInfo\":" CLIENT ",\"io.modelcontextprotocol/clientCapabilities\":{}}"
+	"\"io.modelcontextprotocol/protocolVersion\":\"" MCP_MODERN                                          \
+	"\",\"io.modelcontextprotocol/clientInfo\":" CLIENT ",\"io.modelcontextprotocol/clientCapabilities\":{}"
 
 static const struct {
 	const char *name;
@@ -24,9 +24,16 @@ static const struct {
 	[MCP_CANCEL] = { "notifications/cancelled", false },
 	[MCP_PONG] = { "", false },
 	[MCP_REFUSE] = { "", false },
+	[MCP_LISTEN] = { "", false },
+	[MCP_END] = { "", false },
 };
 
-const char *const mcp_versions[] = { "", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NULL };
+const char *const mcp_versions[MCP_VERSIONS + 1] = { "", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", NULL };
+
+bool mcp_is_wordless(enum mcp_method m)
+{
+	return m == MCP_LISTEN || m == MCP_END;
+}
 
 const char *mcp_method_name(enum mcp_method m)
 {
@@ -82,11 +89,11 @@ bool mcp_tool_ok(struct str name)
 
 static int check(const struct mcp_say *s, struct err *err)
 {
-	if (s->method < MCP_DISCOVER || s->method >= MCP_METHODS)
+	if (s->method < MCP_DISCOVER || s->method >= MCP_METHODS || mcp_is_wordless(s->method))
 		return err_set(err, ERR_INVALID, "method %d is not said to a server", (int)s->method);
 	if (s->era != MCP_ERA_LEGACY && s->era != MCP_ERA_MODERN)
 		return err_set(err, ERR_INVALID, "era %d is unknown", (int)s->era);
-	if (s->version > 4)
+	if (s->version >= MCP_VERSIONS)
 		return err_set(err, ERR_INVALID, "version %d is unknown", (int)s->version);
 	if (s->text.n > MCP_CURSOR_MAX || !utf8_valid(s->text) || (s->text.n > 0 && memchr(s->text.p, '\0', s->text.n)))
 		return err_set(err, ERR_INVALID, "a text for a server must be UTF-8 of at most %d bytes, without NUL", MCP_CURSOR_MAX);
@@ -123,6 +130,19 @@ static int add_call(struct mcp_line *l, const struct mcp_say *s, struct err *err
 	return 0;
 }
 
+/* A call's own id is what a server names when it tells how far it is. */
+static int add_meta(struct buf *b, const struct mcp_say *s, const char *before, struct err *err)
+{
+	bool modern = s->era == MCP_ERA_MODERN && methods[s->method].request, call = s->method == MCP_CALL;
+
+	if (!modern && !call)
+		return 0;
+	TRY(buf_addf(b, err, "%s\"_meta\":{", before));
+	if (call)
+		TRY(buf_addf(b, err, "\"progressToken\":%u%s", s->id, modern ? "," : ""));
+	return buf_addf(b, err, "%s}", modern ? META : "");
+}
+
 static int add_params(struct mcp_line *l, const struct mcp_say *s, struct err *err)
 {
 	struct buf *b = &l->text;
@@ -140,8 +160,7 @@ static int add_params(struct mcp_line *l, const struct mcp_say *s, struct err *e
 		TRY(buf_addz(b, "\"protocolVersion\":\"" MCP_LEGACY "\",\"capabilities\":{},\"clientInfo\":" CLIENT, err));
 	if (s->method == MCP_CANCEL)
 		TRY(buf_addf(b, err, "\"requestId\":%lld,\"reason\":\"no longer wanted\"", (long long)s->ref));
-	if (s->era == MCP_ERA_MODERN && methods[s->method].request)
-		TRY(buf_addf(b, err, "%s%s", b->n > open ? "," : "", META));
+	TRY(add_meta(b, s, b->n > open ? "," : "", err));
 	return buf_addc(b, '}', err);
 }
 

@@ -37,6 +37,8 @@ enum mcp_method {
 	MCP_CANCEL = 6,      /* a notification; ref: the id of the request */
 	MCP_PONG = 7,        /* the answer to ping; its id is text when is_text, else ref */
 	MCP_REFUSE = 8,      /* the answer to any other request of the server: we do not do that; as MCP_PONG */
+	MCP_LISTEN = 9,      /* no message: over HTTP, the stream of what a legacy server says by itself */
+	MCP_END = 10,        /* no message: over HTTP, the end of a legacy server's session */
 	MCP_METHODS
 };
 
@@ -52,7 +54,8 @@ struct mcp_say {
 	uint8_t version; /* over HTTP: of mcp_versions, what was agreed; 0: nothing yet */
 };
 
-extern const char *const mcp_versions[]; /* legacy ones, from 1 on; NULL ended */
+#define MCP_VERSIONS 5
+extern const char *const mcp_versions[MCP_VERSIONS + 1]; /* legacy ones, from 1 on; NULL ended */
 
 /* After the number of the request, which is its id; args travel beside it. */
 void mcp_say_pack(const struct mcp_say *s, struct buf *b);
@@ -67,6 +70,7 @@ struct mcp_line {
 int mcp_compose(const struct mcp_say *s, struct mcp_line *out, struct err *err) CHECKED;
 
 const char *mcp_method_name(enum mcp_method m); /* "" for an answer */
+bool mcp_is_wordless(enum mcp_method m); /* it is no message, and mcp_compose refuses it */
 bool mcp_name_ok(struct str name);  /* of a server: letters, digits, '-' and '_', no "__" */
 bool mcp_tool_ok(struct str name);  /* printable ASCII, 1 to MCP_TOOL_MAX, no blank at either end */
 

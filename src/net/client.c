@@ -17,38 +17,6 @@
 
 #define PIECE_MAX (60 * 1024) /* of WIRE_DATA */
 
-/* --- the broker's notes --- */
-
-static void read_notes(struct client *c)
-{
-	while (c->notes >= 0) {
-		struct unpack u;
-		struct str text;
-		struct note *n;
-		uint8_t route, outcome;
-		int r = chan_recv(c->notes, &c->msg, ERR_DISCARD);
-
-		if (r == -ERR_BUSY)
-			return;
-		if (r < 0 || wire_check(LINK_BROKER_CLIENT, WIRE_DOWN, c->msg.type, c->msg.body.n, c->msg.nfds,
-				     ERR_DISCARD) < 0) {
-			chan_msg_fini(&c->msg);
-			close(take_fd(&c->notes));
-			return;
-		}
-		u = unpack_from(c->msg.body);
-		route = unpack_u8(&u);
-		outcome = unpack_u8(&u);
-		text = unpack_str(&u);
-		if (!unpack_done(&u) || route >= ROUTES_MAX)
-			continue;
-		n = &c->note[route];
-		n->count = ++c->note_count;
-		n->outcome = outcome;
-		snprintf(n->text, sizeof(n->text), STR_FMT, STR_ARG(text));
-	}
-}
-
 /* --- to the agent --- */
 
 static loop_fn on_agent, on_request_timer;
@@ -320,7 +288,7 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 	}
 	if (scrub_piece(q, STR(""), true, ERR_DISCARD) < 0 && outcome == NET_OK)
 		outcome = NET_LIMIT;
-	read_notes(c);
+	client_read_notes(c);
 	/* Through the broker a failed dial looks like a connection that broke; the note says what it was. */
 	if (outcome != NET_OK && q->head.status == 0 && q->live->unix_path && n->count > q->notes_seen)
 		client_end_request(q, n->outcome, "%s", n->text);
@@ -368,6 +336,8 @@ static int on_request_timer(void *self, uint32_t events, struct err *err)
 	if (q->paused) /* it is the agent that keeps the server waiting */
 		q->last_ms = time_mono_ms();
 	if (q->waiting) /* the spawner has a limit of its own */
+		return 0;
+	if (client_listens(q) && q->head.done) /* who has nothing to say is silent */
 		return 0;
 	if (q->over || time_mono_ms() - q->last_ms < limit)
 		return q->over ? 0 : arm_timer(q, err);
@@ -418,14 +388,15 @@ int client_start_transfer(struct request *q, struct err *err)
 	enum net_route route = q->route;
 	struct transfer_spec spec = { .url = route == ROUTE_CHAT ? l->chat_url : l->models_url, .host = l->host,
 		.unix_path = l->unix_path, .proxy = c->proxy, .no_proxy = c->no_proxy,
-		.headers = route == ROUTE_CHAT ? l->post_headers : l->get_headers, .post = route == ROUTE_CHAT,
+		.headers = route == ROUTE_CHAT ? l->post_headers : l->get_headers, .post = route == ROUTE_CHAT && q->body.n > 0,
+		.remove = q->post && q->say.method == MCP_END,
 		.body = q->body, .ca = l->ca, .connect_ms = l->e->connect_ms, .on_line = on_line, .on_body = on_body,
 		.on_done = on_done, .self = q };
 
 	if (!within_ceiling(c, q->body.n))
 		return err_set(err, ERR_LIMIT, "the ceiling of %lld bytes for this run is reached",
 			(long long)c->table->max_bytes);
-	read_notes(c);
+	client_read_notes(c);
 	q->notes_seen = c->note_count;
 	q->scrub.key = &l->e->key;
 	if (l->e->key_from == KEY_COMMAND) { /* of its own: another request may renew the token meanwhile */
@@ -434,7 +405,7 @@ int client_start_transfer(struct request *q, struct err *err)
 		secret_set(&q->token, secret_reveal(&l->token));
 		secret_set(&q->before, secret_reveal(&l->before));
 		curl_slist_free_all(q->headers);
-		spec.headers = q->headers = live_headers(l->e, &q->token, spec.post);
+		spec.headers = q->headers = live_headers(l->e, &q->token, spec.post ? LIVE_POST : LIVE_GET);
 		q->scrub.key = &q->token;
 		q->scrub_before.key = secret_is_empty(&q->before) ? NULL : &q->before;
 	}
@@ -449,14 +420,15 @@ int client_start_transfer(struct request *q, struct err *err)
 /* Of models all together, of an MCP server its own: whatever one does, the others find room. */
 static int find_room(const struct request *q, const struct live *l, struct err *err)
 {
-	int n = 0;
+	int n = 0, most = !q->post ? CLIENT_LIVE : client_listens(q) ? CLIENT_LISTENS : CLIENT_POSTS;
 
 	for (size_t i = 0; i < SLOTS; i++) {
 		const struct request *o = &q->c->requests[i];
 
-		n += o != q && o->used && !o->over && o->post == q->post && (!q->post || o->live == l);
+		n += o != q && o->used && !o->over && o->post == q->post && client_listens(o) == client_listens(q) &&
+			(!q->post || o->live == l);
 	}
-	if (n < (q->post ? CLIENT_POSTS : CLIENT_LIVE))
+	if (n < most)
 		return 0;
 	return err_set(err, ERR_DENIED, "%d requests are under way already", n);
 }

@@ -21,6 +21,7 @@
 
 #define CLIENT_LIVE       4 /* requests of models */
 #define CLIENT_POSTS      4 /* exchanges with one MCP server: none of them takes a place of a model's or another server's */
+#define CLIENT_LISTENS    1 /* and the stream of what it says by itself */
 #define CLIENT_BODY_MAX   (64 * 1024 * 1024) /* of one request */
 #define CLIENT_ANSWER_MAX (64 * 1024 * 1024) /* of one answer */
 

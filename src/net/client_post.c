@@ -45,6 +45,21 @@ static int send_it(struct request *q, struct err *err)
 	return client_begin_transfer(q, err);
 }
 
+bool client_listens(const struct request *q)
+{
+	return q->post && q->say.method == MCP_LISTEN;
+}
+
+/* Neither says anything of the agent's. */
+static int check_wordless(const struct request *q, int args_fd, struct err *err)
+{
+	if (args_fd >= 0 || q->say.text.n > 0 || q->say.era != MCP_ERA_LEGACY || q->say.version >= MCP_VERSIONS)
+		return err_set(err, ERR_INVALID, "this says nothing, to a server of the older era");
+	if (session_of((struct request *)q)[0] == '\0' && q->say.method == MCP_END)
+		return err_set(err, ERR_NOENT, "there is no session");
+	return 0;
+}
+
 static int compose(struct request *q, int args_fd, struct err *err)
 {
 	struct str args = STR("");
@@ -78,6 +93,10 @@ int client_post(struct request *q, uint8_t endpoint, struct unpack *u, int args_
 		return err_set(err, ERR_DENIED, "endpoint %u is no MCP server", endpoint);
 	if (q->say.method == MCP_CALL && !may_call(q->live->e, q->say.text))
 		return err_set(err, ERR_DENIED, STR_FMT ".tools does not name this tool", STR_ARG(q->live->e->name));
+	if (mcp_is_wordless(q->say.method)) {
+		TRY(check_wordless(q, args_fd, err));
+		return send_it(q, err);
+	}
 	TRY(compose(q, args_fd, err));
 	if (q->say.method == MCP_CALL && q->live->e->use == ENDPOINT_MCP_ASK)
 		return ask_monitor(q, err);
@@ -86,7 +105,7 @@ int client_post(struct request *q, uint8_t endpoint, struct unpack *u, int args_
 
 struct curl_slist *client_post_headers(struct request *q)
 {
-	struct curl_slist *list = live_headers(q->live->e, &q->live->e->key, true);
+	struct curl_slist *list = live_headers(q->live->e, &q->live->e->key, mcp_is_wordless(q->say.method) ? LIVE_STREAM : LIVE_POST);
 	const char *session = session_of(q);
 
 	if (q->say.era == MCP_ERA_MODERN) {
@@ -110,7 +129,7 @@ void client_post_head(struct request *q)
 		return;
 	if (q->say.method == MCP_INITIALIZE && q->head.status >= 200 && q->head.status < 300)
 		snprintf(session_of(q), HEAD_SESSION_MAX + 1, "%s", q->head.session);
-	if (q->head.status == 404) /* the session ended */
+	if (q->head.status == 404 || q->say.method == MCP_END) /* the session ended */
 		session_of(q)[0] = '\0';
 }
 

@@ -13,7 +13,7 @@
 #include "net/transfer.h"
 #include "sys/chan.h"
 
-#define SLOTS      (CLIENT_LIVE + MCP_SERVERS_MAX * CLIENT_POSTS + 4) /* the further ones hold refusals that the agent has not read yet */
+#define SLOTS      (CLIENT_LIVE + MCP_SERVERS_MAX * (CLIENT_POSTS + CLIENT_LISTENS) + 4) /* the further ones hold refusals that the agent has not read yet */
 #define TEXT_BYTES 900
 
 struct request {
@@ -26,7 +26,7 @@ struct request {
 	struct play play;
 	enum net_route route;
 	struct str body; /* mapped, or composed */
-	bool post;       /* to an MCP server: body is composed */
+	bool post;       /* to an MCP server: body is composed, or say.method is wordless and there is none */
 	bool asked;      /* the monitor was, and has not answered */
 	struct mcp_say say; /* its text is tool */
 	char tool[MCP_TOOL_MAX + 1];
@@ -86,6 +86,9 @@ void client_end_request(struct request *q, enum net_outcome outcome, const char 
 void client_stop_request(struct request *q); /* as a handler of the loop: ends the exchange as well */
 int client_watch_agent(struct client *c, struct err *err) CHECKED;
 
+/* client_notes.c */
+void client_read_notes(struct client *c);
+
 int client_admit(struct request *q, uint8_t endpoint, struct err *err) CHECKED; /* what speaks against any request */
 int client_map_body(int fd, struct str *out, struct err *err) CHECKED; /* of a sealed memfd; unmapped by the caller */
 struct request *client_request(struct client *c, uint32_t id); /* NULL: there is none */
@@ -93,6 +96,7 @@ struct request *client_request(struct client *c, uint32_t id); /* NULL: there is
 /* client_post.c: MCP servers over HTTP */
 int client_post(struct request *q, uint8_t endpoint, struct unpack *u, int args_fd, struct err *err) CHECKED;
 struct curl_slist *client_post_headers(struct request *q);
+bool client_listens(const struct request *q); /* it has no end of its own, and may be silent */
 void client_post_head(struct request *q); /* the answer's head is whole */
 void client_post_over(struct request *q);
 

@@ -41,17 +41,18 @@ static bool has_header(const struct endpoint *e, const char *name)
 	return false;
 }
 
-static struct curl_slist *make_headers(const struct endpoint *e, bool post)
+static struct curl_slist *make_headers(const struct endpoint *e, enum live_request what)
 {
+	static const char *const accepts[] = { [LIVE_GET] = "application/json", [LIVE_POST] = "text/event-stream, application/json",
+		[LIVE_STREAM] = "text/event-stream" };
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
 
 	BUG_IF(!list);
 	for (size_t i = 0; i < e->nheaders; i++)
 		add_header(&list, e->headers[i].name, e->headers[i].value);
 	if (!has_header(e, "accept"))
-		add_header(&list, STR("accept"),
-			post ? STR("text/event-stream, application/json") : STR("application/json"));
-	if (post && !has_header(e, "content-type"))
+		add_header(&list, STR("accept"), str_from(accepts[what]));
+	if (what == LIVE_POST && !has_header(e, "content-type"))
 		add_header(&list, STR("content-type"), STR("application/json"));
 	return list;
 }
@@ -80,9 +81,9 @@ void live_add_header(struct curl_slist **list, const char *name, struct str valu
 	add_header(list, str_from(name), value);
 }
 
-struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, bool post)
+struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, enum live_request what)
 {
-	struct curl_slist *list = make_headers(e, post);
+	struct curl_slist *list = make_headers(e, what);
 
 	add_auth(&list, e, key);
 	return list;
@@ -126,8 +127,8 @@ int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct store
 	l->host = live_cstr(e->host);
 	l->chat_url = make_url(e, e->chat_path);
 	l->models_url = make_url(e, e->models_path);
-	l->post_headers = live_headers(e, &e->key, true);
-	l->get_headers = live_headers(e, &e->key, false);
+	l->post_headers = live_headers(e, &e->key, LIVE_POST);
+	l->get_headers = live_headers(e, &e->key, LIVE_GET);
 	if (!e->direct) {
 		if (dir_fd < 0)
 			return err_set(err, ERR_PROTOCOL, "the broker's directory is missing");

@@ -39,7 +39,8 @@ struct stores {
 
 int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct stores *stores, struct err *err) CHECKED;
 /* The headers of one request with this key; the caller frees them. */
-struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, bool post);
+enum live_request { LIVE_GET, LIVE_POST, LIVE_STREAM }; /* LIVE_STREAM: a GET that wants events */
+struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, enum live_request what);
 /* One more; value is printable. */
 void live_add_header(struct curl_slist **list, const char *name, struct str value);
 void live_put_token(struct live *l, struct secret token); /* takes it; empty: there is none now */

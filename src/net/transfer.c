@@ -264,6 +264,7 @@ static bool set_options(struct transfer *x)
 		OPT(CURLOPT_POSTFIELDS, s->body.n > 0 ? s->body.p : "");
 	} else {
 		OPT(CURLOPT_HTTPGET, 1L);
+		OPT(CURLOPT_CUSTOMREQUEST, s->remove ? "DELETE" : NULL);
 	}
 #undef OPT
 	return r == CURLE_OK;

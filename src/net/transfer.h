@@ -31,6 +31,7 @@ struct transfer_spec {
 	const char *proxy, *no_proxy; /* only with a direct one; NULL: none */
 	struct curl_slist *headers;
 	bool post;
+	bool remove;           /* DELETE; else, and not post, GET */
 	struct str body;
 	struct castore *ca;    /* NULL: plain http */
 	int64_t connect_ms;

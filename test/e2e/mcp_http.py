@@ -12,6 +12,7 @@ TOOLS = [{"name": "echo", "description": "says it back", "inputSchema": {"type":
 class McpServer:
     def __init__(self, *how):
         self.how, self.heard, self.sessions, self.lock = set(how), [], set(), threading.Lock()
+        self.streams, self.removed, self.pongs = [], [], threading.Event()  # headers of each GET and DELETE
         self.closing, self.trickling, self.alone, self.awaits = threading.Event(), 0, threading.Event(), None
         outer = self
 
@@ -23,6 +24,12 @@ class McpServer:
 
             def do_POST(self):
                 outer.post(self, self.rfile.read(int(self.headers["Content-Length"])))
+
+            def do_GET(self):
+                outer.stream(self)
+
+            def do_DELETE(self):
+                outer.remove(self)
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
@@ -63,12 +70,53 @@ class McpServer:
                 if self.trickling == 0:
                     self.alone.set()
 
+    def stream(self, h):
+        """What a server says by itself: a question, word of a changed list; then it is silent, or ends."""
+        with self.lock:
+            self.streams.append({k.lower(): v for k, v in h.headers.items()})
+        if "streams" not in self.how and "streams-end" not in self.how:
+            return self.send(h, 405, {"error": "no stream here"})
+        h.close_connection = True
+        h.send_response(200)
+        h.send_header("Content-Type", "text/event-stream")
+        h.end_headers()
+        for m in ({"id": "s1", "method": "ping"}, {"id": "s2", "method": "roots/list"}, {"method": "notifications/tools/list_changed"},
+                  {"method": "notifications/tools/list_changed"}):
+            h.wfile.write(f": alive\n\ndata: {json.dumps(dict(jsonrpc='2.0', **m))}\n\n".encode())
+        h.wfile.flush()
+        if "streams" in self.how:
+            self.closing.wait(60)
+
+    def remove(self, h):
+        with self.lock:
+            self.removed.append({k.lower(): v for k, v in h.headers.items()})
+        self.sessions.discard(h.headers.get("Mcp-Session-Id"))
+        if "stays" in self.how:
+            return self.closing.wait(60)
+        return self.send(h, 405 if "no-end" in self.how else 200)
+
     def answer(self, h, message, **headers):
         if "sse" not in self.how:
             return self.send(h, 200, message, "application/json; charset=utf-8", **headers)
         note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
         text = f": alive\r\nid: 1\r\ndata:\r\n\r\nevent: message\r\ndata: {json.dumps(note)}\r\n\r\ndata: {json.dumps(message)}\r\n\r\n"
         return self.send(h, 200, text.encode(), "text/event-stream", **headers)
+
+    def work(self, h, ident, params):
+        """It tells how far it is, longer than a call may be silent."""
+        h.close_connection = True
+        h.send_response(200)
+        h.send_header("Content-Type", "text/event-stream")
+        h.end_headers()
+        steps = 0
+        while steps < (8 if "works-for-ever" not in self.how else 10000) and not self.closing.wait(0.4):
+            m = {"method": "notifications/progress", "params": {"progressToken": params["_meta"]["progressToken"], "progress": steps}}
+            try:
+                h.wfile.write(f"data: {json.dumps(dict(jsonrpc='2.0', **m))}\n\n".encode())
+            except OSError:
+                return
+            steps += 1
+        h.wfile.write(f"data: {json.dumps({'jsonrpc': '2.0', 'id': ident, 'result': {'content': [{'type': 'text', 'text': 'done'}]}})}\n\n".encode())
 
     def post(self, h, body):
         m = json.loads(body)
@@ -97,12 +145,18 @@ class McpServer:
                 Mcp_Session_Id=session)
         if not modern and h.headers.get("Mcp-Session-Id") not in self.sessions:
             return self.send(h, 404, {"error": "no such session"})
-        if ident is None:
+        if method is None and ident == "s2":
+            self.pongs.set()
+        if ident is None or method is None:
             return self.send(h, 202)
+        if method == "tools/call" and "streams" in self.how:
+            self.pongs.wait(20)
         if method == "tools/list":
             return self.answer(h, {"jsonrpc": "2.0", "id": ident, "result": {"tools": TOOLS}})
         if self.awaits and not self.awaits.wait(20):
             return self.send(h, 500, {"error": "it did not happen"})
+        if "works" in self.how:
+            return self.work(h, ident, params)
         if "hang" in self.how:
             threading.Event().wait(30)
         if "forget" in self.how:

@@ -83,6 +83,11 @@ def call(ident, name, arguments):
     if "progress" in HOW:
         for i in range(50):
             say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "t", "progress": i}})
+    if "works" in HOW and name == "echo":
+        import time
+        for i in range(8):
+            time.sleep(0.4)
+            say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": received[-1]["params"]["_meta"]["progressToken"], "progress": i}})
     if "changes" in HOW:
         say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     if name == "echo":

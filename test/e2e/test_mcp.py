@@ -145,6 +145,14 @@ def test_a_call_that_goes_wrong_is_an_error_for_the_model(lab, how, error):
         assert "error" in results(mock)[1]
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_call_whose_server_tells_how_far_it_is_may_take_longer(lab, era):
+    lab.repo(a="1\n")
+    mock, r = play(lab, server(lab, "works", era, extra="call_timeout_s = 2"), turn(call("mcp__lab__echo", text="x")))
+    assert r.returncode == 0, r.both
+    assert results(mock) == [{"content": "x"}]
+
+
 def test_a_cancelled_call_is_told_to_the_server(lab):
     lab.repo(a="1\n")
     mock, r = play(lab, server(lab, "hang-call", extra="call_timeout_s = 1"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__seen")))

@@ -4,6 +4,8 @@
 import json
 import os
 import re
+import shutil
+import socket
 import subprocess
 import time
 
@@ -11,7 +13,7 @@ import pytest
 
 from conftest import BUILD, call, finish, missing, script, turn
 from mcp_http import McpServer
-from test_mcp import offered, play, results
+from test_mcp import npm, offered, play, results  # noqa: F401  npm: a fixture
 from test_terminal import screen  # noqa: F401  a fixture
 
 
@@ -103,6 +105,57 @@ def test_a_session_that_ended_is_begun_anew_with_the_next_call(lab, remote):
     assert r.returncode == 0, r.both
     assert "HTTP 404" in results(mock)[0]["error"] and results(mock)[1] == {"content": "two"}
     assert [m["method"] for _, _, m in s.heard].count("initialize") == 2
+
+
+def test_what_a_server_says_by_itself_is_heard_and_its_session_is_ended(lab_of_each_profile, remote):
+    lab = lab_of_each_profile.repo(a="1\n")
+    s = remote("streams")
+    mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="one")), turn(call("mcp__far__echo", text="two")))
+    assert r.returncode == 0, r.both
+    assert results(mock) == [{"content": "one"}, {"content": "two"}]
+    assert len(s.streams) == 1 and len(s.removed) == 1
+    for h in (s.streams[0], s.removed[0]):
+        assert h["mcp-session-id"] == "s2" and h["mcp-protocol-version"] == "2025-06-18" and "content-length" not in h
+    assert s.streams[0]["accept"] == "text/event-stream"
+    replies = {m["id"]: m for _, _, m in s.heard if "method" not in m}
+    assert replies["s1"]["result"] == {} and replies["s2"]["error"]["code"] == -32601
+    assert [e["text"] for e in lab.events("mcp.note")] == ["its tools changed; the model keeps those of the start until the run is resumed"]
+    assert s.sessions == set()
+
+
+def test_a_stream_that_ended_is_opened_with_the_next_call_and_one_that_is_none_is_not(lab, remote):
+    lab.repo(a="1\n")
+    ends, none = remote("streams-end"), remote("no-end")
+    mock, r = play(lab, config(ends) + config(none).replace("mcp.far", "mcp.none"), turn(call("mcp__far__echo", text="one")),
+                   turn(call("mcp__none__echo", text="1")), turn(call("mcp__far__echo", text="two")), turn(call("mcp__none__echo", text="2")))
+    assert r.returncode == 0, r.both
+    assert [x["content"] for x in results(mock)] == ["one", "1", "two", "2"]
+    assert len(ends.streams) == 3 and len(none.streams) == 1
+    assert len(ends.removed) == 1 and len(none.removed) == 1
+    assert lab.events("mcp.ended") == [] and lab.events("mcp.server_unavailable") == []
+
+
+def test_a_modern_server_has_no_stream_and_no_session(lab, remote):
+    lab.repo(a="1\n")
+    s = remote("modern")
+    mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="one")))
+    assert r.returncode == 0 and results(mock) == [{"content": "one"}]
+    assert s.streams == [] and s.removed == []
+
+
+def test_a_server_that_does_not_part_is_left_all_the_same(lab, remote):
+    lab.repo(a="1\n")
+    s = remote("stays")
+    mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="one")))
+    assert r.returncode == 0 and len(s.removed) == 1 and not s.closing.is_set()  # it has still not answered
+
+
+@pytest.mark.parametrize("how,said", [(("works",), "done"), (("works", "works-for-ever"), "no answer after 1 s (call_timeout_s)")])
+def test_a_call_whose_server_tells_how_far_it_is_may_take_ten_times_as_long(lab, remote, how, said):
+    lab.repo(a="1\n")
+    mock, r = play(lab, config(remote(*how), "call_timeout_s = 1"), turn(call("mcp__far__echo", text="x")))
+    assert r.returncode == 0, r.both
+    assert said in json.dumps(results(mock)[0])
 
 
 def test_nobody_is_followed_and_a_server_that_is_not_there_is_said(lab, remote):
@@ -209,3 +262,30 @@ def test_connect_writes_an_address_down(lab):
     for words in (["--url", "http://far.example.com/mcp"], ["--url", "https://e.example", "--", "x"], ["--token-env", "A", "--", "x"]):
         assert lab.agent6("mcp", "connect", "bad", *words).returncode == 2
     assert "mcp.bad" not in lab.agent6("config", "show").out
+
+
+def test_the_reference_server_over_http(lab, npm):  # noqa: F811
+    """Node's own implementation of the older era: session, stream, progress, and the word that the session is over."""
+    lab.repo(a="1\n")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    main = os.path.join(npm, "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
+    log = os.path.join(lab.folder, "everything.log")
+    with open(log, "wb") as out:
+        node = subprocess.Popen([shutil.which("node"), main, "streamableHttp"], env=dict(lab.env, PORT=str(port)), stdout=out, stderr=out)
+
+    def said(words):
+        with open(log, encoding="utf-8", errors="replace") as f:
+            return words in f.read()
+    try:
+        lab.wait_for(lambda: said("listening on port") or node.poll() is not None, 60)
+        mock, r = play(lab, f'[mcp.every]\nurl = "http://127.0.0.1:{port}/mcp"\ncall_timeout_s = 2\n',
+                       turn(call("mcp__every__echo", message="hello")), turn(call("mcp__every__get-sum", a=2, b=3)),
+                       turn(call("mcp__every__trigger-long-running-operation", duration=4, steps=8)))
+        assert r.returncode == 0, r.both
+        got = [x["content"] for x in results(mock)]
+        assert got[0] == "Echo: hello" and "5" in got[1] and "completed" in got[2]
+        assert said("Establishing new SSE stream") and said("termination request")
+    finally:
+        node.kill()
+        node.wait()

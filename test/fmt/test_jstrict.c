@@ -102,9 +102,10 @@ TEST(jstrict_is_bounded_in_depth_and_members)
 
 TEST(mcp_composes_each_message_from_its_fields)
 {
-#define META_TEXT                                                                                            \
-	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":" \
-	"{\"name\":\"agent6\",\"version\":\"" AGENT6_VERSION "\"},\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define META_INNER                                                                                           \
+	"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":" \
+	"{\"name\":\"agent6\",\"version\":\"" AGENT6_VERSION "\"},\"io.modelcontextprotocol/clientCapabilities\":{}"
+#define META_TEXT "\"_meta\":{" META_INNER "}"
 	static const struct {
 		struct mcp_say say;
 		const char *want;
@@ -119,9 +120,11 @@ TEST(mcp_composes_each_message_from_its_fields)
 		{ { MCP_LIST, MCP_ERA_LEGACY, 5, .text = { "a\"\n", 3 } },
 			"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/list\",\"params\":{\"cursor\":\"a\\\"\\n\"}}" },
 		{ { MCP_CALL, MCP_ERA_LEGACY, 6, .text = { "a.b", 3 }, .args = { "{ \"x\": 1 }", 10 } },
-			"{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/call\",\"params\":{\"name\":\"a.b\",\"arguments\":{\"x\":1}}}" },
+			"{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/call\",\"params\":{\"name\":\"a.b\",\"arguments\":{\"x\":1},"
+			"\"_meta\":{\"progressToken\":6}}}" },
 		{ { MCP_CALL, MCP_ERA_MODERN, 7, .text = { "a", 1 }, .args = { "{}", 2 } },
-			"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"arguments\":{}," META_TEXT "}}" },
+			"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"arguments\":{},\"_meta\":{\"progressToken\":7," META_INNER
+			"}}}" },
 		{ { MCP_CANCEL, MCP_ERA_LEGACY, 8, .ref = 7 },
 			"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7,\"reason\":\"no longer wanted\"}}" },
 		{ { MCP_PONG, MCP_ERA_LEGACY, 9, .ref = -12 }, "{\"jsonrpc\":\"2.0\",\"id\":-12,\"result\":{}}" },
@@ -155,7 +158,9 @@ TEST(mcp_says_nothing_but_what_its_fields_may_hold)
 		const char *want;
 	} cases[] = {
 		{ "no method", { 0, MCP_ERA_LEGACY, 1 }, "method 0 is not said to a server" },
-		{ "a method too far", { MCP_METHODS, MCP_ERA_LEGACY, 1 }, "method 9 is not said to a server" },
+		{ "a method too far", { MCP_METHODS, MCP_ERA_LEGACY, 1 }, "method 11 is not said to a server" },
+		{ "the stream, which is no message", { MCP_LISTEN, MCP_ERA_LEGACY, 1 }, "method 9 is not said to a server" },
+		{ "the end, which is no message", { MCP_END, MCP_ERA_LEGACY, 1 }, "method 10 is not said to a server" },
 		{ "no era", { MCP_LIST, 0, 1 }, "era 0 is unknown" },
 		{ "a call without arguments", { MCP_CALL, MCP_ERA_LEGACY, 1, .text = { "a", 1 } }, "arguments belong to a call, and a call has them" },
 		{ "a list with some", { MCP_LIST, MCP_ERA_LEGACY, 1, .args = { "{}", 2 } }, "arguments belong to a call, and a call has them" },

@@ -110,7 +110,7 @@ static void composed(struct zy *z)
 	call(z, 1, 2, "echo", "{ \"a\" : 1 }");
 	CHECK_INT(zy_exit_of(z, 2).why, JOB_EXITED);
 	CHECK_STR(read_line(z, s.out), STR("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
-					   "\"arguments\":{\"a\":1}}}"));
+					   "\"arguments\":{\"a\":1},\"_meta\":{\"progressToken\":2}}}"));
 
 	/* What breaks a rule reaches nobody. */
 	call(z, 1, 3, "echo", "{}\n{\"jsonrpc\":\"2.0\"}");
