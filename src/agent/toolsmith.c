@@ -47,28 +47,51 @@ static int answer(const struct mcp *m, struct err *err)
 	return chan_send(CHAN_FD, WIRE_SERVERS_LISTED, STR(""), &fd, 1, err);
 }
 
+/* Nobody asks a model here: all that the client says is about posts. */
+static int on_client(void *self, struct chan_msg *m, struct err *err)
+{
+	struct unpack u = unpack_from(m->body);
+	uint32_t id = unpack_u32(&u);
+
+	return u.bad ? err_set(err, ERR_PROTOCOL, "%s with a wrong body", wire_name(m->type)) : mcp_on_post(self, m, id, err);
+}
+
+static int take_params(struct chan_msg *msg, struct arena *mem, struct buf *text, struct str_list *params, uint32_t *programs, struct err *err)
+{
+	struct unpack head = unpack_from(msg->body);
+
+	TRY(wire_check(LINK_MONITOR_TOOLSMITH, WIRE_DOWN, msg->type, msg->body.n, msg->nfds, err));
+	TRY(memfd_read(msg->fds[0], text, err));
+	struct unpack u = unpack_from(buf_str(text));
+
+	*programs = unpack_u32(&head);
+	params->p = unpack_strs(&u, mem, MCP_SERVERS_MAX, &params->n);
+	if (!unpack_done(&head) || !unpack_done(&u) || *programs > params->n || 1 + *programs + (params->n > *programs) != msg->nfds)
+		return err_set(err, ERR_PROTOCOL, "WIRE_SERVERS does not decode");
+	return 0;
+}
+
 static int look(struct chan_msg *msg, struct arena *mem, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(PARAMS_MAX);
 	auto_links struct links links = { 0 };
 	CLEANUP(mcp_fini) struct mcp m = { 0 };
 	struct str_list params = { 0 };
+	uint32_t programs;
 	int fds[PEER_COUNT];
 
-	TRY(wire_check(LINK_MONITOR_TOOLSMITH, WIRE_DOWN, msg->type, msg->body.n, msg->nfds, err));
-	TRY(memfd_read(msg->fds[0], &text, err));
-	struct unpack u = unpack_from(buf_str(&text));
-
-	params.p = unpack_strs(&u, mem, MCP_SERVERS_MAX, &params.n);
-	if (!unpack_done(&u) || params.n + 1 != msg->nfds)
-		return err_set(err, ERR_PROTOCOL, "WIRE_SERVERS does not decode");
+	TRY(take_params(msg, mem, &text, &params, &programs, err));
 	for (int i = 0; i < PEER_COUNT; i++)
 		fds[i] = -1;
-	for (size_t i = 0; i < params.n; i++)
+	for (size_t i = 0; i < programs; i++)
 		fds[PEER_SERVER + i] = chan_take_fd(msg, i + 1);
+	if (params.n > programs)
+		fds[PEER_CLIENT] = chan_take_fd(msg, programs + 1);
 	links_init(&links, fds);
+	links_serve(&links, PEER_CLIENT, on_client, &m);
 	TRY(confine_self(SECCOMP_AGENT, NULL, 0, err));
 	TRY(mcp_open(&m, &links, NULL, &params, mem, err));
+	mcp_close(&m);
 	return answer(&m, err);
 }
 

@@ -186,11 +186,11 @@ static struct str key_of(const struct start *s, const struct config_mcp *m)
 	for (size_t i = 0; s->server_keys && i < s->config->nmcp; i++)
 		if (s->config->mcp[i] == m)
 			return secret_reveal(&s->server_keys[i]);
-	return STR("");
+	/* Outside of a run nothing was taken: nobody is started who could see it. */
+	return s->server_keys || m->api_key_env.n == 0 ? STR("") : str_trim(str_from(getenv(str_dupz(s->mem, m->api_key_env))));
 }
 
-/* Where the client sends what is said to it. */
-static int add_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err)
+int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err)
 {
 	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
 	struct str key = key_of(s, m);
@@ -222,7 +222,7 @@ static int choose_remote(struct start *s, const struct config_mcp *m, struct err
 
 	if (s->nservers + s->nremotes == MCP_SERVERS_MAX)
 		return too_many(m, err);
-	if (add_endpoint(s, m, &at, err) < 0)
+	if (servers_endpoint(s, m, &at, err) < 0)
 		return err_wrap(err, "mcp." STR_FMT, STR_ARG(m->name));
 	s->remotes[s->nremotes++] = (struct start_remote){ m, at };
 	return tell_agent(s, m, at, err);

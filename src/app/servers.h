@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* servers: MCP servers looked at outside of a run: each in the jail that a run would give it.
+/* servers: MCP servers looked at outside of a run: each program in the jail that a run would give it, each address
+ * through a broker and a client as a run speaks to it.
  *
  * Shape    servers_look at the configured ones, or at one that is not configured yet.
  * Memory   In the arena.
@@ -15,7 +16,7 @@
 
 struct server_view {
 	const struct config_mcp *config;
-	bool looked;               /* else it is disabled, refused or of another kind: found.why says so */
+	bool looked;               /* else it is disabled or refused: found.why says so */
 	bool asks;                 /* before each call */
 	struct found_server found;
 };
@@ -24,6 +25,7 @@ struct server_views {
 	struct server_view *p;
 	size_t n;
 	const char *profile;
+	struct str_list notices; /* what else the person must know */
 };
 
 /* one: this server alone, whatever the configuration says of its name; NULL: all that are configured. */

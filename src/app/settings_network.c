@@ -98,8 +98,8 @@ int settings_endpoint_network(struct start *s, struct endpoint *e, struct err *e
 		if (host_is_loopback(e->host))
 			return 0;
 		err_set(err, ERR_DENIED,
-			"sandbox.agent_network is \"local\" and provider " STR_FMT " is at " STR_FMT, STR_ARG(e->name),
-			STR_ARG(e->host));
+			"sandbox.agent_network is \"local\" and %s" STR_FMT " is at " STR_FMT, e->use == ENDPOINT_MODEL ? "provider " : "",
+			STR_ARG(e->name), STR_ARG(e->host));
 		err_hint(err, "choose a provider on this machine (agent6 model), or agent6 config unset sandbox.agent_network");
 		return -ERR_DENIED;
 	case REACH_ANY:

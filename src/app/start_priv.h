@@ -115,6 +115,8 @@ void servers_forget_keys(struct start *s);
 int servers_choose(struct start *s, struct err *err) CHECKED; /* servers, and what the agent is told of them */
 int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec *out, struct err *err) CHECKED;
 int servers_launch(struct start *s, struct err *err) CHECKED;
+/* Where the client sends what is said to one over HTTP: a row of endpoints, which have room for it. */
+int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err) CHECKED;
 void servers_await(struct start *s); /* one that cannot be had is a notice, and the run goes on without it */
 bool servers_run(const struct start *s, const struct config_mcp *m); /* enabled, and this run calls tools */
 

@@ -120,7 +120,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_LIST, 110, LINK_MONITOR_LISTER, WIRE_DOWN, 1, 1, 0)      /* memfd: a server's answer to GET /models */ \
 	X(WIRE_LISTED, 111, LINK_MONITOR_LISTER, WIRE_UP, 0, 0, CHAN_BODY) /* u32 n, n x (str id, i64 window, f64 price in, f64 price out) */ \
 	/* the toolsmith: MCP servers looked at outside of a run */                                           \
-	X(WIRE_SERVERS, 120, LINK_MONITOR_TOOLSMITH, WIRE_DOWN, 2, 9, 0) /* memfd: strs, packed struct server_params; the asker's ends of their zygotes */ \
+	X(WIRE_SERVERS, 120, LINK_MONITOR_TOOLSMITH, WIRE_DOWN, 2, 10, 4) /* u32 n programs; fds: memfd: strs, packed struct server_params, programs first; the asker's ends of their zygotes; of the client when there are others */ \
 	X(WIRE_SERVERS_LISTED, 121, LINK_MONITOR_TOOLSMITH, WIRE_UP, 1, 1, 0) /* memfd: role/toolsmith.h */ \
 	/* the reader */                                                                                     \
 	X(WIRE_READ, 130, LINK_MONITOR_READER, WIRE_DOWN, 1, 3, CHAN_BODY) /* u8 question, and what it asks (role/reader.c); fds: what is read */ \

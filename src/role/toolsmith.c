@@ -59,12 +59,15 @@ static int pack_params(const struct server_params *params, size_t n, struct aren
 	return pack_ok(out, err);
 }
 
-static int converse(const struct peer *p, const int *fds, size_t nfds, struct buf *out, struct err *err)
+static int converse(const struct peer *p, uint32_t programs, const int *fds, size_t nfds, struct buf *out, struct err *err)
 {
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	auto_buf struct buf head = BUF_MAX(4);
 	int r;
 
-	TRY(chan_send(p->chan, WIRE_SERVERS, STR(""), fds, nfds, err));
+	pack_u32(&head, programs);
+	TRY(pack_ok(&head, err));
+	TRY(chan_send(p->chan, WIRE_SERVERS, buf_str(&head), fds, nfds, err));
 	r = chan_recv(p->chan, m, err);
 	if (r == -ERR_CLOSED)
 		return err_set(err, ERR_CLOSED, "the process that speaks with the servers died over it");
@@ -75,24 +78,27 @@ static int converse(const struct peer *p, const int *fds, size_t nfds, struct bu
 	return r;
 }
 
-int toolsmith_ask(const struct programs *progs, const struct server_params *params, const int *askers, size_t n, struct arena *mem,
-	struct found_server *out, struct err *err)
+int toolsmith_ask(const struct programs *progs, const struct toolsmith_task *t, struct arena *mem, struct found_server *out,
+	struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(PARAMS_MAX), got = BUF_MAX(ANSWER_MAX);
-	int fds[1 + MCP_SERVERS_MAX];
+	int fds[2 + MCP_SERVERS_MAX];
+	size_t nfds = 0;
 	autoclose int text = -1;
 	struct peer p = PEER_NONE;
 	int r;
 
-	BUG_IF(n == 0 || n > MCP_SERVERS_MAX);
-	TRY(pack_params(params, n, mem, &b, err));
+	BUG_IF(t->n == 0 || t->n > MCP_SERVERS_MAX || t->programs > t->n);
+	TRY(pack_params(t->params, t->n, mem, &b, err));
 	TRY(memfd_seal("params", buf_str(&b), &text, err));
-	fds[0] = text;
-	for (size_t i = 0; i < n; i++)
-		fds[1 + i] = askers[i];
+	fds[nfds++] = text;
+	for (size_t i = 0; i < t->programs; i++)
+		fds[nfds++] = t->askers[i];
+	if (t->n > t->programs)
+		fds[nfds++] = t->client;
 	TRY(launch_role(progs, "toolsmith", NULL, 0, false, &p, err));
-	r = converse(&p, fds, n + 1, &got, err);
-	r = r < 0 ? r : take_answer(buf_str(&got), n, mem, out, err);
+	r = converse(&p, (uint32_t)t->programs, fds, nfds, &got, err);
+	r = r < 0 ? r : take_answer(buf_str(&got), t->n, mem, out, err);
 	peer_kill(&p);
 	return r;
 }

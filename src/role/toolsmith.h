@@ -26,8 +26,15 @@ struct found_server {
 	size_t ntools;
 };
 
-/* askers: the ends of the zygotes' channels, in the order of params; borrowed. out has room for n. */
-int toolsmith_ask(const struct programs *progs, const struct server_params *params, const int *askers, size_t n, struct arena *mem,
-	struct found_server *out, struct err *err) CHECKED;
+struct toolsmith_task {
+	const struct server_params *params; /* n of them; programs first, then those over HTTP */
+	size_t n, programs;
+	const int *askers; /* the ends of the zygotes' channels, in the order of params; borrowed */
+	int client;        /* of the client's channel, where there are servers over HTTP; borrowed */
+};
+
+/* out has room for n. */
+int toolsmith_ask(const struct programs *progs, const struct toolsmith_task *t, struct arena *mem, struct found_server *out,
+	struct err *err) CHECKED;
 
 #endif

@@ -251,14 +251,31 @@ def test_a_number_of_a_call_is_used_once(lab, remote):
     assert [m["method"] for _, _, m in s.heard] == ["tools/list"]
 
 
-def test_connect_writes_an_address_down(lab):
+def test_connect_asks_at_an_address_and_writes_it_down_only_when_it_works(lab, remote):
     lab.repo(a="1\n")
     lab.config("")
-    r = lab.agent6("mcp", "connect", "far", "--url", "https://mcp.example.com/mcp", "--token-env", "FAR_TOKEN")
-    assert r.returncode == 0, r.both
-    assert 'mcp.far.url = "https://mcp.example.com/mcp"' in lab.agent6("config", "get", "mcp.far.url").both or \
-        "https://mcp.example.com/mcp" in lab.agent6("config", "show", "mcp.far.url").both
-    assert "far  over HTTP" in lab.agent6("mcp", "list").out
+    locked, gone = remote("locked", "streams"), remote()
+    gone.close()
+    words = ["mcp", "connect", "far", "--url", locked.url]
+    r = lab.agent6(*words)
+    assert r.returncode == 1 and "HTTP 401" in r.out and "offers no tool and was not written down" in r.err and "--token-env" in r.err, r.both
+    r = lab.agent6(*words, "--token-env", "FAR_TOKEN")
+    assert r.returncode == 1 and "FAR_TOKEN is not set" in r.err, r.both
+    assert "mcp.far" not in lab.agent6("config", "show").out
+    lab.env["FAR_TOKEN"] = "the-token"
+    r = lab.agent6(*words, "--token-env", "FAR_TOKEN")
+    assert r.returncode == 0 and "far  ready, 2 tools, protocol 2025-06-18, each call is asked about" in r.out, r.both
+    assert "mcp__far__echo  says it back" in r.out and "the-token" not in r.both
+    assert len(locked.removed) == 1 and locked.streams == [], "its session is over, and nobody listened to more"
+    assert locked.url in lab.agent6("config", "show", "mcp.far.url").both
+    assert lab.agent6("mcp", "connect", "gone", "--url", gone.url).returncode == 1
+    assert lab.agent6("mcp", "connect", "gone", "--url", gone.url, "--no-verify").returncode == 0
+    r = lab.agent6("mcp", "list")
+    assert r.returncode == 0 and "far  ready, 2 tools" in r.out and "gone  not there: " in r.out and "127.0.0.1" in r.out, r.both
+    listed = {s["name"]: s for s in json.loads(lab.agent6("mcp", "list", "--json").out)}
+    assert listed["far"]["state"] == "ready" and [t["name"] for t in listed["far"]["tools"]] == ["echo", "fails"]
+    assert listed["gone"]["state"] == "not there"
+    assert [m["method"] for _, _, m in locked.heard if m["method"] == "tools/call"] == []
     for words in (["--url", "http://far.example.com/mcp"], ["--url", "https://e.example", "--", "x"], ["--token-env", "A", "--", "x"]):
         assert lab.agent6("mcp", "connect", "bad", *words).returncode == 2
     assert "mcp.bad" not in lab.agent6("config", "show").out
@@ -289,3 +306,17 @@ def test_the_reference_server_over_http(lab, npm):  # noqa: F811
     finally:
         node.kill()
         node.wait()
+
+
+def test_more_servers_than_a_run_may_have_are_listed_all_the_same(lab, remote):
+    lab.repo(a="1\n")
+    lab.config("".join(config(remote()).replace("mcp.far", f"mcp.far{i}") for i in range(11)))
+    r = lab.agent6("mcp", "list")
+    assert r.returncode == 0 and r.out.count("ready, 2 tools") == 11, r.both
+
+
+def test_where_only_this_machine_may_be_reached_no_other_is_asked(lab):
+    lab.repo(a="1\n")
+    lab.config('[sandbox]\nagent_network = "local"\n[mcp.far]\nurl = "https://mcp.example.com/mcp"\n')
+    r = lab.agent6("mcp", "list")
+    assert 'sandbox.agent_network is "local"' in r.out, r.both

@@ -5,6 +5,7 @@
 #include "app/place.h"
 #include "app/servers.h"
 #include "config/edit.h"
+#include "fmt/endpoint.h"
 #include "fmt/json.h"
 #include "fmt/mcp.h"
 #include "sys/file.h"
@@ -49,6 +50,12 @@ static void show(struct arena *mem, const struct server_view *v)
 		cli_out("  " STR_FMT "  " STR_FMT "\n", STR_ARG(clean(mem, f->tools[i].shown, 80)), STR_ARG(clean(mem, f->tools[i].help, ABOUT_MAX)));
 	for (size_t i = 0; i < f->left_out.n; i++)
 		cli_out("  left out: " STR_FMT "\n", STR_ARG(clean(mem, f->left_out.p[i], 300)));
+}
+
+static void say_notices(const struct server_views *views)
+{
+	for (size_t i = 0; i < views->notices.n; i++)
+		cli_note(STR_FMT, STR_ARG(views->notices.p[i]));
 }
 
 /* ------------------------------------------------------------------ mcp list */
@@ -110,6 +117,7 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 		cli_note("no server is configured; `agent6 mcp connect NAME -- COMMAND...` does it");
 	for (size_t i = 0; i < views.n; i++)
 		show(ctx->mem, &views.p[i]);
+	say_notices(&views);
 	return 0;
 }
 
@@ -131,7 +139,7 @@ static const struct field connect_fields[] = {
 	{ "write", &field_strs, offsetof(struct connect_args, write), .max = 32, .help = "Path that it may change; may be repeated." },
 	{ "allow-network", &field_bool, offsetof(struct connect_args, allow_network), .flags = FIELD_LOOSENS, .help = "Give it the host's network." },
 	{ "repo", &field_bool, offsetof(struct connect_args, repo), .help = "For this repository only." },
-	{ "no-verify", &field_bool, offsetof(struct connect_args, no_verify), .help = "Do not start it to see whether it works." },
+	{ "no-verify", &field_bool, offsetof(struct connect_args, no_verify), .help = "Do not try whether it works." },
 };
 
 static int absolute(struct str_list *paths, struct arena *mem, struct err *err)
@@ -201,6 +209,18 @@ static int write_down(struct command_ctx *ctx, const struct connect_args *args, 
 	return 0;
 }
 
+static int check_url(struct str url, struct arena *mem, struct err *err)
+{
+	struct endpoint e;
+
+	endpoint_init(&e);
+	if (endpoint_set_url(&e, url, mem, err) < 0)
+		return err_wrap(err, "--url");
+	if (!e.tls && !host_is_loopback(e.host))
+		return err_set(err, ERR_INVALID, "--url: plain http leaves this machine for nobody: https://" STR_FMT "...", STR_ARG(e.host));
+	return 0;
+}
+
 static int check_words(const struct command_ctx *ctx, const struct connect_args *args, struct err *err)
 {
 	int r = 0;
@@ -214,6 +234,8 @@ static int check_words(const struct command_ctx *ctx, const struct connect_args 
 		r = err_set(err, ERR_INVALID, "--token-env is for a --url");
 	else if (args->url.n == 0 && (ctx->rest.n == 0 || str_trim(ctx->rest.p[0]).n == 0))
 		r = err_set(err, ERR_INVALID, "the command of the server is missing");
+	else if (args->url.n > 0)
+		return check_url(args->url, ctx->mem, err);
 	if (r < 0)
 		err_hint(err, "agent6 mcp connect NAME -- PROGRAM ARGUMENTS..., or agent6 mcp connect NAME --url URL");
 	return r;
@@ -230,17 +252,18 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 	TRY(absolute(&args.write, ctx->mem, err));
 	m = (struct config_mcp){ .name = args.name, .enabled = true, .command = ctx->rest, .approval = APPROVAL_ASK, .env = args.env,
 		.extra_read_paths = args.read, .extra_write_paths = args.write, .allow_network = args.allow_network,
-		.startup_timeout_s = 60, .call_timeout_s = 60 };
-	if (args.url.n > 0)
-		cli_note("a server over HTTP is not tried here: a run says whether it is there");
-	if (!args.no_verify && args.url.n == 0) {
+		.url = args.url, .api_key_env = args.token_env, .startup_timeout_s = 60, .call_timeout_s = 60 };
+	if (!args.no_verify) {
 		TRY(servers_look(ctx->config, &m, ctx->mem, &views, err));
 		show(ctx->mem, &views.p[0]);
+		say_notices(&views);
 		if (!views.p[0].found.ready || views.p[0].found.ntools == 0) {
 			int r = err_set(err, ERR_REMOTE, STR_FMT " offers no tool and was not written down", STR_ARG(args.name));
 
-			err_hint(err, "it sees no file but the system's and what --read and --write name, and no network; --no-verify "
-				      "writes it down all the same");
+			err_hint(err, args.url.n > 0 ? "is it a server of the Model Context Protocol over streamable HTTP, and does it want a "
+						       "token (--token-env)? --no-verify writes it down all the same"
+						     : "it sees no file but the system's and what --read and --write name, and no network; "
+						       "--no-verify writes it down all the same");
 			return r;
 		}
 	}
@@ -250,14 +273,14 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 #define FIELDS(f, type) .fields = (f), .nfields = COUNT(f), .size = sizeof(struct type)
 
 static const struct command mcp_commands[] = {
-	{ .name = "mcp list", .help = "start each MCP server in its jail and list its tools", FIELDS(list_fields, list_args), .run = run_list,
+	{ .name = "mcp list", .help = "start each MCP server in its jail, or ask at its address, and list its tools", FIELDS(list_fields, list_args), .run = run_list,
 		.starts_commands = true },
 	{ .name = "mcp connect", .help = "try an MCP server in its jail and write it into the configuration",
 		.about = "agent6 mcp connect NAME -- PROGRAM ARGUMENTS...\n"
 			 "agent6 mcp connect NAME --url URL [--token-env VARIABLE]\n\n"
 			 "The server is started as a run would start it: in a jail of its own, with nothing of the workspace, no file\n"
-			 "but the system's and those of --read and --write, and no network. When it lists its tools it is written\n"
-			 "down; when it does not, why is said and nothing is written.",
+			 "but the system's and those of --read and --write, and no network. One at a URL is asked as a run would ask it.\n"
+			 "When it lists its tools it is written down; when it does not, why is said and nothing is written.",
 		FIELDS(connect_fields, connect_args), .takes_rest = true, .run = run_connect, .starts_commands = true },
 };
 
