@@ -113,6 +113,8 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_VIEW_OPEN, 90, LINK_MONITOR_VIEW, WIRE_DOWN, 2, 3, 8192) /* str run id, u8 attended, strs options; fds: record dir, answers dir, a file for a plan's questions */ \
 	/* of any of them, from a signal handler (sys/crash.h), as its last */                                \
 	X(WIRE_CRASH, 125, LINK_MONITOR_ANY, WIRE_UP, 0, 0, 12)         /* u32 signal, u64 place in the program or 0 */ \
+	/* of a zygote or the client, once, before the first thing that the record of the run has to tell of */ \
+	X(WIRE_WORKED, 126, LINK_MONITOR_ANY, WIRE_UP, 0, 0, 0)          \
 	/* the forker */                                                                                     \
 	X(WIRE_FORK, 100, LINK_MONITOR_FORKER, WIRE_DOWN, 2, 2, 1024)   /* u32 turn or UINT32_MAX for newest, u8 undo, u32 below, str parent id, str new id; fds: the parent's record, the new one */ \
 	X(WIRE_FORKED, 101, LINK_MONITOR_FORKER, WIRE_UP, 0, 0, CHAN_BODY) /* u8 outcome, u32 turn, u32 said, str sha, str grandparent, str text or error */ \

@@ -287,6 +287,12 @@ static int check_request(const struct zygote_git_request *rq, const struct row *
 	return 0;
 }
 
+/* By its words: a ref is moved, or a commit made. Trees and blobs that none of these names are nobody's. */
+static bool leaves_something(const struct row *row)
+{
+	return str_starts(str_from(row->words), STR("update-ref ")) || str_starts(str_from(row->words), STR("commit-tree "));
+}
+
 int gitop_words(const struct zygote_git_request *rq, struct arena *mem, struct zygote_words *out, struct err *err)
 {
 	const struct row *row = row_of(rq->op);
@@ -310,7 +316,7 @@ int gitop_words(const struct zygote_git_request *rq, struct arena *mem, struct z
 		TRY(add_word(&b, str_cut(&rest, ' ')));
 	if (b.next < rq->nargs)
 		return err_set(err, ERR_INVALID, "%s: argument %zu is one too many", row->name, b.next + 1);
-	*out = (struct zygote_words){ b.words, make_env(&b) };
+	*out = (struct zygote_words){ b.words, make_env(&b), leaves_something(row) };
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "sandbox/zygote.h"
 
 /* X(op, value, who may ask, index, stdin, words)
+ * What moves a ref or makes a commit leaves something (zygote_words.leaves).
  * {x} stands for the next argument, checked by its kind:
  *   s object name   z object name or zeros   v revision   r the run's id   b branch name   n number
  *   p... parents, each after -p   P... paths after "--"   o revision or nothing, then the word goes away */

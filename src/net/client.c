@@ -450,6 +450,14 @@ int client_admit(struct request *q, uint8_t endpoint, struct err *err)
 }
 
 /* Everything that can speak against a request. What it returns is the sentence for the agent. */
+int client_works(struct client *c, struct err *err)
+{
+	if (c->worked || c->monitor <= 0)
+		return 0;
+	c->worked = true;
+	return chan_send(c->monitor, WIRE_WORKED, STR(""), NULL, 0, err);
+}
+
 static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int body_fd, struct err *err)
 {
 	if (route != ROUTE_CHAT && route != ROUTE_MODELS)
@@ -461,6 +469,8 @@ static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int
 		return err_set(err, ERR_DENIED, "endpoint %u is no model server", endpoint);
 	if (body_fd >= 0)
 		TRY(client_map_body(body_fd, &q->body, err));
+	if (route == ROUTE_CHAT)
+		TRY(client_works(q->c, err));
 	if (q->live->e->kind == ENDPOINT_RECORDING)
 		return start_play(q, route, err);
 	if (!(route == ROUTE_CHAT ? q->live->chat_url : q->live->models_url))

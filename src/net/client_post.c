@@ -100,6 +100,8 @@ int client_post(struct request *q, uint8_t endpoint, struct unpack *u, int args_
 	TRY(compose(q, args_fd, err));
 	if (q->say.method == MCP_CALL && q->live->e->use == ENDPOINT_MCP_ASK)
 		return ask_monitor(q, err);
+	if (q->say.method == MCP_CALL) /* else the question has said it */
+		TRY(client_works(q->c, err));
 	return send_it(q, err);
 }
 

@@ -62,6 +62,7 @@ struct client {
 	struct live live[ENDPOINTS_MAX];
 	char session[ENDPOINTS_MAX][HEAD_SESSION_MAX + 1]; /* of MCP servers */
 	int monitor; /* 0: nobody to ask */
+	bool worked; /* and it was told so */
 	uint32_t last_post;
 	struct stores stores;
 	char *proxy, *no_proxy;
@@ -90,6 +91,7 @@ int client_watch_agent(struct client *c, struct err *err) CHECKED;
 void client_read_notes(struct client *c);
 
 int client_admit(struct request *q, uint8_t endpoint, struct err *err) CHECKED; /* what speaks against any request */
+int client_works(struct client *c, struct err *err) CHECKED; /* before what the run's record has to tell of */
 int client_map_body(int fd, struct str *out, struct err *err) CHECKED; /* of a sealed memfd; unmapped by the caller */
 struct request *client_request(struct client *c, uint32_t id); /* NULL: there is none */
 

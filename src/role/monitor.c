@@ -159,6 +159,31 @@ int monitor_close_record(struct monitor *m, struct err *err)
 	return loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err);
 }
 
+bool monitor_may_have_worked(enum peer_id id)
+{
+	return is_zygote(id) || id == PEER_CLIENT;
+}
+
+/* MON_LEAVING is over when the jail has looked and, before a record may go, when everybody who works has ended: what they
+ * said before they did it has been read then. */
+int monitor_quiet(struct monitor *m, struct err *err)
+{
+	if (m->spec->looks && !m->agent_over && m->members[PEER_ZYGOTE].peer.chan >= 0)
+		return 0;
+	for (int i = 0; m->end->discard && i < PEER_COUNT; i++)
+		if (monitor_may_have_worked((enum peer_id)i) && m->members[i].peer.chan >= 0)
+			return 0;
+	return monitor_close_record(m, err);
+}
+
+/* The agent says that the run never began. They end by the end of their channel, and may say until then that it did. */
+static void quiet_all(struct monitor *m)
+{
+	for (int i = 0; m->end->discard && i < PEER_COUNT; i++)
+		if (monitor_may_have_worked((enum peer_id)i) && m->members[i].peer.chan >= 0 && (i != PEER_ZYGOTE || !m->spec->looks))
+			shutdown(m->members[i].peer.chan, SHUT_WR);
+}
+
 static int end_run(struct monitor *m, struct err *err)
 {
 	if (m->state != MON_RUNNING)
@@ -166,15 +191,16 @@ static int end_run(struct monitor *m, struct err *err)
 	ask_give_up(m);
 	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_STOP_ALL, NULL, err));
 	TRY(monitor_send(m, PEER_GIT, WIRE_STOP_ALL, NULL, err));
-	if (!m->spec->looks || m->agent_over || m->members[PEER_ZYGOTE].peer.chan < 0)
-		return monitor_close_record(m, err);
-	/* What a new .git is called now belongs on record, and to the person before they use git there. */
 	m->state = MON_LEAVING;
-	TRY(monitor_send(m, PEER_ZYGOTE, WIRE_FINISH, NULL, err));
-	return loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err);
+	/* What a new .git is called now belongs on record, and to the person before they use git there. */
+	if (m->spec->looks && !m->agent_over)
+		TRY(monitor_send(m, PEER_ZYGOTE, WIRE_FINISH, NULL, err));
+	quiet_all(m);
+	TRY(monitor_quiet(m, err));
+	return m->state == MON_LEAVING ? loop_after(m->loop, STOP_GRACE_MS, kill_rest, m, err) : 0;
 }
 
-static int say_end(struct monitor *m, const char *reason, const char *why, int code, struct err *err)
+int monitor_say_end(struct monitor *m, const char *reason, const char *why, int code, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8 * sizeof(m->end->message));
 	struct str text = str_from(why);
@@ -186,7 +212,7 @@ static int say_end(struct monitor *m, const char *reason, const char *why, int c
 	return monitor_note(m, EVENT_RUN_END, buf_str(&b), err);
 }
 
-static void set_end(struct monitor *m, const char *reason, const char *why, int code)
+void monitor_set_end(struct monitor *m, const char *reason, const char *why, int code)
 {
 	m->end->exit_code = code;
 	snprintf(m->end->reason, sizeof(m->end->reason), "%s", reason);
@@ -200,8 +226,8 @@ int monitor_end_badly(struct monitor *m, const char *reason, const char *why, in
 		return 0;
 	if (m->end->reason[0] != '\0') /* the record was lost, and this follows from it */
 		return end_run(m, err);
-	set_end(m, reason, why, code);
-	TRY(say_end(m, reason, why, code, err));
+	monitor_set_end(m, reason, why, code);
+	TRY(monitor_say_end(m, reason, why, code, err));
 	return end_run(m, err);
 }
 
@@ -220,7 +246,7 @@ static int on_done(struct monitor *m, struct member *from, struct err *err)
 	if (m->state != MON_RUNNING)
 		return 0; /* it ended another way already */
 	if (discard && m->worked)
-		return err_set(err, ERR_PROTOCOL, "a run that asked for commands says it never began");
+		return err_set(err, ERR_PROTOCOL, MONITOR_NEVER_BEGAN);
 	m->done = true;
 	if (m->lost) /* why it ended is known here, whatever the agent makes of it */
 		return end_run(m, err);
@@ -260,84 +286,6 @@ static int on_job_end(struct monitor *m, struct member *from, struct err *err)
 	return ask_withdraw(m, from->id, job, err);
 }
 
-static int note_git(struct monitor *m, struct str path, struct str to, struct str why, struct str detail, struct err *err)
-{
-	auto_buf struct buf b = BUF_MAX(64 * 1024);
-
-	TRY(buf_addz(&b, "{", err));
-	TRY(json_add_member(&b, "path", path, err));
-	TRY(json_add_member(&b, to.n > 0 ? "moved_to" : "error", to.n > 0 ? to : why, err));
-	TRY(json_add_member(&b, "detail", detail, err));
-	TRY(buf_addz(&b, "}", err));
-	return monitor_note(m, EVENT_JAIL_NEWGIT, buf_str(&b), err);
-}
-
-/* What became of a repository is on record, and no word of the agent's takes it from there: such a run was not for
- * nothing. worst: it ends the run. */
-static int keep_found(struct monitor *m, const char *reason, const char *why, bool worst, struct err *err)
-{
-	bool withdrawn = m->end->discard;
-
-	m->worked = true;
-	m->end->discard = false;
-	if (m->state == MON_RUNNING)
-		return worst ? monitor_end_badly(m, reason, why, 1, err) : 0;
-	if (m->lost || (!worst && !withdrawn))
-		return 0;
-	set_end(m, reason, why, m->end->exit_code == 0 ? 1 : m->end->exit_code);
-	return withdrawn ? say_end(m, reason, why, m->end->exit_code, err) : 0;
-}
-
-/* A repository appeared where there was none. One that could not be set aside ends the run: what it says would be run by
- * the next git that looks. */
-static int on_git_found(struct monitor *m, struct member *from, struct err *err)
-{
-	struct unpack u = unpack_from(m->msg->body);
-	struct str dir = unpack_str(&u), name = unpack_str(&u), to = unpack_str(&u), why = unpack_str(&u);
-	auto_buf struct buf path = BUF_MAX(CHAN_BODY), detail = BUF_MAX(CHAN_BODY);
-
-	(void)from;
-	if (!unpack_done(&u))
-		return err_set(err, ERR_PROTOCOL, "WIRE_GIT_FOUND does not decode");
-	TRY(buf_addf(&path, err, STR_FMT "/" STR_FMT, STR_ARG(dir), STR_ARG(name)));
-	if (to.n > 0)
-		TRY(buf_addf(&detail, err, STR_FMT " appeared, where no git repository was: it is " STR_FMT " now, and no git has "
-				"looked at it; what is in it may run programs of its own", STR_ARG(buf_str(&path)), STR_ARG(to)));
-	else
-		TRY(buf_addf(&detail, err, STR_FMT " appeared, where no git repository was, and cannot be renamed (" STR_FMT
-				"): use no git there before you removed it", STR_ARG(buf_str(&path)), STR_ARG(why)));
-	TRY(note_git(m, buf_str(&path), to, why, buf_str(&detail), err));
-	return keep_found(m, "unsafe_repository", detail.p, to.n == 0, err);
-}
-
-/* Where no mount protects a repository, what decides about programs in it is compared. A change ends the run: the next
- * git of the person may run what it says. */
-static int on_git_changed(struct monitor *m, struct member *from, struct err *err)
-{
-	struct unpack u = unpack_from(m->msg->body);
-	struct str paths = unpack_str(&u), rest = paths;
-	auto_buf struct buf b = BUF_MAX(64 * 1024), detail = BUF_MAX(16 * 1024);
-	const char *between = "";
-
-	(void)from;
-	if (!unpack_done(&u) || paths.n == 0)
-		return err_set(err, ERR_PROTOCOL, "WIRE_GIT_CHANGED does not decode");
-	TRY(buf_addz(&detail, "changed in the repository during the run, which profile \"hardened\" can only notice: ", err));
-	while (rest.n > 0) {
-		struct str path = str_trim(str_line(&rest));
-
-		TRY(buf_addf(&detail, err, "%s" STR_FMT, between, STR_ARG(path)));
-		between = ", ";
-	}
-	TRY(buf_addz(&detail, "; look at it before you use git there", err));
-	TRY(buf_addz(&b, "{", err));
-	TRY(json_add_member(&b, "paths", str_trim(paths), err));
-	TRY(json_add_member(&b, "detail", buf_str(&detail), err));
-	TRY(buf_addz(&b, "}", err));
-	TRY(monitor_note(m, EVENT_JAIL_GIT_CHANGED, buf_str(&b), err));
-	return keep_found(m, "git_changed", detail.p, true, err);
-}
-
 static int ignore(struct monitor *m, struct member *from, struct err *err)
 {
 	(void)m;
@@ -360,11 +308,12 @@ static const struct {
 	{ WIRE_JOB_END, on_job_end },
 	{ WIRE_AGENT_EXIT, crash_agent_exit },
 	{ WIRE_AGENT_UP, ignore },
-	{ WIRE_GIT_FOUND, on_git_found },
-	{ WIRE_GIT_CHANGED, on_git_changed },
+	{ WIRE_GIT_FOUND, found_git },
+	{ WIRE_GIT_CHANGED, found_changed },
 	{ WIRE_LOST_UP, on_lost },
 	{ WIRE_SPAWNED, hook_result },
 	{ WIRE_CRASH, crash_told },
+	{ WIRE_WORKED, found_work },
 };
 
 /* ---- peers: messages, ends of file, deaths ---- */
@@ -409,9 +358,10 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 	if (p->id == PEER_RECORDER)
 		m->lost = true;
 	hook_gone(m, p->id);
-	if (p->id == PEER_ZYGOTE && m->state == MON_LEAVING) {
-		m->end->discard = false; /* nobody looked to the end: who knows what there is to tell */
-		return monitor_close_record(m, err);
+	if (m->state == MON_LEAVING) {
+		if (p->id == PEER_ZYGOTE && m->spec->looks && !m->agent_over)
+			m->end->discard = false; /* nobody looked to the end: who knows what there is to tell */
+		return monitor_quiet(m, err);
 	}
 	if (m->state != MON_RUNNING)
 		return 0;
@@ -426,6 +376,8 @@ static int broke_rule(struct monitor *m, struct member *p, struct err *err)
 	snprintf(why, sizeof(why), "the %s broke a rule of its channel: %.180s", p->name, err->msg);
 	monitor_drop(m, p->id);
 	kill_member(p);
+	if (m->state == MON_LEAVING)
+		return peer_gone(m, p, err);
 	return monitor_end_badly(m, "protocol", why, 1, err);
 }
 

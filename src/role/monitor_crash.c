@@ -84,7 +84,7 @@ int crash_agent_exit(struct monitor *m, struct member *from, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "WIRE_AGENT_EXIT does not decode");
 	m->agent_over = true;
 	if (m->state == MON_LEAVING)
-		return monitor_close_record(m, err);
+		return monitor_quiet(m, err);
 	TRY(monitor_drain(m, PEER_AGENT, err)); /* its last words were said before */
 	if (m->done || m->state != MON_RUNNING)
 		return 0;

@@ -20,7 +20,8 @@ enum peer_id { PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_BROKER, PEER_RECORDER, P
 
 enum monitor_state {
 	MON_RUNNING,
-	MON_LEAVING, /* the run is over: the zygote ends what is left in the cell and looks for a new repository */
+	MON_LEAVING, /* the run is over: the zygote ends what is left in the cell and looks for a new repository; a record that is
+		      * not to be kept waits for everybody who could have worked */
 	MON_ENDING,  /* the run is over: the recorder is told to close */
 	MON_CLOSING, /* the record is closed: everybody else goes */
 };
@@ -67,7 +68,7 @@ struct monitor {
 	bool agent_over;        /* the zygote said how the agent's process ended, its last word */
 	bool done;              /* the agent said how the run ended */
 	bool lost;              /* nothing is recorded any more */
-	bool worked;            /* a command was asked for: the run cannot be called off as never begun */
+	bool worked;            /* the run cannot be called off as never begun: somebody but the agent said so */
 	int interrupts;
 	enum wire_tell pausing; /* asked for and not taken back: 0, TELL_PAUSE, TELL_PAUSE_NOW */
 	bool detached;          /* the terminal was left */
@@ -121,8 +122,18 @@ void crash_await(struct monitor *m, struct member *p); /* its end of file was se
 const char *crash_words(const struct monitor *m, enum peer_id id, const char *why, char out[CRASH_WORDS_MAX]);
 int crash_agent_exit(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_AGENT_EXIT, of the zygote */
 
+/* monitor_found.c: what others than the agent say became of the run. */
+int found_work(struct monitor *m, struct member *from, struct err *err) CHECKED;    /* WIRE_WORKED */
+int found_git(struct monitor *m, struct member *from, struct err *err) CHECKED;     /* WIRE_GIT_FOUND */
+int found_changed(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_GIT_CHANGED */
+#define MONITOR_NEVER_BEGAN "a run that did something says it never began"
+
 /* monitor.c */
+bool monitor_may_have_worked(enum peer_id id); /* without the monitor having heard of it yet */
+void monitor_set_end(struct monitor *m, const char *reason, const char *why, int code);
+int monitor_say_end(struct monitor *m, const char *reason, const char *why, int code, struct err *err) CHECKED; /* to the record */
 int monitor_close_record(struct monitor *m, struct err *err) CHECKED;
+int monitor_quiet(struct monitor *m, struct err *err) CHECKED; /* closes the record when nobody works any more */
 /* The run ends without the agent having said how. */
 int monitor_end_badly(struct monitor *m, const char *reason, const char *why, int code, struct err *err) CHECKED;
 int monitor_drain(struct monitor *m, enum peer_id id, struct err *err) CHECKED; /* serves what has arrived from it */

@@ -91,6 +91,7 @@ struct zygote_git_request {
 struct zygote_words {
 	const char *const *argv; /* NULL ended */
 	const char *const *env;  /* NULL ended, without the spec's own env */
+	bool leaves; /* a commit or a ref: the record of the run has to tell of it */
 };
 typedef int zygote_git_fn(const struct zygote_git_request *rq, struct arena *mem, struct zygote_words *out,
 	struct err *err);

@@ -225,6 +225,7 @@ int request_read_git(const struct zygote_spec *spec, const struct git_place *git
 	TRY(git->words(&ask, rq->mem, &w, err));
 	TRY(take_stdin(m, rq, err));
 	rq->argv = w.argv;
+	rq->leaves = w.leaves;
 	while (w.env[base])
 		base++;
 	const char **env = arena_array(rq->mem, base + spec->policy.env.n + 1, sizeof(*env));

@@ -56,6 +56,7 @@ struct request {
 	const char *cwd;
 	int in_fd;         /* owned, or -1 */
 	bool own_program;  /* runs agent6-index */
+	bool leaves;       /* a commit or a ref */
 	const struct zygote_server *server; /* of the spec; NULL: it is no server */
 };
 
@@ -121,6 +122,7 @@ struct zygote {
 	struct job jobs[ZYGOTE_JOBS_MAX];
 	struct saying sayings[ZYGOTE_SAYINGS_MAX];
 	uint32_t last_job;     /* numbers only grow */
+	bool worked;           /* and the monitor was told */
 	bool agent_up;
 	struct worker agent;
 	struct newgit newgit;  /* where no repository may appear */
@@ -167,6 +169,7 @@ int zygote_tell_monitor(struct zygote *z, enum wire_type type, struct buf *body,
 /* The end of a request; told: the monitor was asked about it, so it hears of its end. */
 int zygote_tell_end(struct zygote *z, const struct zygote_end *end, bool told, struct err *err) CHECKED;
 int zygote_drop_asker(struct zygote *z, struct err *err) CHECKED;
+int zygote_works(struct zygote *z, struct err *err) CHECKED; /* before what the run's record has to tell of */
 struct job *zygote_job(struct zygote *z, uint32_t number); /* NULL: there is none */
 
 /* ---- zygote_look.c: what jobs made of a repository ---- */

@@ -188,6 +188,8 @@ static int judge(struct zygote *z, uint32_t server, const struct mcp_say *words,
 		return tell(z, words->id, JOB_REFUSED, why.msg, false, err);
 	if (j->rq.server->ask && words->method == MCP_CALL)
 		return keep(z, server, words, line, err);
+	if (words->method == MCP_CALL) /* else the question has said it */
+		TRY(zygote_works(z, err));
 	return say(z, server, words->id, buf_str(&line->text), false, err);
 }
 

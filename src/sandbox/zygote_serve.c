@@ -110,6 +110,16 @@ int zygote_drop_asker(struct zygote *z, struct err *err)
 	return drop_asker(z, 0, err);
 }
 
+int zygote_works(struct zygote *z, struct err *err)
+{
+	auto_buf struct buf nothing = BUF_MAX(1);
+
+	if (z->worked)
+		return 0;
+	z->worked = true;
+	return zygote_tell_monitor(z, WIRE_WORKED, &nothing, err);
+}
+
 int zygote_tell_end(struct zygote *z, const struct zygote_end *end, bool told, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(2048), up = BUF_MAX(64);
@@ -398,6 +408,8 @@ static int accept_request(struct zygote *z, struct request *rq, struct err *err)
 		return refuse(z, rq, "this server runs already", err);
 	if (rq->own_program && z->index_exe < 0)
 		return refuse(z, rq, "this zygote has no agent6-index to run", err);
+	if (rq->leaves)
+		TRY(zygote_works(z, err));
 	*j = (struct job){ .state = JOB_ASKED, .z = z, .rq = *rq, .speech = { .fd = -1 } };
 	*rq = (struct request){ .in_fd = -1 };
 	return l->ask ? ask_monitor(j, err) : start(j, err);

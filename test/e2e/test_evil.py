@@ -6,6 +6,7 @@ It writes down what it tried and what came of it; whether the promises held is a
 on disk, what the provider saw, what git says, which processes are left.
 """
 import ctypes
+import glob
 import hashlib
 import json
 import os
@@ -238,6 +239,32 @@ def test_who_may_only_look_changes_nothing_even_when_taken_over(evil_of_each_pro
     assert sorted(os.listdir(lab.ws)) == [".git", "a.txt", "b.c"]
     assert refs(lab) == evil.refs
     assert not os.path.exists(os.path.join(repo, "memories"))
+
+
+@pytest.mark.parametrize("how", ["waits", "hurries"])
+@pytest.mark.parametrize("what", ["commit", "request", "call", "nothing"])
+def test_a_taken_over_agent_has_no_record_of_work_thrown_away(evil_of_each_profile, what, how):
+    """Commits, model requests and calls that nobody is asked about: who does them tells the monitor."""
+    evil, lab = evil_of_each_profile, evil_of_each_profile.lab
+    head = lab.git("rev-parse", "HEAD").strip()
+    if what == "call":
+        server = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_server.py")
+        with open(os.path.join(lab.home, ".config", "agent6", "config.toml"), "a", encoding="utf-8") as f:
+            f.write(f'\n[mcp.lab]\ncommand = ["python3", "{server}"]\nextra_read_paths = ["{os.path.dirname(server)}"]\n'
+                    'approval = "yes"\n')
+        evil.before = snapshot(lab)
+    lines = evil.run(f"gone {what} {how} {head}", "--run-id", "owned")
+    runs = glob.glob(os.path.join(lab.home, ".local/state/agent6/*/runs/owned"))
+    moved = [r for r in refs(lab) if r == f"refs/agent6/owned/head {head}"]
+    if what == "nothing":
+        assert runs == [] and evil.result.returncode == 2 and b"nothing was done" in evil.result.stderr, evil.result
+        return
+    if how == "waits":
+        assert {"commit": "git ref: why 1 code 0 ", "request": "request: answered", "call": "call: said"}[what] in lines
+        assert bool(moved) is (what == "commit") and len(evil.mock.requests()) == (what == "request")
+    if how == "waits" or moved or evil.mock.requests():
+        assert len(runs) == 1 and evil.result.returncode == 1
+        assert [e["reason"] for e in lab.events("run.end")] == ["protocol"]
 
 
 @pytest.mark.parametrize("policy", ["no", "ask"])

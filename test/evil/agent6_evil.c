@@ -77,6 +77,21 @@ bool evil_dropped(enum peer p, int wait_ms)
 	return poll(&f, 1, wait_ms) > 0 && (f.revents & (POLLHUP | POLLERR | POLLRDHUP)) != 0;
 }
 
+bool evil_next(struct evil *e, enum peer from, uint16_t type, int ms)
+{
+	for (;;) {
+		struct pollfd p = { .fd = 3 + (int)from, .events = POLLIN };
+
+		if (poll(&p, 1, ms) <= 0 || chan_recv(p.fd, e->msg, ERR_DISCARD) < 0)
+			return false;
+		bool it = e->msg->type == type;
+
+		chan_msg_fini(e->msg);
+		if (it)
+			return true;
+	}
+}
+
 static void confine(const struct evil *e)
 {
 	const struct ll_rule rules[] = { { .kind = LL_FD, .fd = e->workspace, .access = LL_RW } };
@@ -136,6 +151,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_repository(e);
 	else if (str_eqz(what, "look"))
 		evil_look(e);
+	else if (str_eqz(what, "gone"))
+		evil_gone(e);
 	else if (str_eqz(what, "break"))
 		evil_break(e, number);
 	else if (str_eqz(what, "fuzz"))

@@ -839,12 +839,32 @@ TEST(monitor_believes_the_first_word_about_the_end)
 	CHECK_STR(str_from(end.reason), STR("finished"));
 }
 
-TEST(monitor_discards_only_a_run_that_never_asked_for_a_command)
+/* Everybody who could have worked ends, as they do when their channel does; what they said before counts. */
+static void let_workers_go(struct bench *b)
+{
+	static const enum side workers[] = { ZYGOTE, GIT, CLIENT, SERVER };
+
+	for (size_t i = 0; i < COUNT(workers); i++)
+		if (b->ends[workers[i]] >= 0)
+			let_go(&b->ends[workers[i]]);
+}
+
+static void hear_the_end(struct bench *b, enum side who)
+{
+	int r;
+
+	while ((r = chan_recv(b->ends[who], &b->msg, ERR_DISCARD)) == 0)
+		chan_msg_fini(&b->msg);
+	CHECK_INT(r, -ERR_CLOSED);
+}
+
+TEST(monitor_discards_only_a_run_in_which_nothing_was_done)
 {
 	struct bench b;
 
 	start(&b, APPROVE_YES, false);
 	say_done(&b, 2, 1, "refused");
+	let_workers_go(&b);
 	hear_close(&b, true);
 	struct monitor_end end = finish(&b);
 	CHECK(end.discard);
@@ -859,6 +879,53 @@ TEST(monitor_discards_only_a_run_that_never_asked_for_a_command)
 	end = finish(&b);
 	CHECK(!end.discard);
 	CHECK_STR(str_from(end.reason), STR("protocol"));
+}
+
+/* A commit, a model request or a call that nobody was asked about is told by who does it, before it is done. The agent's last
+ * word may be read first: nothing goes before all of them have ended. */
+TEST(monitor_hears_of_work_from_who_does_it_before_a_record_goes)
+{
+	static const enum side workers[] = { ZYGOTE, GIT, CLIENT, SERVER };
+	const struct buf nothing = { 0 };
+
+	for (size_t i = 0; i < 2 * COUNT(workers); i++) {
+		enum side who = workers[i / 2];
+		bool late = i % 2 != 0;
+		struct bench b;
+
+		start(&b, APPROVE_YES, false);
+		if (!late)
+			say(&b, who, WIRE_WORKED, &nothing);
+		say_done(&b, 0, 1, "refused");
+		if (late) {
+			hear_the_end(&b, who);
+			say(&b, who, WIRE_WORKED, &nothing);
+		}
+		let_workers_go(&b);
+		struct str said = hear_note(&b, "run.end");
+		CHECK(str_find(said, STR("never began")) < said.n);
+		hear_close(&b, false);
+		struct monitor_end end = finish(&b);
+		CHECK(!end.discard && end.exit_code != 0);
+		CHECK_STR(str_from(end.reason), STR("protocol"));
+	}
+}
+
+TEST(monitor_hears_of_work_from_nobody_who_cannot_do_any)
+{
+	static const enum side others[] = { AGENT, VIEW, BROKER, SPAWNER };
+	const struct buf nothing = { 0 };
+
+	for (size_t i = 0; i < COUNT(others); i++) {
+		struct bench b;
+
+		start(&b, APPROVE_YES, false);
+		say(&b, others[i], WIRE_WORKED, &nothing);
+		struct str said = hear_note(&b, "run.end");
+		CHECK(str_find(said, STR("WIRE_WORKED is not for the ")) < said.n);
+		hear_close(&b, false);
+		CHECK_STR(str_from(finish(&b).reason), STR("protocol"));
+	}
 }
 
 TEST(monitor_knows_that_the_record_is_lost_whatever_the_agent_says)
