@@ -352,7 +352,7 @@ int app_exec(const struct exec_request *rq, struct err *err)
 	as_run.disable_sandbox = rq->disable_sandbox;
 	TRY(prepare(&s, rq, &cell, err));
 	TRY(start_zygote(&s, &x, &cell, err));
-	TRY(ask(&x, directory(&s), err));
+	TRY(ask(&x, rq->at_top ? "" : directory(&s), err));
 	TRY(follow(&x, err));
 	return outcome(&x, err);
 }

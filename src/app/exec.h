@@ -18,6 +18,7 @@ struct exec_request {
 	struct str config;    /* --config FILE, or empty */
 	struct str run;       /* a session's id or the beginning of it: its isolation and network; empty: as configured */
 	bool disable_sandbox;
+	bool at_top;          /* it runs at the top of the workspace, wherever the person stands */
 	int64_t timeout_ms;   /* 0: none */
 	int out, errs;        /* where its output goes */
 	bool clean_out, clean_errs; /* a terminal is there: what could steer it is shown instead */

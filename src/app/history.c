@@ -205,6 +205,12 @@ int history_diff(struct history *h, const struct str_list *paths, bool stat, str
 	return (stat ? repo_diff_stat : repo_diff)(h->repo, h->from, h->tip, paths, h->mem, out, err);
 }
 
+int history_differs(struct history *h, struct str_list *out, struct err *err)
+{
+	*out = (struct str_list){ 0 };
+	return h->tip.n == 0 ? 0 : repo_differs(h->repo, h->tip, h->mem, out, err);
+}
+
 /* ---- merging ---- */
 
 static int message_of(struct history *h, const struct history_merge *ask, struct str *out, struct err *err)

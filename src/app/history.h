@@ -40,6 +40,9 @@ int history_commits(struct history *h, struct repo_commit **out, size_t *n, stru
 /* From where the run began to where it is. Empty: no changes. */
 int history_diff(struct history *h, const struct str_list *paths, bool stat, struct str *out, struct err *err) CHECKED;
 
+/* The files of the work tree that are not what the run's last commit has; none when it made none. */
+int history_differs(struct history *h, struct str_list *out, struct err *err) CHECKED;
+
 struct history_merge {
 	enum repo_how how;
 	struct str into;    /* empty: the branch the run began on */

@@ -81,6 +81,10 @@ int repo_diff_stat(struct repo *r, struct str from, struct str to, const struct 
 int repo_diff_work(struct repo *r, struct str from, bool merge_base, struct arena *mem, struct str *patch, struct err *err)
 	CHECKED;
 
+/* The names of files that are not on disk as that commit has them, each read and compared. What git does not track is
+ * not looked at. */
+int repo_differs(struct repo *r, struct str commit, struct arena *mem, struct str_list *out, struct err *err) CHECKED;
+
 struct repo_step {
 	struct str base;              /* commit the run started at; empty: the branch was unborn */
 	const struct str_list *skip;  /* untracked when the run started; NULL: none */

@@ -267,6 +267,35 @@ def test_a_taken_over_agent_has_no_record_of_work_thrown_away(evil_of_each_profi
         assert [e["reason"] for e in lab.events("run.end")] == ["protocol"]
 
 
+@pytest.mark.parametrize("gate, says", [
+    (["false"], b"the gate was run again on what would be merged and ended with 1"),
+    (["grep", "-q", "two", "a.txt"], b"the gate was run again on what would be merged and ended with 1"),
+    (["sh", "-c", "echo three > a.txt"], b"changed what would be merged: a.txt"),
+    (["grep", "-q", "one", "a.txt"], b"since the work tree is not that: a.txt"),
+], ids=["red", "red on what is committed", "it changes what is merged", "green on other files"])
+def test_a_taken_over_agent_that_says_it_is_green_is_not_believed(evil_of_each_profile, gate, says):
+    """git.auto_merge: the gate is run once more, on what would be merged, when nobody of the run is there any more."""
+    evil, lab = evil_of_each_profile, evil_of_each_profile.lab
+    same = b"work tree" not in says
+    tree = lab.git("rev-parse", "HEAD^{tree}").strip()
+    if not same:  # a commit with another a.txt than the one that lies there
+        blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=lab.ws, env=lab.env, input=b"planted\n", capture_output=True,
+                              check=True).stdout.decode().strip()
+        tree = subprocess.run(["git", "mktree"], cwd=lab.ws, env=lab.env, capture_output=True, check=True, text=True,
+                              input=lab.git("ls-tree", "HEAD").replace(lab.git("rev-parse", "HEAD:a.txt").strip(), blob)).stdout.strip()
+    sha = lab.git("commit-tree", "-p", "HEAD", "-m", "owned", tree).strip()
+    path = os.path.join(lab.home, ".config", "agent6", "config.toml")
+    with open(path, encoding="utf-8") as f:
+        config = f.read()
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f'git.auto_merge = true\ngit.merge_strategy = "ff"\n{config}\n[workflow]\nverify_command = {json.dumps(gate)}\n')
+    evil.before = snapshot(lab)
+    lines = evil.run(f"green {sha}", "--run-id", "owned")
+    assert "git ref: why 1 code 0 " in lines and f"refs/agent6/owned/head {sha}" in refs(lab), lines
+    out = evil.result.stdout + evil.result.stderr
+    assert b"merged owned into" not in out and evil.result.returncode == 1 and says in out, out
+
+
 @pytest.mark.parametrize("policy", ["no", "ask"])
 def test_no_command_runs_without_the_approval_that_is_demanded(evil_of_each_profile, policy):
     evil = evil_of_each_profile

@@ -152,6 +152,9 @@ AUTO = [
      "test $(git rev-parse main) = $(git rev-parse refs/agent6/mine/head)"),
     ("git.auto_merge = true\ngit.auto_prune = true", "branch agent6/mine was removed", 0,
      "test -z \"$(git branch --list 'agent6/*')\"; git rev-parse -q --verify refs/agent6/mine/head"),
+    ("git.auto_merge = true\nworkflow.verify_command = [\"grep\", \"two\", \"a.txt\"]", "merged mine into main (squash)", 0,
+     "git show main:a.txt | grep two"),
+    ("git.auto_merge = true", "nothing else checked it", 0, "true"),
     ("git.auto_prune = true", "merge    agent6 runs merge mine", 0, "git rev-parse -q --verify agent6/mine; test $(git rev-list --count main) = 1"),
 ]
 
@@ -159,7 +162,8 @@ AUTO = [
 @pytest.mark.parametrize("top, says, code, holds", AUTO, ids=[a[0].replace("\n", ", ") for a in AUTO])
 def test_a_run_that_ended_well_is_merged_where_that_is_configured(lab, top, says, code, holds):
     sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
-    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), finish()), top=top)
+    gate = [turn(call("run_verify_command"))] if "verify_command" in top else []
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), *gate, finish()), top=top)
     r = lab.run("change them", "--run-id", "mine")
     assert r.returncode == code and says in r.both, r.both
     sh(lab, holds)

@@ -4,6 +4,7 @@
 
 #include "app/fork.h"
 #include "app/leash.h"
+#include "app/regate.h"
 #include "session/answers.h"
 #include "sys/term.h"
 #include "ui/cli/cmd_runs_priv.h"
@@ -146,9 +147,37 @@ static bool merges_itself(struct command_ctx *ctx)
 		config_load(&place.files, ctx->mem, &config, ERR_DISCARD) == 0 && config.git.auto_merge;
 }
 
-/* The exit status that the leg and its merge have together. */
-static int merge_after(struct command_ctx *ctx, const struct leash_end *end, struct err *err)
+static void note(void *self, const char *text)
 {
+	(void)self;
+	cli_note("%s", text);
+}
+
+/* That the run is green is its agent's word: the gate that the operator set is run once more. 0: it holds. */
+static int check_again(struct command_ctx *ctx, const struct run_request *rq, const struct place *place,
+	const struct session_ref *ref, struct err *err)
+{
+	struct config c;
+	struct regate_request again = { .place = place, .ref = ref, .config = ctx->config, .argv = rq->verify_command,
+		.disable_sandbox = rq->disable_sandbox, .note = note };
+
+	TRY(config_load(&place->files, ctx->mem, &c, err));
+	if (again.argv.n == 0)
+		again.argv = c.workflow.verify_command;
+	if (again.argv.n == 0) {
+		cli_note("workflow.verify_command is not set: that the run is done is its own word, and nothing else checked it");
+		return 0;
+	}
+	if (rq->no_commands || c.sandbox.run_commands == RUN_COMMANDS_NO)
+		return err_set(err, ERR_DENIED, "sandbox.run_commands is \"no\", so the gate cannot be run again");
+	again.timeout_ms = c.workflow.verify_timeout_s * 1000;
+	return app_regate(&again, err);
+}
+
+/* The exit status that the leg and its merge have together. */
+static int merge_after(struct command_ctx *ctx, const struct run_request *rq, const struct leash_end *end, struct err *err)
+{
+	struct err why = { 0 };
 	struct session_ref ref;
 	struct place place;
 	int r;
@@ -158,7 +187,11 @@ static int merge_after(struct command_ctx *ctx, const struct leash_end *end, str
 	TRY(runs_find(ctx, str_from(end->run_id), SESSION_ANY, &place, &ref, err));
 	if (ref.kind != SESSION_RUN)
 		return 0;
-	r = runs_auto_merge(ctx, str_from(ref.id), err);
+	r = check_again(ctx, rq, &place, &ref, &why) < 0 ? 1 : 0;
+	if (r != 0)
+		cli_note("%s", why.msg);
+	else
+		r = runs_auto_merge(ctx, str_from(ref.id), err);
 	if (r != 0)
 		cli_note("the run is done, but was not merged: agent6 runs merge %s", ref.id);
 	return r;
@@ -175,7 +208,7 @@ static int run_then_merge(struct command_ctx *ctx, struct run_request *rq, struc
 	if (r == 1)
 		return run_session(rq, err);
 	TRY(leash_wait(&leash, &end, err));
-	return merge_after(ctx, &end, err);
+	return merge_after(ctx, rq, &end, err);
 }
 
 /* Once, before anything exists: the operator said it in two places, and hears what both together mean. */
@@ -211,7 +244,7 @@ static int run_attended(struct command_ctx *ctx, struct run_request *rq, struct 
 		if (end.detached)
 			cli_note("detached; the run goes on: agent6 watch %s", end.run_id);
 		if (merges_itself(ctx)) {
-			r = merge_after(ctx, &end, err);
+			r = merge_after(ctx, rq, &end, err);
 			TRY(r);
 			end.status = r;
 		}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "app/regate.h"
+
+#include "app/exec.h"
+#include "app/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+
+#define NAMES_SHOWN 3
+
+/* 0: it is the same. 1: the run committed nothing. */
+static int compare(const struct regate_request *rq, const char *when, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_history struct history *h = NULL;
+	auto_buf struct buf names = BUF_MAX(64 * 1024);
+	struct repo_commit *list;
+	struct str_list differ;
+	size_t n;
+
+	TRY(history_open(rq->place, rq->ref, HISTORY_READ, mem, &h, err));
+	TRY(history_commits(h, &list, &n, err));
+	if (n == 0)
+		return 1;
+	TRY(history_differs(h, &differ, err));
+	for (size_t i = 0; i < differ.n && i < NAMES_SHOWN; i++) {
+		TRY(buf_addz(&names, i > 0 ? ", " : "", err));
+		TRY(buf_add_utf8(&names, differ.p[i], err));
+	}
+	if (differ.n > NAMES_SHOWN)
+		TRY(buf_addf(&names, err, " and %zu more", differ.n - NAMES_SHOWN));
+	return differ.n == 0 ? 0 : err_set(err, ERR_DENIED, "%s: " STR_FMT, when, STR_ARG(buf_str(&names)));
+}
+
+static int run_gate(const struct regate_request *rq, struct err *err)
+{
+	autoclose int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct exec_request exec = { .argv = rq->argv, .config = rq->config, .disable_sandbox = rq->disable_sandbox, .at_top = true,
+		.timeout_ms = rq->timeout_ms, .out = nowhere, .errs = nowhere, .note = rq->note, .self = rq->self };
+	sigset_t before;
+	int r;
+
+	if (nowhere < 0 || sigprocmask(SIG_BLOCK, NULL, &before) < 0)
+		return err_sys(err, errno, "open /dev/null");
+	r = app_exec(&exec, err);
+	if (sigprocmask(SIG_SETMASK, &before, NULL) < 0)
+		return err_sys(err, errno, "unblock signals");
+	TRY(r);
+	return r == 0 ? 0 : err_set(err, ERR_DENIED, "the gate was run again on what would be merged and ended with %d", r);
+}
+
+int app_regate(const struct regate_request *rq, struct err *err)
+{
+	int r = compare(rq, "the gate cannot be run on what would be merged, since the work tree is not that", err);
+
+	TRY(r);
+	if (r == 1)
+		return 0;
+	TRY(run_gate(rq, err));
+	return compare(rq, "the gate was run again and changed what would be merged", err);
+}
