@@ -113,10 +113,19 @@ static const struct {
 	{ 500, 599, FAULT_SERVER },
 };
 
-/* A full window is told in words more often than in codes. */
-static const char *const overflow_words[] = {
-	"prompt is too long", "maximum context length", "context window", "too many tokens", "context length",
-	"available context size",
+/* A full window is told in words more often than in codes, and so is an account without credit, which Anthropic tells as
+ * an invalid request (observed for long). Where the status or the code says nothing more exact. */
+static const struct {
+	const char *text;
+	enum provider_fault_kind kind;
+} sentences[] = {
+	{ "prompt is too long", FAULT_OVERFLOW },
+	{ "maximum context length", FAULT_OVERFLOW },
+	{ "context window", FAULT_OVERFLOW },
+	{ "too many tokens", FAULT_OVERFLOW },
+	{ "context length", FAULT_OVERFLOW },
+	{ "available context size", FAULT_OVERFLOW },
+	{ "credit balance is too low", FAULT_BILLING },
 };
 
 bool provider_text_holds(struct str text, const char *words_in_lower_case)
@@ -286,9 +295,9 @@ static enum provider_fault_kind kind_of(struct jval error, int status, struct st
 		if (found[i] >= 0)
 			kind = words[found[i]].kind;
 	if (kind == FAULT_COUNT || kind == FAULT_INVALID || kind == FAULT_TOO_LARGE)
-		for (size_t i = 0; i < COUNT(overflow_words); i++)
-			if (provider_text_holds(message, overflow_words[i]))
-				return FAULT_OVERFLOW;
+		for (size_t i = 0; i < COUNT(sentences); i++)
+			if (provider_text_holds(message, sentences[i].text))
+				return sentences[i].kind;
 	return kind == FAULT_COUNT ? FAULT_SERVER : kind;
 }
 

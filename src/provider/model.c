@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "provider/model.h"
 #include "provider/fault_priv.h"
+#include "provider/model_priv.h"
 
 static const char *const wire_names[API_COUNT] = {
 #define X(value, word) [value] = word,
@@ -84,33 +85,55 @@ static const struct {
 #undef THINKS
 };
 
+#define OWN_NAME "a strict server names the member that it refuses"
+
 /* What a refusal may name, and what we then leave out. Both texts must be there; the second may be "". */
 static const struct {
 	unsigned wires; /* 1 << enum api_wire */
 	const char *text, *and_text;
 	unsigned learned;
+	const char *source;
 } refusals[] = {
-	{ 1 << API_RESPONSES, "encrypted_content", "", ADAPT_NO_THINKING_REPLAY },
-	{ 1 << API_RESPONSES, "required following item", "", ADAPT_NO_THINKING_REPLAY },
-	{ 1 << API_RESPONSES, "required 'reasoning' item", "", ADAPT_NO_THINKING_REPLAY },
-	{ 1 << API_RESPONSES, "required reasoning item", "", ADAPT_NO_THINKING_REPLAY },
-	{ 1 << API_RESPONSES, "encrypted", "not supported", ADAPT_NO_ENCRYPTED },
-	{ 1 << API_RESPONSES, "include", "", ADAPT_NO_ENCRYPTED },
-	{ 1 << API_RESPONSES, "summar", "", ADAPT_NO_SUMMARY },
-	{ 1 << API_RESPONSES, "reasoning", "", ADAPT_NO_EFFORT },
-	{ 1 << API_RESPONSES, "max_output_tokens", "", ADAPT_NO_MAX_TOKENS },
-	{ 1 << API_CHAT, "v1/responses", "", ADAPT_RESPONSES }, /* "use /v1/responses instead", "only supported in v1/responses" */
-	{ 1 << API_CHAT, "tool call id", "length of 9", ADAPT_NINE_IDS }, /* Mistral, known for long */
-	{ 1 << API_CHAT, "max_completion_tokens", "", ADAPT_MAX_COMPLETION },
-	{ 1 << API_CHAT, "stream_options", "", ADAPT_NO_STREAM_OPTIONS },
-	{ 1 << API_CHAT, "reasoning_effort", "/v1/responses", ADAPT_EFFORT_NONE },
-	{ 1 << API_CHAT, "reasoning", "", ADAPT_NO_EFFORT },
-	{ 1 << API_ANTHROPIC, "thinking", "signature", ADAPT_NO_THINKING_REPLAY },
-	{ 1 << API_ANTHROPIC, "thinking", "bound to a different", ADAPT_NO_THINKING_REPLAY },
-	{ 1 << API_ANTHROPIC, "thinking", "not supported", ADAPT_NO_THINKING },
-	{ 1 << API_ANTHROPIC, "output_config", "", ADAPT_NO_THINKING },
-	{ 1 << API_ANTHROPIC | 1 << API_CHAT | 1 << API_RESPONSES, "temperature", "", ADAPT_NO_TEMPERATURE },
+	{ 1 << API_RESPONSES, "encrypted_content", "", ADAPT_NO_THINKING_REPLAY, "API errors, 2026-08" },
+	{ 1 << API_RESPONSES, "required following item", "", ADAPT_NO_THINKING_REPLAY, "API errors, 2026-08" },
+	{ 1 << API_RESPONSES, "required 'reasoning' item", "", ADAPT_NO_THINKING_REPLAY, "API errors, 2026-08" },
+	{ 1 << API_RESPONSES, "required reasoning item", "", ADAPT_NO_THINKING_REPLAY, "API errors, 2026-08" },
+	{ 1 << API_RESPONSES, "encrypted", "not supported", ADAPT_NO_ENCRYPTED, OWN_NAME },
+	{ 1 << API_RESPONSES, "include", "", ADAPT_NO_ENCRYPTED, OWN_NAME },
+	{ 1 << API_RESPONSES, "summar", "", ADAPT_NO_SUMMARY, OWN_NAME },
+	{ 1 << API_RESPONSES, "reasoning", "", ADAPT_NO_EFFORT, OWN_NAME },
+	{ 1 << API_RESPONSES, "max_output_tokens", "", ADAPT_NO_MAX_TOKENS, OWN_NAME },
+	{ 1 << API_CHAT, "v1/responses", "", ADAPT_RESPONSES, "\"use /v1/responses instead\": API errors, 2026-08" },
+	{ 1 << API_CHAT, "tool call id", "length of 9", ADAPT_NINE_IDS, "Mistral's error text, known for long" },
+	{ 1 << API_CHAT, "max_completion_tokens", "", ADAPT_MAX_COMPLETION, "openai-python 3.3.1" },
+	{ 1 << API_CHAT, "stream_options", "", ADAPT_NO_STREAM_OPTIONS, OWN_NAME },
+	{ 1 << API_CHAT, "reasoning_effort", "/v1/responses", ADAPT_EFFORT_NONE, "error text of the API, 2026-08" },
+	{ 1 << API_CHAT, "reasoning", "", ADAPT_NO_EFFORT, OWN_NAME },
+	{ 1 << API_ANTHROPIC, "thinking", "signature", ADAPT_NO_THINKING_REPLAY, "platform.claude.com 2026-11" },
+	{ 1 << API_ANTHROPIC, "thinking", "bound to a different", ADAPT_NO_THINKING_REPLAY, "platform.claude.com 2026-11" },
+	{ 1 << API_ANTHROPIC, "thinking", "not supported", ADAPT_NO_THINKING, OWN_NAME },
+	{ 1 << API_ANTHROPIC, "output_config", "", ADAPT_NO_THINKING, OWN_NAME },
+	{ 1 << API_ANTHROPIC | 1 << API_CHAT | 1 << API_RESPONSES, "temperature", "", ADAPT_NO_TEMPERATURE, "openai-python 3.3.1" },
 };
+
+bool model_row(enum model_table table, size_t i, struct model_row *out)
+{
+	switch (table) {
+	case MODEL_RULES:
+		if (i >= COUNT(rules))
+			return false;
+		*out = (struct model_row){ rules[i].name, rules[i].rule.source, rules[i].wire, rules[i].match == MATCH_OPENAI };
+		return true;
+	case MODEL_REFUSALS:
+		if (i >= COUNT(refusals))
+			return false;
+		*out = (struct model_row){ .name = refusals[i].text, .source = refusals[i].source };
+		return true;
+	case MODEL_FACTS:
+		return model_facts_row(i, out);
+	}
+	return false;
+}
 
 const char *api_wire_name(enum api_wire wire)
 {

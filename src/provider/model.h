@@ -127,6 +127,16 @@ struct model_rule {
 
 struct model_rule model_rule_get(const struct model_spec *spec);
 
+/* The rows of the tables, for who wants to know where a fact comes from; false: there is no such row. */
+enum model_table { MODEL_RULES, MODEL_FACTS, MODEL_REFUSALS };
+struct model_row {
+	const char *name; /* of MODEL_REFUSALS: what an answer names */
+	const char *source;
+	enum api_wire wire; /* MODEL_RULES */
+	bool openai_host;   /* MODEL_RULES: only there */
+};
+bool model_row(enum model_table table, size_t i, struct model_row *out);
+
 /* The wire to speak: spec->wire, or API_RESPONSES for a model of OpenAI's own that takes tools in no other
  * way. Whoever makes the address and whoever makes the body ask here. */
 enum api_wire model_wire(const struct model_spec *spec);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-#include "provider/model.h"
+#include "provider/model_priv.h"
 
 #include <string.h>
 
@@ -139,4 +139,12 @@ struct model_facts model_facts_get(struct str model)
 		};
 	}
 	return (struct model_facts){ 0 };
+}
+
+bool model_facts_row(size_t i, struct model_row *out)
+{
+	if (i >= COUNT(facts))
+		return false;
+	*out = (struct model_row){ .name = facts[i].name, .source = facts[i].source };
+	return true;
 }

@@ -17,6 +17,7 @@ AGAIN = {  # what happens once to an answer that holds a call
     "closed": {"drop": "close"}, "reset": {"drop": "reset"}, "reset-in-the-stream": {"cut": {"after_events": 5, "how": "reset"}},
     "end-in-the-stream": {"cut": {"after_events": 5, "how": "eof"}}, "cut-in-an-event": {"cut": {"after_events": 4, "extra_bytes": 20}},
     "error-in-the-stream": {"error_event": {"after_events": 4, "type": "overloaded_error", "message": "Overloaded"}},
+    "silence-before-the-stream": {"cut": {"after_events": 0, "how": "hang", "hang_ms": 60000}},
     "silence-in-the-stream": {"cut": {"after_events": 4, "how": "hang", "hang_ms": 60000}},
 }
 

@@ -386,6 +386,19 @@ def provider(lab, text):
 
 
 PLACES = [
+    ("anthropic", 'api_format = "anthropic"\nbase_url = "{url}/v1"\napi_key_env = "MOCK_API_KEY"', "/v1/messages", "x-api-key"),
+    ("anthropic gateway", 'api_format = "anthropic"\nauth_style = "bearer"\nbase_url = "{url}/v1"\napi_key_env = "MOCK_API_KEY"',
+     "/v1/messages", "authorization"),
+    ("openai", 'api_format = "openai"\nbase_url = "{url}/v1"\napi_key_env = "MOCK_API_KEY"', "/v1/chat/completions", "authorization"),
+    ("responses", 'api_format = "responses"\nbase_url = "{url}/v1"\napi_key_env = "MOCK_API_KEY"', "/v1/responses", "authorization"),
+    ("gemini", 'api_format = "openai"\nbase_url = "{url}/v1beta/openai"\napi_key_env = "MOCK_API_KEY"', "/v1beta/openai/chat/completions",
+     "authorization"),
+    ("vertex chat", 'api_format = "openai"\ndeployment = "vertex"\nbase_url = "{url}/v1/projects/p/locations/l/endpoints/openapi"\n'
+                    'token_command = ["echo", "token-0123456789"]', "/v1/projects/p/locations/l/endpoints/openapi/chat/completions",
+     "authorization"),
+    ("azure token", 'api_format = "openai"\ndeployment = "azure"\nauth_style = "bearer"\nbase_url = "{url}"\n'
+                    'extra_query = {{ api-version = "2024-10-21" }}\ntoken_command = ["echo", "token-0123456789"]',
+     "/openai/deployments/mock-model/chat/completions", "authorization"),
     ("azure", 'api_format = "openai"\ndeployment = "azure"\nbase_url = "{url}"\nextra_query = {{ api-version = "2024-10-21" }}\n'
               'api_key_env = "MOCK_API_KEY"', "/openai/deployments/mock-model/chat/completions", "api-key"),
     ("azure v1", 'api_format = "openai"\nauth_style = "api_key_header"\nbase_url = "{url}/openai/v1"\napi_key_env = "MOCK_API_KEY"',
@@ -415,12 +428,13 @@ def test_each_place_gets_the_address_and_the_signature_it_wants(lab, where, text
         assert q["path"] == path, q["path"]
         has = {h.lower() for h in q["headers"]} & {"api-key", "authorization", "x-api-key"}
         assert has == ({signed} if signed else set()), q["headers"]
-    if where == "azure":
+    if where.startswith("azure") and "deployments" in path:
         assert sent[0]["query"]["api-version"] == "2024-10-21"
     if where == "vertex":
         assert "model" not in sent[0]["body"] and sent[0]["body"]["anthropic_version"] == "vertex-2023-10-16"
     if where == "gateway":
         assert sent[0]["body"]["seed"] == 7 and {h.lower(): v for h, v in sent[0]["headers"].items()}["x-team"] == "blue"
+        assert sent[0]["query"]["trace"] == "a b"
 
 
 def test_azure_without_a_version_is_told_what_is_missing(lab):
@@ -462,19 +476,26 @@ FAULTS = [
     ("413", {"status": 413}, "takes no request this large"),
     ("422", {"status": 422, "error": {"message": "no such field"}}, "no such field"),
     ("quota", {"status": 429, "error": {"message": "quota", "code": "insufficient_quota"}}, "no credit or quota left"),
+    ("credit", {"status": 400, "error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API."}},
+     "no credit or quota left"),
     ("filter", {"status": 400, "error": {"message": "filtered", "code": "content_filter"}}, "in other words"),
 ]
 
 
-@pytest.mark.parametrize("name, fault, says", FAULTS, ids=[f[0] for f in FAULTS])
-def test_what_is_not_tried_again_is_told_once_with_what_to_do(lab, name, fault, says):
+OPENAI_S = ("quota", "filter")  # words of OpenAI's error objects
+WIRES = [(f, api) for f in FAULTS for api in ("openai", "anthropic", "responses") if (f[0], api) not in [(n, "anthropic") for n in OPENAI_S]]
+
+
+@pytest.mark.parametrize("fault, api", WIRES, ids=[f"{f[0]}-{api}" for f, api in WIRES])
+def test_what_is_not_tried_again_is_told_once_with_what_to_do(lab, fault, api):
+    name, fault, says = fault
     lab.repo(a_DOT_txt="a\n")
-    m = lab.mock({"turns": [{"text": "x", "fault": fault}], "on_exhausted": "repeat"})
+    m = lab.mock({"turns": [{"text": "x", "fault": fault}], "on_exhausted": "repeat"}, api=api)
     r = lab.run("look")
     end = lab.events("run.end")[-1]
     m.stop()
     assert r.returncode == 1 and end["reason"] == "provider_error", r.both
-    assert len(m.model_requests()) == (1 if name != "413" else len(m.model_requests()))
+    assert len(m.model_requests()) == 1
     assert says in end["message"] and r.both.count(end["message"][:60]) == 1, r.both
     assert "agent6 resume" in r.both
 

@@ -45,6 +45,8 @@ static const struct {
 	{ "a gateway", 502, "<html>", FAULT_SERVER, true, -1, "<html>" },
 	{ "a window in words behind a 413", 413, "{\"error\":{\"message\":\"maximum context length is 8\"}}", FAULT_OVERFLOW, false, -1,
 		"maximum context length is 8" },
+	{ "an account without credit, Anthropic", 400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":"
+		"\"Your credit balance is too low to access the API.\"}}", FAULT_BILLING, false, -1, "Your credit balance is too low to access the API." },
 	{ "invalid bytes", 500, "a\xff", FAULT_SERVER, true, -1, "a\xEF\xBF\xBD" },
 };
 

@@ -35,6 +35,48 @@ TEST(model_facts_are_found_by_every_spelling_and_unknown_is_unknown)
 	}
 }
 
+TEST(model_tables_say_of_each_row_where_it_comes_from)
+{
+	static const size_t at_least[] = { [MODEL_RULES] = 40, [MODEL_FACTS] = 70, [MODEL_REFUSALS] = 15 };
+
+	for (enum model_table t = MODEL_RULES; t <= MODEL_REFUSALS; t++) {
+		struct model_row row;
+		size_t n = 0;
+
+		for (; model_row(t, n, &row); n++)
+			CHECK(row.name && row.source && strlen(row.source) >= 8);
+		CHECK(n >= at_least[t]);
+	}
+}
+
+/* The first row that fits counts: one that stands behind a shorter name is never reached. */
+TEST(model_tables_have_no_row_that_another_one_hides)
+{
+	struct model_row row;
+
+	for (size_t i = 0; model_row(MODEL_FACTS, i, &row); i++) {
+		struct model_facts f = model_facts_get(str_from(row.name));
+
+		CHECK(f.source == row.source);
+		CHECK(f.window > 0 && (!f.price_known || (f.in > 0 && f.out >= f.in && f.cache_read <= f.in)));
+		CHECK((f.tier_above > 0) == (f.tier_in > 0) && (f.tier_above > 0) == (f.tier_out > 0));
+		for (size_t k = 0; k < i; k++) {
+			struct model_row before;
+
+			CHECK(model_row(MODEL_FACTS, k, &before) && strcmp(before.name, row.name) != 0);
+		}
+	}
+	for (size_t i = 0; model_row(MODEL_RULES, i, &row); i++)
+		for (size_t k = 0; k < i; k++) {
+			struct model_row before;
+
+			CHECK(model_row(MODEL_RULES, k, &before));
+			if (before.wire != row.wire || before.openai_host != row.openai_host || !*row.name)
+				continue;
+			CHECK(!strstr(row.name, before.name));
+		}
+}
+
 #define ALL (USAGE_INPUT | USAGE_OUTPUT | USAGE_CACHE_READ | USAGE_CACHE_WRITE)
 
 static void call(struct usage_totals *t, const char *model, struct usage u)
