@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+#define REQUESTS_BASE   200
+#define REQUESTS_A_TURN 40 /* attempts, summaries, seats of a review and what else a turn may lead to */
+
 static int no_model(struct err *err)
 {
 	int r = err_set(err, ERR_DENIED, "no model is configured");
@@ -193,6 +196,14 @@ static int pack_seat(struct start *s, const struct seat_params *seat, struct str
 	return 0;
 }
 
+/* Nobody who works as agent6 does comes near it: an agent that was taken over shall not ask a model for ever. */
+static int64_t most_requests(const struct start *s)
+{
+	int64_t turns = s->rq->max_iterations ? *s->rq->max_iterations : s->config->workflow.max_iterations;
+
+	return turns < 0 ? -1 : REQUESTS_BASE + turns * REQUESTS_A_TURN;
+}
+
 int settings_model(struct start *s, struct err *err)
 {
 	struct str *seats = arena_array(s->mem, CONFIG_ROLES, sizeof(*seats));
@@ -201,7 +212,7 @@ int settings_model(struct start *s, struct err *err)
 	unsigned roles = roles_of(s);
 
 	s->endpoints = (struct endpoint_table){ .p = arena_array(s->mem, 2 * (CONFIG_ROLES + 1) + MCP_SERVERS_MAX, sizeof(struct endpoint)), .n = 0,
-		.max_requests = -1, .max_bytes = -1 };
+		.max_requests = most_requests(s), .max_bytes = -1 };
 	if (s->rq->recording_fd >= 0)
 		return use_recording(s);
 	TRY(fill(s, s->mode->driver, have, &driver, err));

@@ -84,7 +84,7 @@ struct endpoint {
 struct endpoint_table {
 	struct endpoint *p;
 	size_t n;
-	int64_t max_requests; /* of the run, all endpoints together; -1: no ceiling */
+	int64_t max_requests; /* of the run, all models together, and as many of each MCP server; -1: no ceiling */
 	int64_t max_bytes;    /* sent and received; -1: no ceiling */
 	struct str proxy;     /* for direct endpoints: URL of an HTTP proxy, or empty */
 	struct str no_proxy;  /* curl's list syntax */

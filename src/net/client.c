@@ -439,11 +439,13 @@ int client_admit(struct request *q, uint8_t endpoint, struct err *err)
 
 	if (endpoint >= c->table->n)
 		return err_set(err, ERR_DENIED, "there is no endpoint %u", endpoint);
+	uint64_t *used = q->post ? &c->posts_used[endpoint] : &c->requests_used;
+
 	TRY(find_room(q, &c->live[endpoint], err));
-	if (c->table->max_requests >= 0 && c->requests_used >= (uint64_t)c->table->max_requests)
+	if (c->table->max_requests >= 0 && *used >= (uint64_t)c->table->max_requests)
 		return err_set(err, ERR_DENIED, "the ceiling of %lld requests for this run is reached",
 			(long long)c->table->max_requests);
-	c->requests_used++;
+	++*used;
 	q->live = &c->live[endpoint];
 	q->last_ms = time_mono_ms();
 	return 0;

@@ -78,6 +78,7 @@ struct client {
 	struct note note[ROUTES_MAX];
 	struct request requests[SLOTS];
 	uint64_t requests_used, bytes_used;
+	uint64_t posts_used[ENDPOINTS_MAX]; /* of each MCP server: it takes nothing of the models' */
 	struct chan_msg msg;
 };
 

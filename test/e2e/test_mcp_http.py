@@ -219,7 +219,10 @@ def test_a_taken_over_agent_says_nothing_else_to_a_server_over_http(lab, remote)
     assert re.fullmatch(r"outcome 8 endpoint \d+ is no model server", said["a body of its own"])
     assert said["the model's endpoint"] == "outcome 8 endpoint 0 is no MCP server"
     assert said["no endpoint"] == "outcome 8 there is no endpoint 77"
-    assert said["a list"].startswith("outcome 0")
+    for name in ("a stream with words", "an end with arguments", "a modern end", "a version too far"):
+        assert said[name] == "outcome 8 this says nothing, to a server of the older era", name
+    assert said["the end of no session"] == "outcome 8 there is no session"
+    assert said["a list"].startswith("outcome 0") and s.streams == [] and s.removed == []
     assert "client dropped" in lines
     assert [m["method"] for _, _, m in s.heard] == ["tools/list"] and mock.model_requests() == []
 
@@ -235,6 +238,21 @@ def test_a_taken_over_agent_calls_no_tool_over_http_that_the_operator_left_out(l
     lines = lab.read("evil.report").splitlines()
     assert "said call: outcome 8 mcp.far.tools does not name this tool" in lines, (lines, r)
     assert [m["method"] for _, _, m in s.heard] == ["tools/list"]
+
+
+def test_what_a_taken_over_agent_asks_of_a_server_has_an_end_and_takes_nothing_of_the_models(lab, remote):
+    evil = os.path.join(BUILD, "agent6-evil")
+    if not os.path.exists(evil):
+        missing(f"{evil} is not built (meson option tests)")
+    lab.repo(a="1\n")
+    s = remote()
+    mock = lab.mock(script(finish()), extra=config(s), top='[sandbox]\nrun_commands = "yes"\n[workflow]\nmax_iterations = 0\n')
+    subprocess.run([evil, "run", "evil remote-many"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    said = [l for l in lab.read("evil.report").splitlines() if l.startswith("said ")]
+    assert [l.split(": ", 1)[1] for l in said[:200]] == ["outcome 0 "] * 200, said
+    assert said[200:202] == ["said one of many: outcome 8 the ceiling of 200 requests for this run is reached"] * 2
+    assert said[202].startswith("said to a model: outcome 0") and len(mock.model_requests()) == 1
+    assert len(s.heard) == 200
 
 
 def test_a_number_of_a_call_is_used_once(lab, remote):

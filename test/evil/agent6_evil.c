@@ -147,6 +147,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_remote(e);
 	else if (str_eqz(what, "remote-again"))
 		evil_remote_again(e);
+	else if (str_eqz(what, "remote-many"))
+		evil_remote_many(e);
 	else if (str_eqz(what, "repository"))
 		evil_repository(e);
 	else if (str_eqz(what, "look"))

@@ -40,6 +40,7 @@ void evil_approval(struct evil *e);          /* a command that somebody would ha
 void evil_server(struct evil *e);            /* an MCP server whose calls somebody would have to allow */
 void evil_remote(struct evil *e);            /* the same over HTTP */
 void evil_remote_again(struct evil *e);      /* and a number twice */
+void evil_remote_many(struct evil *e);       /* and as often as it can */
 void evil_repository(struct evil *e);        /* a .git where none is, again and again; does not return */
 void evil_look(struct evil *e);              /* in a mode that may change nothing */
 void evil_gone(struct evil *e);              /* does something and says that the run never began */

@@ -176,6 +176,27 @@ void evil_remote_again(struct evil *e)
 	evil_say(e, "client %s", evil_dropped(PEER_CLIENT, 3000) ? "dropped" : "KEPT");
 }
 
+/* Asks until nothing is asked any more, and then a model. */
+void evil_remote_many(struct evil *e)
+{
+	auto_buf struct buf b = BUF_MAX(64);
+	int body = evil_memfd(STR("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}"), true);
+	struct server_params p = { 0 };
+	struct err err = { 0 };
+	uint32_t id;
+
+	BUG_IF(e->params.servers.n != 1 || server_params_unpack(e->params.servers.p[0], e->mem, &p, &err) < 0);
+	for (int i = 0; i < 202; i++)
+		post(e, "one of many", (uint8_t)p.endpoint, (struct mcp_say){ MCP_LIST, MCP_ERA_LEGACY });
+	id = ++e->job;
+	pack_u32(&b, id);
+	pack_u8(&b, 0);
+	pack_u8(&b, ROUTE_CHAT);
+	evil_send(e, PEER_CLIENT, WIRE_REQ, buf_str(&b), &body, 1);
+	over(e, "to a model", id);
+	close(body);
+}
+
 void evil_remote(struct evil *e)
 {
 	auto_buf struct buf b = BUF_MAX(64), v = BUF_MAX(64);
@@ -197,6 +218,11 @@ void evil_remote(struct evil *e)
 	pack_u8(&b, ROUTE_CHAT);
 	evil_send(e, PEER_CLIENT, WIRE_REQ, buf_str(&b), &body, 1);
 	over(e, "a body of its own", id);
+	post(e, "a stream with words", at, (struct mcp_say){ MCP_LISTEN, MCP_ERA_LEGACY, .text = STR("x") });
+	post(e, "an end with arguments", at, (struct mcp_say){ MCP_END, MCP_ERA_LEGACY, .args = none });
+	post(e, "a modern end", at, (struct mcp_say){ MCP_END, MCP_ERA_MODERN });
+	post(e, "the end of no session", at, (struct mcp_say){ MCP_END, MCP_ERA_LEGACY });
+	post(e, "a version too far", at, (struct mcp_say){ MCP_LISTEN, MCP_ERA_LEGACY, .version = 200 });
 	post(e, "a list", at, (struct mcp_say){ MCP_LIST, MCP_ERA_LEGACY });
 	pack_u32(&v, e->job);
 	pack_u8(&v, 1);
