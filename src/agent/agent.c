@@ -5,6 +5,7 @@
 #include "agent/implement.h"
 #include "agent/modes.h"
 #include "agent/revise.h"
+#include "agent/settings.h"
 #include "agent/tasks.h"
 #include "base/time.h"
 #include "fmt/pack.h"
@@ -392,6 +393,7 @@ static int begin_new(struct run *r, struct err *err)
 	TRY(tasks_open(r, STR(""), err));
 	set_gate(r, &source);
 	TRY(put_start(r, err));
+	TRY(settings_put(r, err));
 	TRY(ask_gate(r, &source, err));
 	if (r->reason != REASON_NONE)
 		return 0;
@@ -411,6 +413,7 @@ static int begin_again(struct run *r, struct err *err)
 	TRY(resume_load(r, err));
 	if (r->reason != REASON_NONE)
 		return 0;
+	TRY(settings_put(r, err));
 	TRY(resume_gate(r, err));
 	if (r->p->standing.n > 0)
 		r->st.standing = r->p->standing;

@@ -302,29 +302,35 @@ static void note_cap(struct note *n, const char *key, int64_t v)
 		note_int(n, key, v);
 }
 
+void caller_note_budget(struct note *n, const struct usage_totals *t, const struct budget *b)
+{
+	bool complete = true;
+	int64_t microusd = usage_microusd(t, &complete), calls = 0, read = 0, written = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		calls += t->p[i].calls;
+		read += t->p[i].cache_read;
+		written += t->p[i].cache_write;
+	}
+	note_int(n, "input_total", usage_input(t));
+	note_int(n, "output_total", usage_output(t));
+	note_cap(n, "input_cap", b->max_input_tokens);
+	note_cap(n, "output_cap", b->max_output_tokens);
+	if (microusd >= 0 && usage_price_known(t))
+		note_num(n, "usd_total", (double)microusd / 1e6);
+	note_bool(n, "usd_partial", !complete);
+	if (b->max_microusd >= 0)
+		note_num(n, "usd_cap", (double)b->max_microusd / 1e6);
+	note_int(n, "cache_read_total", read);
+	note_int(n, "cache_creation_total", written);
+	note_int(n, "calls", calls);
+}
+
 static int put_budget(struct caller *c, struct err *err)
 {
 	auto_note struct note n = NOTE;
-	bool complete = true;
-	int64_t microusd = usage_microusd(&c->totals, &complete), calls = 0, read = 0, written = 0;
 
-	for (size_t i = 0; i < c->totals.n; i++) {
-		calls += c->totals.p[i].calls;
-		read += c->totals.p[i].cache_read;
-		written += c->totals.p[i].cache_write;
-	}
-	note_int(&n, "input_total", usage_input(&c->totals));
-	note_int(&n, "output_total", usage_output(&c->totals));
-	note_cap(&n, "input_cap", c->budget.max_input_tokens);
-	note_cap(&n, "output_cap", c->budget.max_output_tokens);
-	if (microusd >= 0 && usage_price_known(&c->totals))
-		note_num(&n, "usd_total", (double)microusd / 1e6);
-	note_bool(&n, "usd_partial", !complete);
-	if (c->budget.max_microusd >= 0)
-		note_num(&n, "usd_cap", (double)c->budget.max_microusd / 1e6);
-	note_int(&n, "cache_read_total", read);
-	note_int(&n, "cache_creation_total", written);
-	note_int(&n, "calls", calls);
+	caller_note_budget(&n, &c->totals, &c->budget);
 	return note_send(&n, c->keep, EVENT_BUDGET_UPDATE, err);
 }
 
@@ -408,24 +414,39 @@ bool caller_estimate(struct reply *r, size_t sent)
 	return usage_estimate(&r->usage, sent, got);
 }
 
-/* Books what an answer took, a part of one too when the server counted it. */
+void caller_book(struct caller *c, struct str model, const struct model_facts *facts, const struct reply *r, size_t sent, bool whole)
+{
+	if (whole || r->usage.known)
+		usage_add(&c->totals, model, facts, &r->usage);
+	if (whole)
+		c->forecast = (struct usage_forecast){ sent, r->usage };
+}
+
 static int count(struct caller *c, struct reply *out, bool whole, struct err *err)
 {
 	size_t sent = c->request.n;
 	bool estimated = whole && caller_estimate(out, sent);
 	bool cut = whole && !estimated && c->spec.wire != API_ANTHROPIC && usage_was_cut(&c->forecast, sent, &out->usage);
 
-	if (whole || out->usage.known)
-		usage_add(&c->totals, c->spec.model, &c->facts, &out->usage);
-	if (whole)
-		c->forecast = (struct usage_forecast){ sent, out->usage };
+	caller_book(c, c->spec.model, &c->facts, out, sent, whole);
 	return tell_counts(c, estimated, cut, err);
 }
 
+static int put_refused(struct caller *c, const char *role, size_t in_flight, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_z(&n, "role", role);
+	note_int(&n, "bytes", (int64_t)c->request.n);
+	note_int(&n, "in_flight", (int64_t)in_flight);
+	return note_send(&n, c->keep, EVENT_BUDGET_REFUSED, err);
+}
+
 /* A bound is looked at before each request, with what the request itself will take. */
-static int check_budget(struct caller *c, struct err *err)
+static int check_budget(struct caller *c, const char *role, struct err *err)
 {
 	struct usage next = usage_next(&c->forecast, c->request.n);
+	size_t in_flight = 0;
 
 	/* What is in flight already will be booked before this one is. */
 	for (size_t i = 0; i < c->nlive; i++)
@@ -434,10 +455,13 @@ static int check_budget(struct caller *c, struct err *err)
 
 			next.input += more.input;
 			next.cache_read += more.cache_read;
+			in_flight++;
 		}
 	int r = budget_check(&c->budget, &c->totals, &next, &c->facts, err);
 
 	c->over_budget = r < 0;
+	if (r < 0)
+		TRY(put_refused(c, role, in_flight, ERR_DISCARD)); /* the bound is what is told */
 	return r;
 }
 
@@ -487,7 +511,7 @@ int call_begin(struct caller *c, struct call_live *v, const char *role, struct c
 	reply_number_calls(v->stream, conversation_count(conv));
 	buf_clear(&c->request);
 	TRY(request_encode(&c->spec, conv, &opts, &c->request, err));
-	TRY(check_budget(c, err));
+	TRY(check_budget(c, role, err));
 	TRY(put_call(c, role, err));
 	TRY(keep_barrier_begin(c->keep, err));
 	v->request = c->request;
@@ -622,7 +646,12 @@ int caller_ask(struct caller *c, const char *role, struct conversation *conv, st
 	struct arena *mem, struct reply *out, struct provider_fault *fault, struct err *err)
 {
 	bool again;
-	int r = attempt(c, role, conv, tools, mem, out, fault, &again, err);
+	int r;
 
+	if (c->play) {
+		*out = (struct reply){ 0 };
+		return c->play(c->play_self, role, mem, out, err);
+	}
+	r = attempt(c, role, conv, tools, mem, out, fault, &again, err);
 	return r == -ERR_REMOTE ? call_again(c, role, conv, tools, mem, out, fault, again, err) : r;
 }

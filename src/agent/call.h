@@ -41,6 +41,9 @@ struct caller {
 	/* Messages of the client about posts to MCP servers, whose ids begin at CALLER_IDS. */
 	int (*on_post)(void *self, struct chan_msg *m, uint32_t id, struct err *err);
 	void *post_self;
+	/* Replay: answers come from a record, and nothing is sent. NULL else. */
+	int (*play)(void *self, const char *role, struct arena *mem, struct reply *out, struct err *err);
+	void *play_self;
 };
 
 #define CALLER_IDS 0x40000000u
@@ -53,6 +56,11 @@ void caller_init(struct caller *c, struct links *l, struct keep *k);
 /* Says on record why there is no answer. caller_ask does so by itself, except for a request that was too
  * long: who knows how to make it shorter decides whether that is the end. */
 int caller_put_fatal(struct caller *c, const struct provider_fault *f, struct err *err) CHECKED;
+
+/* Books what an answer to a request of so many bytes took; a part of one too, when the server counted it. */
+void caller_book(struct caller *c, struct str model, const struct model_facts *facts, const struct reply *r, size_t sent, bool whole);
+/* The members of budget.update. */
+void caller_note_budget(struct note *n, const struct usage_totals *t, const struct budget *b);
 
 /* What the server did not count of an answer to a request of so many bytes is estimated; false: it counted all. */
 bool caller_estimate(struct reply *r, size_t sent);
@@ -72,6 +80,7 @@ struct call_one {
 	struct reply reply;
 	struct provider_fault fault;
 	struct err why;
+	uint32_t transcript; /* of the answer */
 	int rc;
 };
 struct call_round {

@@ -25,6 +25,7 @@ static int end_all(struct caller *c, struct call_round *q, bool again[], struct 
 
 		q->swap(q->self, i);
 		one->rc = call_end(c, &c->live[i], &one->reply, &one->fault, &again[i], &one->why);
+		one->transcript = c->transcript - 1;
 		q->swap(q->self, i);
 		if (one->rc < 0 && one->rc != -ERR_REMOTE) {
 			*err = one->why;
@@ -53,6 +54,7 @@ static int again_one(struct caller *c, struct call_round *q, size_t i, bool agai
 
 	q->swap(q->self, i);
 	one->rc = call_again(c, one->role, one->conv, STR(""), mem, &one->reply, &one->fault, again, &one->why);
+	one->transcript = c->transcript - 1;
 	q->swap(q->self, i);
 	if (one->rc == 0 || one->rc == -ERR_REMOTE)
 		return 0;

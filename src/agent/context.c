@@ -128,6 +128,18 @@ static bool needs_summary(const struct run *r, const struct context_limits *lim)
 		conversation_count(r->conv) > 2 * TURNS_MIN;
 }
 
+static bool has_many_results(const struct run *r, const struct context_limits *lim)
+{
+	return conversation_bytes(r->conv) > lim->drop_at && conversation_bytes(r->conv) >= r->context.look_at;
+}
+
+bool context_is_due(const struct run *r)
+{
+	struct context_limits lim = context_limits_of(r);
+
+	return r->context.asked || has_many_results(r, &lim) || needs_summary(r, &lim);
+}
+
 int context_keep(struct run *r, struct turn *t, struct err *err)
 {
 	struct context_limits lim = context_limits_of(r);
@@ -137,7 +149,7 @@ int context_keep(struct run *r, struct turn *t, struct err *err)
 
 	if (r->context.asked)
 		return keep_by_hand(r, t, &lim, err);
-	if (conversation_bytes(r->conv) > lim.drop_at && conversation_bytes(r->conv) >= r->context.look_at)
+	if (has_many_results(r, &lim))
 		TRY(elide_results(r, ELIDE_DOWN, &freed, err));
 	if (!needs_summary(r, &lim))
 		return 0;

@@ -39,6 +39,7 @@ int context_ask(struct context *c, struct str focus, struct err *err) CHECKED;
 struct context_limits context_limits_of(const struct run *r);
 int64_t context_window(const struct run *r); /* tokens; 0: not known */
 
+bool context_is_due(const struct run *r); /* context_keep would look for something to do */
 int context_keep(struct run *r, struct turn *t, struct err *err) CHECKED;
 /* *again: there is less to send now. After a few times there is not. */
 int context_overflow(struct run *r, struct turn *t, bool *again, struct err *err) CHECKED;

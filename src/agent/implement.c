@@ -176,11 +176,19 @@ static int planner_sees(struct run *r, struct str answers, struct buf *out, stru
 	return buf_add_utf8(out, answers, err);
 }
 
+static const struct seat_ask planner = { .role = CONFIG_PLANNER, .name = "planner", .max_tokens = PLAN_TOKENS,
+	.fields = plan_fields, .nfields = COUNT(plan_fields), .size = sizeof(struct plan) };
+static const struct seat_ask critic = { .role = CONFIG_CRITIC, .name = "critic", .max_tokens = SEAT_TOKENS,
+	.fields = critique_fields, .nfields = COUNT(critique_fields), .size = sizeof(struct critique) };
+static const struct seat_ask reviewer = { .role = CONFIG_REVIEWER, .name = "reviewer", .max_tokens = SEAT_TOKENS,
+	.fields = approval_fields, .nfields = COUNT(approval_fields), .size = sizeof(struct approval) };
+
 static int ask_planner(struct run *r, struct str user, struct arena *mem, struct plan *out, struct err *err)
 {
-	const struct seat_ask q = { .role = CONFIG_PLANNER, .name = "planner", .system = str_from(planner_rules), .user = user,
-		.max_tokens = PLAN_TOKENS, .fields = plan_fields, .nfields = COUNT(plan_fields), .size = sizeof(*out) };
+	struct seat_ask q = planner;
 
+	q.system = str_from(planner_rules);
+	q.user = user;
 	return seat_typed(r, &q, mem, out, err);
 }
 
@@ -189,13 +197,13 @@ static int ask_critic(struct run *r, struct str user, const struct plan *p, stru
 	struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(2 * PLAN_MAX);
-	struct seat_ask q = { .role = CONFIG_CRITIC, .name = "critic", .system = str_from(critic_rules), .max_tokens = SEAT_TOKENS,
-		.fields = critique_fields, .nfields = COUNT(critique_fields), .size = sizeof(*out) };
+	struct seat_ask q = critic;
 	int rc;
 
 	TRY(buf_add(&text, user, err));
 	TRY(buf_addz(&text, "\n\nPLAN:\n", err));
 	TRY(add_plan(p, &text, err));
+	q.system = str_from(critic_rules);
 	q.user = buf_str(&text);
 	rc = seat_typed(r, &q, mem, out, err);
 	if (rc != -ERR_INVALID)
@@ -251,25 +259,33 @@ static int make_plan(struct run *r, struct arena *mem, struct plan *out, struct 
 
 /* ---- the plan on record ---- */
 
-static int put_plan(struct run *r, const struct plan *p, struct err *err)
+static int note_plan(const struct plan *p, struct note *n, struct err *err)
 {
-	auto_buf struct buf md = BUF_MAX(PLAN_MAX), steps = BUF_MAX(PLAN_MAX), all = BUF_MAX(PLAN_MAX);
-	auto_note struct note n = NOTE;
+	auto_buf struct buf steps = BUF_MAX(PLAN_MAX);
 	const struct plan_step *s = p->steps.p;
 
-	TRY(encode_plan(p, &all, err));
-	r->st.plan = str_dup(r->mem, buf_str(&all));
-	TRY(buf_addz(&md, "# Plan\n\n", err));
-	TRY(plan_text(p, &md, err));
-	TRY(keep_put(r->keep, RECORD_FILE, 0, STR("plan.md"), buf_str(&md), err));
 	TRY(buf_addc(&steps, '[', err));
 	for (size_t i = 0; i < p->steps.n; i++) {
 		TRY(buf_addz(&steps, i > 0 ? "," : "", err));
 		TRY(json_add_quoted(&steps, s[i].title, err));
 	}
 	TRY(buf_addc(&steps, ']', err));
-	note_str(&n, "summary", p->summary);
-	note_json(&n, "steps", buf_str(&steps));
+	note_str(n, "summary", p->summary);
+	note_json(n, "steps", buf_str(&steps));
+	return 0;
+}
+
+static int put_plan(struct run *r, const struct plan *p, struct err *err)
+{
+	auto_buf struct buf md = BUF_MAX(PLAN_MAX), all = BUF_MAX(PLAN_MAX);
+	auto_note struct note n = NOTE;
+
+	TRY(encode_plan(p, &all, err));
+	r->st.plan = str_dup(r->mem, buf_str(&all));
+	TRY(buf_addz(&md, "# Plan\n\n", err));
+	TRY(plan_text(p, &md, err));
+	TRY(keep_put(r->keep, RECORD_FILE, 0, STR("plan.md"), buf_str(&md), err));
+	TRY(note_plan(p, &n, err));
 	return note_send(&n, r->keep, EVENT_PLAN_READY, err);
 }
 
@@ -433,8 +449,7 @@ static int review(struct run *r, struct turn *t, const struct plan *p, bool *sen
 {
 	const struct plan_step *s = p->steps.p;
 	auto_buf struct buf user = BUF_MAX(256 * 1024), say = BUF_MAX(32 * 1024);
-	struct seat_ask q = { .role = CONFIG_REVIEWER, .name = "reviewer", .system = str_from(reviewer_rules),
-		.max_tokens = SEAT_TOKENS, .fields = approval_fields, .nfields = COUNT(approval_fields), .size = sizeof(struct approval) };
+	struct seat_ask q = reviewer;
 	struct approval a;
 	struct str diff;
 	int rc;
@@ -448,6 +463,7 @@ static int review(struct run *r, struct turn *t, const struct plan *p, bool *sen
 	TRY(add_step(&s[r->st.plan_step], (size_t)r->st.plan_step, &user, err));
 	TRY(buf_addz(&user, "\nDIFF:\n", err));
 	TRY(buf_add_clipped(&user, diff, PANEL_DIFF_MAX * 3 / 4, PANEL_DIFF_MAX / 4, err));
+	q.system = str_from(reviewer_rules);
 	q.user = buf_str(&user);
 	rc = seat_typed(r, &q, t->mem, &a, err);
 	if (rc == -ERR_INVALID) /* it abstains */
@@ -529,4 +545,42 @@ int implement_turn(struct run *r, struct turn *t, struct err *err)
 	run_stop(r, REASON_NO_PROGRESS, str_printf(r->mem, "step %lld took more than %lld turns", (long long)r->st.plan_step + 1,
 		(long long)loop_limits.step_turns));
 	return 0;
+}
+
+/* ---- what the others said, once more ---- */
+
+bool implement_note_plan(struct str answer, struct arena *mem, struct note *n)
+{
+	struct plan p;
+
+	return seat_decode(&planner, answer, mem, &p, ERR_DISCARD) == 0 && note_plan(&p, n, ERR_DISCARD) == 0;
+}
+
+enum implement_says implement_critic(struct str answer, struct arena *mem)
+{
+	struct critique c;
+
+	if (seat_decode(&critic, answer, mem, &c, ERR_DISCARD) < 0)
+		return SAYS_NOTHING;
+	if (c.verdict == CRITIC_ABORT)
+		return SAYS_NO;
+	return c.verdict == CRITIC_QUESTIONS && c.questions.n > 0 ? SAYS_QUESTIONS : SAYS_YES;
+}
+
+enum implement_says implement_reviewer(struct str answer, struct arena *mem)
+{
+	struct approval a;
+
+	if (seat_decode(&reviewer, answer, mem, &a, ERR_DISCARD) < 0)
+		return SAYS_NOTHING;
+	return a.approved || a.fixes.n == 0 ? SAYS_YES : SAYS_NO;
+}
+
+struct str implement_step_title(struct str plan, int64_t step, struct arena *mem)
+{
+	struct plan p;
+
+	if (plan.n == 0 || seat_decode(&planner, plan, mem, &p, ERR_DISCARD) < 0 || step < 0 || step >= (int64_t)p.steps.n)
+		return STR("");
+	return ((const struct plan_step *)p.steps.p)[step].title;
 }

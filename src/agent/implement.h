@@ -12,6 +12,7 @@
 #define AGENT_IMPLEMENT_H
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct run;
 struct turn;
@@ -20,6 +21,14 @@ bool implement_is_on(const struct run *r);
 int implement_begin(struct run *r, struct err *err) CHECKED;
 /* *more: there is something left to do, and the model hears what. */
 int implement_done(struct run *r, struct turn *t, bool *more, struct err *err) CHECKED;
+/* Answers of the other roles, as the workflow reads them; replay reads them again. */
+struct note;
+struct arena;
+enum implement_says { SAYS_NOTHING, SAYS_YES, SAYS_NO, SAYS_QUESTIONS };
+bool implement_note_plan(struct str answer, struct arena *mem, struct note *n); /* plan.ready; false: it is none */
+enum implement_says implement_critic(struct str answer, struct arena *mem);
+enum implement_says implement_reviewer(struct str answer, struct arena *mem);
+struct str implement_step_title(struct str plan, int64_t step, struct arena *mem); /* empty: there is no such step */
 int implement_turn(struct run *r, struct turn *t, struct err *err) CHECKED; /* the step's own budget */
 
 #endif

@@ -53,11 +53,15 @@ static int lost(struct keep *k, struct err *err)
 int keep_put(struct keep *k, enum record_what what, uint32_t arg, struct str name, struct str json,
 	struct err *err)
 {
-	const struct record_to to = { k->links->peer[PEER_RECORDER].fd, WIRE_RECORD };
 	int r;
 
+	if (k->sink)
+		return k->sink(k->sink_self, what, arg, name, json, err);
 	if (k->lost || k->links->peer[PEER_RECORDER].gone)
 		return lost(k, err);
+
+	const struct record_to to = { k->links->peer[PEER_RECORDER].fd, WIRE_RECORD };
+
 	r = record_put(&to, what, arg, name, json, err);
 	if (r == -ERR_CLOSED)
 		return lost(k, err);

@@ -25,6 +25,9 @@ struct keep {
 	bool loaded;    /* the answer to WIRE_LOAD is here */
 	bool found;
 	int loaded_fd; /* owned, -1 when absent */
+	/* Replay: what would be kept goes there, and nowhere else. NULL else. */
+	int (*sink)(void *self, enum record_what what, uint32_t arg, struct str name, struct str json, struct err *err);
+	void *sink_self;
 };
 
 void keep_init(struct keep *k, struct links *l);

@@ -55,6 +55,8 @@ static int put_sample(struct run *r, const struct turn *t, const struct tool_out
 	note_int(&n, "returncode", oc->job.code);
 	if (r->st.head_sha.n > 0)
 		note_str(&n, "sha", r->st.head_sha);
+	if (oc->metric_full)
+		note_bool(&n, "full", true);
 	return note_send(&n, r->keep, EVENT_METRIC_SAMPLE, err);
 }
 
@@ -113,9 +115,25 @@ static int tell(struct run *r, struct turn *t, struct str shown, bool best, stru
 	return 0;
 }
 
+bool metric_book(struct run *r, struct turn *t, double score, bool full)
+{
+	struct str shown = str_printf(r->mem, "%.10g", score);
+	bool best = r->st.metric_count == 0 || is_better(r, score, number(r->st.metric_best));
+
+	t->measured = true;
+	t->metric_full = full && str_eqz(r->p->metric_goal, "maximize");
+	r->st.metric_count++;
+	r->st.metric_stale = best ? 0 : r->st.metric_stale + 1;
+	r->st.metric_nudged = best ? 0 : r->st.metric_nudged;
+	if (best)
+		r->st.metric_best = shown;
+	add_sample(r, shown);
+	return best;
+}
+
 int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err)
 {
-	struct str shown = str_printf(r->mem, "%.10g", oc->score), before = r->st.metric_best;
+	struct str before = r->st.metric_best;
 	bool best;
 
 	t->measured = true;
@@ -125,15 +143,8 @@ int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, 
 		turn_notice(t, STR("The metric command printed no number that its pattern finds; that is no sample."));
 		return 0;
 	}
-	t->metric_full = oc->metric_full && str_eqz(r->p->metric_goal, "maximize");
-	best = r->st.metric_count == 0 || is_better(r, oc->score, number(before));
-	r->st.metric_count++;
-	r->st.metric_stale = best ? 0 : r->st.metric_stale + 1;
-	r->st.metric_nudged = best ? 0 : r->st.metric_nudged;
-	if (best)
-		r->st.metric_best = shown;
-	add_sample(r, shown);
-	return tell(r, t, shown, best, before, err);
+	best = metric_book(r, t, oc->score, oc->metric_full);
+	return tell(r, t, r->st.metric_samples.p[r->st.metric_samples.n - 1], best, before, err);
 }
 
 /* After a green gate, where the model did not ask for it itself. */
@@ -156,26 +167,36 @@ int metric_auto(struct run *r, struct turn *t, struct err *err)
 	return oc.metric ? metric_sample(r, t, &oc, err) : 0;
 }
 
+enum metric_says metric_judge(const struct run *r, const struct turn *t, double left)
+{
+	if (t->metric_full && (r->st.verify_command.n == 0 || watch_is_good(r)))
+		return METRIC_CEILING;
+	if (!t->measured || r->st.metric_count < PLATEAU_COUNT || r->st.metric_stale < PLATEAU_STALE)
+		return METRIC_GOES_ON;
+	if (left < STOP_BELOW)
+		return METRIC_STOP;
+	return r->st.metric_nudged || left < EXPLORE_ABOVE ? METRIC_GOES_ON : METRIC_NUDGE;
+}
+
 int metric_watch(struct run *r, struct turn *t, struct err *err)
 {
 	double left = budget_remaining(&r->caller.budget, &r->caller.totals);
+	enum metric_says says = metric_judge(r, t, left);
 	auto_note struct note n = NOTE;
 
-	if (t->metric_full && (r->st.verify_command.n == 0 || watch_is_good(r))) {
+	if (says == METRIC_CEILING) {
 		note_int(&n, "iteration", t->iteration);
 		note_num(&n, "score", number(r->st.metric_best));
 		run_stop(r, REASON_METRIC_PLATEAU, str_printf(r->mem, "the metric is all there is, " STR_FMT, STR_ARG(r->st.metric_best)));
 		return note_send(&n, r->keep, EVENT_METRIC_CEILING, err);
 	}
-	if (!t->measured || r->st.metric_count < PLATEAU_COUNT || r->st.metric_stale < PLATEAU_STALE)
-		return 0;
-	if (left < STOP_BELOW) {
+	if (says == METRIC_STOP) {
 		run_stop(r, REASON_METRIC_PLATEAU,
 			str_printf(r->mem, "the metric did not get better for %lld samples; the best is " STR_FMT,
 				(long long)r->st.metric_stale, STR_ARG(r->st.metric_best)));
 		return 0;
 	}
-	if (r->st.metric_nudged || left < EXPLORE_ABOVE)
+	if (says != METRIC_NUDGE)
 		return 0;
 	r->st.metric_nudged = 1;
 	turn_notice(t, STR("The metric has not got better for some samples. Try something of another kind, or call finish_run if there is "
@@ -195,12 +216,16 @@ static bool is_reached(const struct run *r)
 	return l->n > 0 && next_target(r, number(l->p[l->n - 1]), &target) < 0;
 }
 
+bool metric_would_hold(const struct run *r, double left)
+{
+	return r->p->metric_command.n > 0 && !str_eqz(r->p->run_commands, "no") && r->st.metric_stale > 0 && !is_reached(r) &&
+		left >= STOP_BELOW && r->st.metric_gated < FINISH_GATED;
+}
+
 /* A finish over a number that is worse than the best one, while there is budget. */
 bool metric_holds_finish(struct run *r, struct turn *t)
 {
-	double left = budget_remaining(&r->caller.budget, &r->caller.totals);
-
-	if (!metric_is_set(r) || r->st.metric_stale == 0 || is_reached(r) || left < STOP_BELOW || r->st.metric_gated >= FINISH_GATED)
+	if (!metric_would_hold(r, budget_remaining(&r->caller.budget, &r->caller.totals)))
 		return false;
 	r->st.metric_gated++;
 	turn_notice(t, str_printf(t->mem,

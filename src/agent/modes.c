@@ -6,7 +6,6 @@
 #include "fmt/json.h"
 
 #define RESULT_MAX (1024 * 1024)
-#define PLAN_TURNS 12
 
 bool mode_looks(const struct run *r)
 {
@@ -64,7 +63,7 @@ int modes_turn(struct run *r, struct turn *t, struct err *err)
 
 	if (!is_mode(r, "plan") || r->st.plan_nudged || r->reason != REASON_NONE || t->finish)
 		return 0;
-	if (t->iteration - r->st.leg_start + 1 < PLAN_TURNS && left > loop_limits.plan_budget)
+	if (t->iteration - r->st.leg_start + 1 < loop_limits.plan_turns && left > loop_limits.plan_budget)
 		return 0;
 	r->st.plan_nudged = 1;
 	turn_notice(t, STR("You have looked around enough to plan. Hand the plan in with finish_planning; put what you could not "

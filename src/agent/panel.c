@@ -111,6 +111,8 @@ static int put_seat(struct run *r, const struct panel_ask *ask, size_t i, const 
 	note_z(&n, "verdict", words[s->verdict]);
 	note_int(&n, "findings", (int64_t)s->findings.n);
 	note_str(&n, "persona", str_head(s->persona, utf8_head(s->persona, 200)));
+	if (s->verdict != SEAT_ABSTAIN)
+		note_int(&n, "transcript", s->transcript);
 	return note_send(&n, r->keep, EVENT_REVIEW_SEAT, err);
 }
 
@@ -154,9 +156,20 @@ static void open_seat(struct run *r, struct str user, struct str persona, struct
 		.name = str_printf(mem, "review:" STR_FMT, STR_ARG(str_head(persona, utf8_head(persona, 40)))).p };
 }
 
+int panel_seat_read(struct str answer, struct str diff, struct arena *mem, struct panel_seat *s, struct err *err)
+{
+	const struct seat_ask ask = { .fields = answer_fields, .nfields = COUNT(answer_fields), .size = sizeof(struct answer) };
+	struct answer a;
+
+	TRY(seat_decode(&ask, answer, mem, &a, err));
+	judge(s, &a, diff);
+	return 0;
+}
+
 /* One that gave no usable answer abstains. */
 static void close_seat(const struct panel_ask *ask, const struct seat_got *got, struct arena *mem, struct panel_seat *s)
 {
+	s->transcript = got->transcript;
 	if (got->rc == 0)
 		judge(s, got->out, ask->diff);
 	else

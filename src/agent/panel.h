@@ -32,6 +32,7 @@ extern const char *const finding_categories[], *const finding_severities[];
 struct panel_seat {
 	struct str persona, model, summary;
 	enum seat_verdict verdict;
+	int64_t transcript;       /* of the answer that says so */
 	struct obj_list findings; /* struct finding */
 };
 
@@ -62,6 +63,9 @@ struct run;
 int panel_run(struct run *r, const struct panel_ask *ask, struct arena *mem, struct panel *out, struct err *err) CHECKED;
 int panel_markdown(const struct panel *p, struct buf *out, struct err *err) CHECKED;
 int panel_json(const struct panel *p, struct buf *out, struct err *err) CHECKED;
+
+/* A seat's verdict and findings from its answer; diff: as it was shown it. */
+int panel_seat_read(struct str answer, struct str diff, struct arena *mem, struct panel_seat *s, struct err *err) CHECKED;
 
 /* What decides, by itself. */
 bool panel_blocks(const struct panel *p, enum panel_decision decision, int64_t quorum);

@@ -36,6 +36,10 @@ struct replay {
 	int64_t turn;
 	bool back;          /* a resume: the next line that counts says so */
 	struct redecide decide;
+	/* The conversation as it was: before the last cut of this turn's checkpoint, before one within the turn, and as the
+	 * last request that was too long held it. */
+	struct talk_list cut, shortened, refused, was;
+	bool was_shortened, was_refused;
 	bool cut_off;       /* the leg ended before the checkpoint of this turn was kept: nothing of the turn may follow */
 };
 
@@ -48,6 +52,10 @@ static void replay_fini(struct replay *r)
 	buf_fini(&r->tools);
 	buf_fini(&r->previous);
 	redecide_fini(&r->decide);
+	vec_fini(&r->cut);
+	vec_fini(&r->shortened);
+	vec_fini(&r->refused);
+	vec_fini(&r->was);
 	base_close_fd(&r->transcripts);
 	arena_free(r->mem);
 }
@@ -134,13 +142,24 @@ static bool has_turn(const struct replay *r, int64_t turn, struct str *state_of)
 	return false;
 }
 
+static void keep_list(struct talk_list *to, const struct talk_list *from)
+{
+	to->n = 0;
+	for (size_t i = 0; i < from->n; i++)
+		*vec_new(to) = from->p[i];
+}
+
 /* Up to and with the checkpoint of that turn; false: there is none. */
 static bool go_to_turn(struct replay *r, int64_t turn)
 {
+	r->cut.n = 0;
 	while (r->lines.n > 0) {
-		struct str line = take_line(r), state;
+		struct str line, state;
 		uint32_t n;
 
+		if (str_starts(r->lines, STR("{\"cut\":")))
+			keep_list(&r->cut, &r->talk.now);
+		line = take_line(r);
 		if (r->back && !str_starts(line, STR("{\"back\":")))
 			continue;
 		r->back = false;
@@ -163,6 +182,9 @@ static bool go_to_cut(struct replay *r)
 			return false;
 		if (!str_starts(line, STR("{\"cut\":")))
 			continue;
+		if (!r->was_shortened)
+			keep_list(&r->shortened, &r->talk.now);
+		r->was_shortened = true;
 		while (r->lines.n > ahead.n)
 			take_line(r);
 		return true;
@@ -287,7 +309,8 @@ static int compare_request(struct replay *r, const struct journal_line *l, const
 
 	if (encode(r, spec, no_calls, &now, &why) < 0)
 		return differs(r, l, "the conversation of that moment gives no request", sent, str_from(why.msg));
-	if (!str_eq(buf_str(&now), sent) && go_to_cut(r))
+	r->was_shortened = false;
+	while (!str_eq(buf_str(&now), sent) && go_to_cut(r))
 		while (!str_eq(buf_str(&now), sent) && str_starts(r->lines, STR("{\"i\":"))) {
 			take_line(r);
 			if (encode(r, spec, no_calls, &now, &why) < 0) /* calls whose results come next */
@@ -301,24 +324,12 @@ static int compare_request(struct replay *r, const struct journal_line *l, const
 
 /* ---- answers ---- */
 
-/* The members of the event that follow from the answer, in one shape: {"a":...} with keys in order. */
-static int compare_members(struct replay *r, const struct journal_line *l, struct str event, struct str made, const char *what,
-	struct err *err)
+/* The members of the event that follow from the answer. */
+static int compare_members(struct replay *r, const struct journal_line *l, struct str event, struct str made, const char *what)
 {
-	auto_json json_t *was = NULL, *now = NULL, *part = json_object();
-	auto_buf struct buf a = BUF_MAX(TRANSCRIPT_MAX), b = BUF_MAX(TRANSCRIPT_MAX);
-	const char *key;
-	json_t *value;
+	struct redecided d = redecide_same(r->mem, l, event, made, what);
 
-	TRY(json_decode(event, JSON_REPAIR, &was, err));
-	TRY(json_decode(made, JSON_REPAIR, &now, err));
-	json_object_foreach(now, key, value) if (json_object_get(was, key))
-		BUG_IF(json_object_set(part, key, json_object_get(was, key)) < 0);
-	if (json_equal(part, now))
-		return 0;
-	TRY(json_add(&a, part, err));
-	TRY(json_add(&b, now, err));
-	return differs(r, l, what, buf_str(&a), buf_str(&b));
+	return d.differs ? differs(r, l, what, d.was, d.now) : 0;
 }
 
 static int decode(struct replay *r, const struct model_spec *spec, struct jval t, struct str body, struct err *err)
@@ -362,43 +373,86 @@ static int compare_message(struct replay *r, const struct journal_line *l, struc
 	return 0;
 }
 
-static int compare_answer(struct replay *r, const struct journal_line *l, struct str event, const struct model_spec *spec,
-	struct jval t, struct err *err)
+static int compare_answer(struct replay *r, const struct journal_line *l, struct str event, struct str seat, struct err *err)
 {
-	auto_buf struct buf body = BUF_MAX(TRANSCRIPT_MAX), seat = BUF_MAX(64);
 	auto_note struct note n = NOTE;
-	struct jval res = jval_get(t, "response");
-	struct err why = { 0 };
 	int differ;
 
-	if (add_member(&body, res, "body", &why) < 0 || add_member(&seat, t, "seat", &why) < 0)
-		return differs(r, l, "the transcript holds no answer", STR(""), str_from(why.msg));
-	if (!jval_is(jval_get(res, "outcome"), "ok") || int_of(res, "bytes") != (int64_t)body.n)
-		return 0; /* a fault, or one that was not kept whole */
-	if (decode(r, spec, t, buf_str(&body), &why) < 0)
-		return differs(r, l, "the answer cannot be read again", STR(""), str_from(why.msg));
 	r->rep->answers++;
-	caller_estimate(&r->reply, r->previous.n);
-	caller_note_result(&n, buf_str(&seat), &r->reply, NULL);
-	TRY(differ = compare_members(r, l, event, note_text(&n), "the answer in the transcript is another one", err));
-	if (differ || !str_eqz(buf_str(&seat), "worker"))
-		return differ;
-	return compare_message(r, l, err);
+	caller_note_result(&n, seat, &r->reply, NULL);
+	differ = compare_members(r, l, event, note_text(&n), "the answer in the transcript is another one");
+	return differ || !str_eqz(seat, "worker") ? differ : compare_message(r, l, err);
+}
+
+static int decided(struct replay *r, const struct journal_line *l, struct redecided d)
+{
+	return d.differs ? differs(r, d.at_event ? &d.line : l, d.what, d.was, d.now) : 0;
+}
+
+/* The conversation that a request was made of, for what was decided before it. */
+static void show_conversation(struct replay *r, struct redecide_answer *a)
+{
+	struct talk_list *before = r->was_refused ? &r->refused : redecide_set_aside(&r->decide) ? &r->cut
+		: r->was_shortened ? &r->shortened : NULL;
+
+	a->conv = r->conv;
+	if (before)
+		keep_list(&r->was, before);
+	a->before = before ? r->was.p : NULL;
+	a->nbefore = before ? r->was.n : 0;
+	a->system = buf_str(&r->system);
+	a->tools = buf_str(&r->tools);
+	r->was_refused = str_eqz(a->outcome, provider_fault_name(FAULT_OVERFLOW)) || str_eqz(a->outcome, provider_fault_name(FAULT_TOO_LARGE));
+	if (r->was_refused)
+		keep_list(&r->refused, &r->talk.now);
+}
+
+/* What the answer says, and what follows from it; a fault, or an answer that was not kept whole, is taken as it stands. */
+static int on_answer(struct replay *r, const struct journal_line *l, struct str event, const struct model_spec *spec,
+	struct jval t, struct redecide_answer *a, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(TRANSCRIPT_MAX), seat = BUF_MAX(64), outcome = BUF_MAX(256), model = BUF_MAX(1024);
+	struct jval res = jval_get(t, "response");
+	struct err why = { 0 };
+	int differ = 0;
+	bool ok;
+
+	if (add_member(&body, res, "body", &why) < 0 || add_member(&seat, t, "seat", &why) < 0 || add_member(&outcome, res, "outcome", &why) < 0 ||
+		add_member(&model, t, "model", &why) < 0)
+		return differs(r, l, "the transcript holds no answer", STR(""), str_from(why.msg));
+	a->seat = buf_str(&seat);
+	a->outcome = buf_str(&outcome);
+	a->model = buf_str(&model);
+	ok = str_eqz(a->outcome, "ok");
+	a->read = int_of(res, "bytes") == (int64_t)body.n;
+	a->turn = a->read && decode(r, spec, t, buf_str(&body), &why) == 0 && (ok || str_eqz(a->outcome, provider_fault_name(FAULT_EMPTY)));
+	if (a->read && ok && !a->turn)
+		return differs(r, l, "the answer cannot be read again", STR(""), str_from(why.msg));
+	if (a->turn)
+		caller_estimate(&r->reply, r->previous.n);
+	a->reply = &r->reply;
+	if (ok && a->turn)
+		TRY(differ = compare_answer(r, l, event, a->seat, err));
+	if (str_eqz(a->seat, "worker"))
+		show_conversation(r, a);
+	if (!ok)
+		r->reply.ncalls = 0;
+	return differ ? differ : decided(r, l, redecide_answer(&r->decide, l, a));
 }
 
 static int on_result(struct replay *r, const struct journal_line *l, struct str event, struct jval ev, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(TRANSCRIPT_MAX), sent = BUF_MAX(REQUEST_MAX);
+	struct redecide_answer a = { .transcript = int_of(ev, "transcript") };
 	struct model_spec spec;
 	struct err why = { 0 };
 	bool no_calls;
 	struct jval t;
-	int differ;
 
 	arena_reset(r->mem);
 	r->reply = (struct reply){ 0 };
 	r->next_call = 0;
-	int found = read_transcript(r, int_of(ev, "transcript"), &text, &why);
+	int found = read_transcript(r, a.transcript, &text, &why);
 
 	if (found < 0)
 		return differs(r, l, "its transcript cannot be read", STR(""), str_from(why.msg));
@@ -408,18 +462,21 @@ static int on_result(struct replay *r, const struct journal_line *l, struct str 
 	if (is_true(t, "left_out")) {
 		r->rep->left_out++;
 		buf_clear(&r->previous);
-		return 0;
+		return decided(r, l, redecide_answer(&r->decide, l, &a));
 	}
 	if (recorded_request(r, t, &sent, &why) < 0)
 		return differs(r, l, "its transcript is not whole", STR(""), str_from(why.msg));
 	buf_clear(&r->previous);
 	TRY(buf_add(&r->previous, buf_str(&sent), err));
+	a.sent = buf_str(&sent);
+	a.endpoint = int_of(t, "endpoint");
 	if (jval_is(jval_get(t, "seat"), "worker")) {
-		differ = compare_request(r, l, &spec, no_calls, buf_str(&sent));
+		int differ = compare_request(r, l, &spec, no_calls, buf_str(&sent));
+
 		if (differ)
 			return differ;
 	}
-	return compare_answer(r, l, event, &spec, t, err);
+	return on_answer(r, l, event, &spec, t, &a, err);
 }
 
 static int on_call(struct replay *r, const struct journal_line *l, struct str event, struct err *err)
@@ -431,12 +488,7 @@ static int on_call(struct replay *r, const struct journal_line *l, struct str ev
 	redecide_call(&r->decide, l, &r->reply.calls[r->next_call]);
 	TRY(turn_note_call(&n, &r->reply.calls[r->next_call++], err));
 	r->rep->calls++;
-	return compare_members(r, l, event, note_text(&n), "the model called something else", err);
-}
-
-static int decided(struct replay *r, const struct journal_line *l, struct redecided d)
-{
-	return d.differs ? differs(r, d.at_event ? &d.line : l, d.what, d.was, d.now) : 0;
+	return compare_members(r, l, event, note_text(&n), "the model called something else");
 }
 
 /* A turn begins: the one before is decided again with what it came to. */
@@ -475,13 +527,17 @@ static int on_event(struct replay *r, const struct journal_line *l, struct str l
 	r->rep->events++;
 	if (r->cut_off && (id == EVENT_LOOP_BUDGET || id == EVENT_ROLE_RESULT || id == EVENT_TOOL_CALL))
 		return differs(r, l, "the conversation has no checkpoint of this turn", STR(""), STR(""));
-	redecide_event(&r->decide, id, l, ev);
+	if (id == EVENT_RUN_START || id == EVENT_RUN_RESUME)
+		redecide_begin(&r->decide, !jval_is(jval_get(ev, "mode"), "run"));
+
+	int differ = decided(r, l, redecide_event(&r->decide, id, l, line));
+
+	if (differ)
+		return differ;
 	switch (id) {
 	case EVENT_RUN_START:
-		redecide_begin(&r->decide, !jval_is(jval_get(ev, "mode"), "run"));
 		return 0;
 	case EVENT_RUN_RESUME:
-		redecide_begin(&r->decide, !jval_is(jval_get(ev, "mode"), "run"));
 		r->cut_off = false;
 		buf_clear(&r->previous); /* the first request of a leg is kept whole */
 		r->back = true;
@@ -521,7 +577,7 @@ static int check_chain(int record, struct replay_report *rep, bool *good, struct
 
 int replay_run(int record, struct replay_report *out, struct err *err)
 {
-	auto_buf struct buf journal = BUF_MAX((size_t)JOURNAL_MAX + 1), messages = BUF_MAX(TEXT_MAX);
+	auto_buf struct buf journal = BUF_MAX((size_t)JOURNAL_MAX + 1), messages = BUF_MAX(TEXT_MAX), graph = BUF_MAX(GRAPH_FILE_MAX + 1);
 	struct replay_report rep = { 0 };
 	CLEANUP(replay_fini) struct replay r = { .transcripts = -1, .rep = &rep, .mem = arena_new(),
 		.system = BUF_MAX(TRANSCRIPT_MAX), .tools = BUF_MAX(TRANSCRIPT_MAX), .previous = BUF_MAX(REQUEST_MAX) };
@@ -539,8 +595,11 @@ int replay_run(int record, struct replay_report *out, struct err *err)
 	found = dir_open(record, "transcripts", &r.transcripts, err);
 	if (found < 0 && found != -ERR_NOENT)
 		return found;
+	found = file_read(record, GRAPH_FILE, &graph, err);
+	if (found < 0 && found != -ERR_NOENT)
+		return found;
 	r.lines = buf_str(&messages);
-	redecide_begin(&r.decide, false);
+	redecide_open(&r.decide, buf_str(&graph));
 	for (struct str rest = buf_str(&journal); rest.n > 0;) {
 		struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
 		struct journal_line l = line_parse(line);

@@ -180,6 +180,11 @@ bool metric_is_set(const struct run *r);
 int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err) CHECKED;
 int metric_auto(struct run *r, struct turn *t, struct err *err) CHECKED;  /* after a green gate */
 int metric_watch(struct run *r, struct turn *t, struct err *err) CHECKED; /* a plateau */
+/* What they decide by; left: the fraction of the budget. */
+enum metric_says { METRIC_GOES_ON, METRIC_CEILING, METRIC_STOP, METRIC_NUDGE };
+bool metric_book(struct run *r, struct turn *t, double score, bool full); /* it is the best so far */
+enum metric_says metric_judge(const struct run *r, const struct turn *t, double left);
+bool metric_would_hold(const struct run *r, double left);
 bool metric_holds_finish(struct run *r, struct turn *t);
 
 /* boundary.c: what the person said between two turns */

@@ -161,7 +161,7 @@ struct str seat_object(struct str s)
 	return STR("");
 }
 
-static int decode(const struct seat_ask *ask, struct str answer, struct arena *mem, void *out, struct err *err)
+int seat_decode(const struct seat_ask *ask, struct str answer, struct arena *mem, void *out, struct err *err)
 {
 	auto_json json_t *obj = NULL;
 	struct str text = seat_object(answer);
@@ -174,7 +174,7 @@ static int decode(const struct seat_ask *ask, struct str answer, struct arena *m
 
 /* From the first answer on, until one can be used. */
 static int settle(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct reply *first, struct arena *mem,
-	void *out, struct err *err)
+	struct seat_got *got, struct err *err)
 {
 	struct reply reply = *first;
 	struct err why = { 0 };
@@ -183,7 +183,7 @@ static int settle(struct run *r, const struct seat_ask *ask, struct conversation
 		struct str back;
 
 		why = (struct err){ 0 };
-		if (decode(ask, reply.text, mem, out, &why) == 0)
+		if (seat_decode(ask, reply.text, mem, got->out, &why) == 0)
 			return 0;
 		if (i == TRIES)
 			break;
@@ -196,6 +196,7 @@ static int settle(struct run *r, const struct seat_ask *ask, struct conversation
 			TRY(conversation_append(conv, back, err));
 		}
 		TRY(ask_once(r, ask, conv, mem, &reply, err));
+		got->transcript = (int64_t)r->caller.transcript - 1;
 	}
 	return err_set(err, ERR_INVALID, "the %s gave no answer that can be used: %s", ask->name, why.msg);
 }
@@ -203,11 +204,12 @@ static int settle(struct run *r, const struct seat_ask *ask, struct conversation
 int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err)
 {
 	auto_conversation struct conversation *conv = conversation_new();
+	struct seat_got got = { .out = out };
 	struct reply reply;
 
 	TRY(open_conversation(ask, conv, err));
 	TRY(ask_once(r, ask, conv, mem, &reply, err));
-	return settle(r, ask, conv, &reply, mem, out, err);
+	return settle(r, ask, conv, &reply, mem, &got, err);
 }
 
 /* ---- several at once ---- */
@@ -225,7 +227,8 @@ static int ask_some(struct run *r, const struct seat_ask *ask, struct call_round
 		struct call_one *one = &q->one[i];
 
 		got[i].why = one->why;
-		got[i].rc = one->rc < 0 ? one->rc : settle(r, &ask[i], one->conv, &one->reply, mem, got[i].out, &got[i].why);
+		got[i].transcript = (int64_t)one->transcript;
+		got[i].rc = one->rc < 0 ? one->rc : settle(r, &ask[i], one->conv, &one->reply, mem, &got[i], &got[i].why);
 		if (got[i].rc < 0 && got[i].rc != -ERR_INVALID && (got[i].rc != -ERR_REMOTE || r->links->peer[PEER_CLIENT].gone)) {
 			*err = got[i].why;
 			return got[i].rc;

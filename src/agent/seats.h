@@ -49,6 +49,7 @@ int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, voi
  * the run is what the call returns. */
 struct seat_got {
 	void *out;
+	int64_t transcript; /* of the answer that was used */
 	int rc;
 	struct err why;
 };
@@ -56,6 +57,8 @@ int seat_typed_all(struct run *r, const struct seat_ask *ask, size_t n, size_t a
 	struct err *err) CHECKED;
 struct str seat_model(const struct run *r, enum config_role role); /* its id */
 
+/* An answer as the fields of its object. */
+int seat_decode(const struct seat_ask *ask, struct str answer, struct arena *mem, void *out, struct err *err) CHECKED;
 /* The one JSON object of an answer that may have prose or a fence around it; empty when there is none. */
 struct str seat_object(struct str answer);
 

@@ -28,6 +28,7 @@ const struct loop_limits loop_limits = {
 	.stagnation_ms = 300 * 1000,
 	.budget_nudge = 0.25,
 	.plan_budget = 0.35,
+	.plan_turns = 12,
 	.stub_min = 500,
 	.notices = 64,
 	.files_named = 500,

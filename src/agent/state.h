@@ -89,6 +89,7 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, finish_gated)                                                                                 \
 	X(INT, budget_nudged)                                                                                \
 	X(INT, stagnation_nudged)                                                                            \
+	X(INT, idle_ms)         /* since an edit or a verify, by the clock at the end of the last turn with calls */ \
 	X(INT, broken_nudged)                                                                                \
 	X(INT, idle)            /* turns without a change since the tree was found good */                   \
 	X(INT, same_call)       /* hash of the last call, and how often it came in a row */                  \
@@ -129,7 +130,8 @@ struct loop_limits {
 	int64_t task_turns, task_nudges; /* turns in one task before a word about it, and how many of them */
 	int64_t stagnation_ms;
 	double budget_nudge; /* fraction that is left */
-	double plan_budget;  /* ... when a plan is asked for */
+	double plan_budget;  /* ... when a plan is asked for, */
+	int64_t plan_turns;  /* or after so many turns */
 	size_t stub_min;     /* a repeated result longer than this is not sent again */
 	size_t notices;      /* in one message */
 	size_t files_named;  /* left uncommitted, in the summary */

@@ -84,11 +84,10 @@ static void note_children(struct note *n, const struct graph *g, const struct ta
 	note_strs(n, "children", ids);
 }
 
-static int put_update(struct run *r, struct err *err)
+void tasks_note_update(struct note *n, const struct graph *g)
 {
 	auto_arena struct arena *mem = arena_new();
-	auto_note struct note n = NOTE, nodes = NOTE;
-	const struct graph *g = r->graph;
+	auto_note struct note nodes = NOTE;
 
 	for (size_t i = 0; i < g->n; i++) {
 		auto_note struct note one = NOTE;
@@ -103,9 +102,17 @@ static int put_update(struct run *r, struct err *err)
 		note_children(&one, g, t, mem);
 		note_json(&nodes, t->id.z, note_text(&one));
 	}
-	note_json(&n, "nodes", note_text(&nodes));
+	note_json(n, "nodes", note_text(&nodes));
+	n->bad = n->bad || nodes.bad;
 	if (g->cursor.z[0])
-		note_z(&n, "cursor", g->cursor.z);
+		note_z(n, "cursor", g->cursor.z);
+}
+
+static int put_update(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	tasks_note_update(&n, r->graph);
 	return note_send(&n, r->keep, EVENT_GRAPH_UPDATE, err);
 }
 

@@ -17,6 +17,8 @@ int tasks_turn(struct run *r, struct turn *t, struct err *err) CHECKED;
 /* Open tasks: the finish is sent back, a few times. True: it was. */
 bool tasks_gate(struct run *r, struct turn *t, struct err *err, int *rc);
 
+void tasks_note_update(struct note *n, const struct graph *g); /* the members of graph.update */
+
 /* tool_host */
 int tasks_host_graph(void *self, const struct graph_op *op, int64_t version, struct err *err) CHECKED;
 int tasks_host_note(void *self, enum note_how how, struct str id, struct str json, struct err *err) CHECKED;

@@ -179,7 +179,7 @@ static int watch_repeats(struct run *r, struct turn *t, struct err *err)
 static int watch_stagnation(struct run *r, struct turn *t, struct err *err)
 {
 	auto_note struct note n = NOTE;
-	int64_t idle_ms = time_mono_ms() - r->last_work_ms;
+	int64_t idle_ms = r->st.idle_ms = time_mono_ms() - r->last_work_ms;
 
 	if (mode_looks(r) || t->waited || r->st.stagnation_nudged || idle_ms < loop_limits.stagnation_ms)
 		return 0;

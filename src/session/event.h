@@ -74,12 +74,14 @@ enum event_flags {
 	X(RECORD_PEER, "record.peer_dropped", EVENT_RECORDER, S("peer"), S("reason"))                         \
 	/* model calls */                                                                                    \
 	X(LOOP_PROMPT, "loop.prompt", EVENT_AG | EVENT_QUIET, I("transcript"), S("sha256"))                   \
+	X(LOOP_SETTINGS, "loop.settings", EVENT_AG | EVENT_QUIET, O("rules"), A("models"))                     \
 	X(ROLE_CALL, "role.call", EVENT_AG, S("role"), S("model"), SO("provider"))                            \
 	X(ROLE_TEXT, "role.text_delta", EVENT_AG | EVENT_VOLATILE, S("role"), S("text"))                      \
 	X(ROLE_THINKING, "role.thinking_delta", EVENT_AG | EVENT_VOLATILE, S("role"), S("text"))              \
 	X(ROLE_RESULT, "role.result", EVENT_AG, S("role"), B("ok"), SO("text"), IO("tokens_in"), IO("tokens_out"), IO("cache_read"), IO("cache_creation"), SO("stop_reason"), SO("error"), SO("model"), NO("usd"), NO("duration_s"), IO("reasoning_chars"), IO("transcript")) \
 	X(BUDGET_UPDATE, "budget.update", EVENT_AG, I("input_total"), I("output_total"), IO("input_cap"), IO("output_cap"), NO("usd_total"), BO("usd_partial"), NO("usd_cap"), IO("tokens_unmetered"), IO("tokens_fallback_cap"), NO("plan_used_percent"), NO("plan_consumed"), NO("plan_cap"), SO("plan_resets_at"), IO("cache_read_total"), IO("cache_creation_total"), IO("calls")) \
 	X(LOOP_BUDGET, "loop.budget", EVENT_AG | EVENT_QUIET, I("iteration"), I("input_tokens"), I("output_tokens"), IO("cache_read_tokens"), NO("cost_usd"), IO("context_tokens"), IO("window_tokens"), IO("elided"), IO("pins")) \
+	X(BUDGET_REFUSED, "loop.budget.refused", EVENT_AG | EVENT_QUIET, S("role"), I("bytes"), I("in_flight")) \
 	X(PROVIDER_RETRY, "loop.provider.retry", EVENT_AG, I("attempt"), S("error"), IO("wait_ms"), IO("status_code")) \
 	X(PROVIDER_FATAL, "loop.provider.fatal", EVENT_AG, IO("status_code"), S("error"))                     \
 	X(PROVIDER_EMPTY, "loop.provider.empty_tool_call_retry", EVENT_AG, I("attempt"), SO("stop_reason"))   \
@@ -141,12 +143,12 @@ enum event_flags {
 	X(REVISION_RESULT, "loop.prompt_revision.result", EVENT_AG, I("raw_chars"), I("revised_chars"), I("questions")) \
 	X(REVISION_FAILED, "loop.prompt_revision.failed", EVENT_AG, S("error"))                               \
 	/* metric, review */                                                                                 \
-	X(METRIC_SAMPLE, "loop.metric.sample", EVENT_AG, I("iteration"), SO("label"), NO("score"), IO("returncode"), SO("sha")) \
+	X(METRIC_SAMPLE, "loop.metric.sample", EVENT_AG, I("iteration"), SO("label"), NO("score"), IO("returncode"), SO("sha"), BO("full")) \
 	X(METRIC_PLATEAU, "loop.metric_plateau.nudge", EVENT_AG, I("iteration"), I("nudges_used"), IO("budget_remaining")) \
 	X(METRIC_EARLY, "loop.metric_early_finish.rejected", EVENT_AG, I("iteration"), I("nudges_used"))      \
 	X(METRIC_CEILING, "loop.metric_ceiling.stop", EVENT_AG, I("iteration"), NO("score"))                  \
 	X(REVIEW_START, "loop.review.start", EVENT_AG, I("iteration"), S("trigger"), I("seats"))              \
-	X(REVIEW_SEAT, "loop.review.seat", EVENT_AG, I("iteration"), I("seat"), S("model"), S("verdict"), I("findings"), SO("persona")) \
+	X(REVIEW_SEAT, "loop.review.seat", EVENT_AG, I("iteration"), I("seat"), S("model"), S("verdict"), I("findings"), SO("persona"), IO("transcript")) \
 	X(REVIEW_PANEL, "loop.review.panel", EVENT_AG, I("iteration"), S("trigger"), S("decision"), B("blocked"), BO("raw_blocked"), BO("disarmed"), IO("n_block"), IO("n_abstain")) \
 	X(REVIEW_SKIPPED, "loop.review.skipped", EVENT_AG, I("iteration"), S("reason"), SO("trigger"), NO("remaining")) \
 	X(REVIEW_REJECTED, "loop.review.rejected_finish", EVENT_AG, I("iteration"))                           \

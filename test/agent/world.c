@@ -3,6 +3,9 @@
 #include "test/agent/world.h"
 
 #include "memory/notes.h"
+#include "agent/replay.h"
+#include "graph/disk.h"
+#include "session/store.h"
 #include "agent/agent.h"
 #include "agent/links.h"
 #include "fmt/pack.h"
@@ -69,8 +72,20 @@ void world_init(struct world *w)
 		.price_cache_write = -1 };
 }
 
+static void close_disk(struct world *w)
+{
+	store_close(w->store);
+	graph_disk_close(w->graph_disk);
+	w->store = NULL;
+	w->graph_disk = NULL;
+}
+
 void world_fini(struct world *w)
 {
+	close_disk(w);
+	if (w->disk.fd > 0)
+		test_dir_fini(&w->disk);
+
 	json_t *all[] = { w->events, w->deltas, w->messages, w->requests, w->argvs, w->manifest, w->state,
 		w->transcripts, w->notes, w->script, w->prompt };
 
@@ -232,8 +247,31 @@ static void tell(struct world *w, struct str what)
 		}
 }
 
+/* What the monitor writes of it. */
+static void note(struct world *w, const char *type, const char *key, struct str value, const char *more)
+{
+	auto_buf struct buf b = BUF_MAX(65536);
+	struct err err = { 0 };
+
+	if (!w->store)
+		return;
+	CHECK_OK(buf_addf(&b, &err, "{%s\"%s\":", more, key));
+	CHECK_OK(json_add_quoted(&b, value, &err));
+	CHECK_OK(buf_addc(&b, '}', &err));
+	CHECK_OK(store_event(w->store, EVENT_MONITOR, str_from(type), buf_str(&b), &err));
+}
+
+static void note_act(struct world *w, struct str what)
+{
+	if (str_eqz(what, "stop") || str_eqz(what, "now") || str_eqz(what, "steer abort"))
+		note(w, "run.stop_requested", "how", !str_eqz(what, "stop") ? STR("now") : STR("after the step"), "\"source\":\"test\",");
+	else if (str_starts(what, STR("compact")))
+		note(w, "loop.compact.requested", "focus", str_trim(str_skip(what, 7)), "");
+}
+
 static void act(struct world *w, struct str what)
 {
+	note_act(w, what);
 	if (str_eqz(what, "stop"))
 		say_number(w, PEER_MONITOR, WIRE_STOP, STOP_AFTER_STEP);
 	else if (str_eqz(what, "now"))
@@ -425,6 +463,48 @@ static void on_git(struct world *w, struct chan_msg *m)
 
 /* ---- the recorder and the monitor ---- */
 
+/* As the recorder does it. */
+static void write_disk(struct world *w, uint8_t what, uint32_t arg, struct str name, struct str text)
+{
+	struct err err = { 0 };
+	int r = 0;
+
+	switch (what) {
+	case RECORD_EVENT:
+		r = store_event(w->store, EVENT_AGENT, name, text, &err);
+		break;
+	case RECORD_MESSAGE:
+		r = store_message(w->store, arg, text, &err);
+		break;
+	case RECORD_STATE:
+		r = store_state(w->store, arg, text, &err);
+		break;
+	case RECORD_TRANSCRIPT:
+		r = store_transcript(w->store, arg, name, text, &err);
+		break;
+	case RECORD_IN_FLIGHT:
+		r = store_in_flight(w->store, text, &err);
+		break;
+	case RECORD_RESTART:
+		r = store_restart(w->store, arg, &err);
+		break;
+	case RECORD_GRAPH:
+		r = graph_disk_apply(w->graph_disk, arg, text, &err);
+		break;
+	}
+	if (r < 0)
+		fail_msg("the disk refuses %.*s: %s", STR_ARG(name), err.msg);
+}
+
+void world_replay(struct world *w, struct replay_report *out)
+{
+	struct err err = { 0 };
+
+	CHECK_OK(store_sync(w->store, &err));
+	CHECK_OK(graph_disk_sync(w->graph_disk, &err));
+	CHECK_OK(replay_run(w->disk.fd, out, &err));
+}
+
 static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str name, struct str text)
 {
 	const struct event_type *t = event_find(name);
@@ -433,6 +513,8 @@ static void keep_record(struct world *w, uint8_t what, uint32_t arg, struct str 
 	json_t *j = NULL;
 
 	w->dirty = true;
+	if (w->store)
+		write_disk(w, what, arg, name, text);
 	if (what == RECORD_EVENT)
 		CHECK(text.n <= EVENT_JSON_MAX);
 	if (what == RECORD_IN_FLIGHT)
@@ -659,6 +741,17 @@ static void start(struct world *w)
 	}
 }
 
+/* Every run of a test is an honest one, so every decision of it must come out again. */
+static void replay_clean(struct world *w)
+{
+	struct replay_report again;
+
+	world_replay(w, &again);
+	if (again.seq != 0)
+		fail_msg("made again it differs at event %lld, %s, turn %lld: %s: was %s, is %s", (long long)again.seq, again.type,
+			(long long)again.turn, again.what, again.was, again.now);
+}
+
 void world_play(struct world *w, const char *script)
 {
 	auto_buf struct buf go = BUF_MAX(1 << 24), none = BUF_MAX(1);
@@ -666,6 +759,13 @@ void world_play(struct world *w, const char *script)
 	struct err err = { 0 };
 
 	CHECK_OK(json_decode(str_from(script), JSON_EXACT, &w->script, &err));
+	if (!w->prior) { /* a leg alone has no beginning */
+		int64_t torn, bad;
+
+		w->disk = test_dir_new();
+		CHECK_OK(store_open(w->disk.fd, &w->store, &err));
+		CHECK_OK(graph_disk_open(w->disk.fd, &w->graph_disk, &torn, &bad, &err));
+	}
 	start(w);
 	CHECK_OK(run_params_pack(&w->params, &go, &err));
 	CHECK_OK(memfd_seal("go", buf_str(&go), &fd, &err));
@@ -674,6 +774,8 @@ void world_play(struct world *w, const char *script)
 		say_text(w, PEER_MONITOR, WIRE_STEER, json_get_str(w->script, "steer"));
 	serve(w);
 	waitpid(w->child, &w->status, 0);
+	if (w->store)
+		replay_clean(w);
 }
 
 static int git(struct world *w, const char *const *argv, struct buf *out)

@@ -59,6 +59,9 @@ struct world {
 	size_t turn, job, parked, note;
 	uint32_t live;
 	bool dirty;
+	struct test_dir disk; /* what it keeps, but for a leg that goes on from another world; world_play makes it again */
+	struct store *store;
+	struct graph_disk *graph_disk;
 	bool late_sync; /* the disk answers only when nothing else happens any more */
 	uint32_t syncing;
 	pid_t child;
@@ -68,6 +71,10 @@ void world_init(struct world *w);
 void world_fini(struct world *w);
 #define auto_world CLEANUP(world_fini)
 void world_play(struct world *w, const char *script);
+
+/* The record that was written, made again. */
+struct replay_report;
+void world_replay(struct world *w, struct replay_report *out);
 
 int world_git(struct world *w, const char *a, const char *b, const char *c, const char *d); /* exit status */
 struct str world_git_out(struct world *w, const char *rev); /* of git show; empty when there is none */
