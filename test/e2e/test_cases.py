@@ -21,8 +21,8 @@ E01 E03 E04 E06 E08 E09 E13 E14 E15 E17 E18 E21
 P01 P02 P04 P05 P07 P08 P09 P11 P14 P15
 G01 G03 G04 G06 G08
 V01 V02 V03 V06 V08 V09 V11 V12 V14 V18 B03
-S01 S02 S03 S05 S08 S09 S10 S11 S12 S13 S17 S21 S23 S25 S26 S28 S31 S35 S36 S37
-R01 R03 R05 R08 R09 R10 R11 R12 R14 R17 R19
+S01 S02 S03 S05 S08 S09 S10 S11 S12 S13 S17 S20 S21 S23 S25 S26 S28 S31 S34 S35 S36 S37
+R01 R03 R05 R06 R08 R09 R10 R11 R12 R14 R17 R19
 W04
 """.split()
 
@@ -30,7 +30,7 @@ W04
 ON_A_TERMINAL = ("W04",)
 
 # Cases whose agent is started by a program of their own.
-WRAPPED = {"S12": "host_sockets.py"}
+WRAPPED = {"S12": "host_sockets.py", "S34": "no_userns.py", "R06": "small_home.sh", "S06": "no_landlock.py"}
 
 ADAPTER = """
 mkdir -p "$HOME/.config/agent6" && chmod 700 "$HOME/.config" "$HOME/.config/agent6" &&
@@ -62,6 +62,8 @@ AFTER = {
     "R03": RUN + "; find \"$HOME/.local/state\" -name '*.jsonl' -exec {folder}/damage.py {} fuse \\; ; " + RESUME + "; " + RESUME,
     "R05": "(" + RUN + ") & while ! ls \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl >/dev/null 2>&1; do :; done; "
            + RESUME + "; echo second=$?; wait",
+    # What a call leaves here is small: most of the disk is full before the run begins.
+    "R06": "head -c 1700000 /dev/zero > \"$HOME/ballast\"; exec " + RUN,
     # Killed while a command runs: the record tells of its call, then the monitor is gone.
     "V09": RUN + " & run=$!; while ! grep -qs 'tool.call.*run_command' \"$HOME\"/.local/state/agent6/*/runs/*/record/logs.jsonl; do :; done; "
            + "kill -9 $run; wait $run; " + RESUME,
@@ -78,7 +80,7 @@ def adapter(wire, timeout, case, more=""):
             .replace("{agent6}", shlex.quote(AGENT6)))
 
 
-def drive(case, wire, more="", folder=None, options=(), model=""):
+def drive(case, wire, more="", folder=None, options=(), model="", words=()):
     folder = folder or shared("cases", "open", case)
     if not os.path.exists(os.path.join(folder, "check.py")):
         missing(f"{case} has no check")
@@ -87,7 +89,8 @@ def drive(case, wire, more="", folder=None, options=(), model=""):
         env["AGENT6_ALLOW_ROOT"] = "1"
     agent = adapter(wire, 10, case, more).replace('model = "gpt-case"\n', f'model = "gpt-case"\n{model}')
     if case in WRAPPED:
-        agent = f"exec {sys.executable} {shlex.quote(os.path.join(folder, WRAPPED[case]))} sh -c {shlex.quote(agent)}"
+        by = [*([sys.executable] if WRAPPED[case].endswith(".py") else ["sh"]), os.path.join(folder, WRAPPED[case]), *words]
+        agent = f"exec {shlex.join(by)} sh -c {shlex.quote(agent)}"
     if case in ON_A_TERMINAL:
         agent = f"CI=1 exec {sys.executable} {shlex.quote(shared('cases', 'common', 'ptyrun.py'))} -- sh -c {shlex.quote(agent)}"
     r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", agent, "--wire", wire, *options],
@@ -103,6 +106,11 @@ ONLINE = "S10 S12 S13 S37".split()
 @pytest.mark.parametrize("case", ONLINE)
 def test_case_with_the_hosts_network(case):
     drive(case, "openai", '[sandbox]\ntool_network = "allow"')
+
+
+@pytest.mark.parametrize("errno", ["38", "95", "1"], ids=["ENOSYS", "EOPNOTSUPP", "EPERM"])
+def test_case_of_a_kernel_that_refuses_landlock(errno):
+    drive("S06", "openai", words=[errno])
 
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
