@@ -152,6 +152,45 @@ void reply_counter(struct reply_stream *s, struct jval number, enum usage_known 
 	s->usage.known |= which;
 }
 
+void reply_settle(struct reply_stream *s, int64_t prompt, struct jval cost)
+{
+	double usd;
+
+	if (s->usage.cache_read > prompt)
+		s->usage.cache_read = prompt;
+	if (s->usage.cache_write > prompt - s->usage.cache_read)
+		s->usage.cache_write = prompt - s->usage.cache_read;
+	s->usage.input = prompt - s->usage.cache_read - s->usage.cache_write;
+	if (jval_to_f64(cost, &usd) && usd > 0 && usd < 1e6) {
+		s->usage.cost_picousd = (int64_t)(usd * 1e12 + 0.5);
+		s->usage.known |= USAGE_COST;
+	}
+}
+
+bool reply_act(struct reply_stream *s, struct str name, struct jval ev, const struct reply_event *rows, size_t n)
+{
+	struct jval type = jval_get(ev, "type");
+
+	for (size_t i = 0; i < n; i++) {
+		bool fits = type.type == JSCAN_STRING ? jval_is(type, rows[i].type) : str_eqz(name, rows[i].type);
+
+		if (!fits)
+			continue;
+		s->beats++;
+		rows[i].act(s, ev);
+		return true;
+	}
+	return false;
+}
+
+enum reply_stop reply_stop_of(const struct reply_stream *s, const struct reply_word *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eqz(buf_str(&s->stop_raw), rows[i].word))
+			return rows[i].stop;
+	return STOP_UNKNOWN;
+}
+
 static int on_event(void *self, const struct sse_event *ev, struct err *err)
 {
 	struct reply_stream *s = self;
@@ -321,7 +360,8 @@ static void finish(struct reply_stream *s, enum reply_over over, struct str deta
 		reply_fail(s, FAULT_PROTOCOL, "the server answered with a web page: %.200s", s->body.p);
 	if (!s->failed && sse_end(&s->sse, &err) < 0)
 		reply_fail(s, FAULT_PROTOCOL, "%s", err.msg);
-	s->wire->on_end(s);
+	if (s->wire->on_end)
+		s->wire->on_end(s);
 	if (s->done || (s->finish_seen && s->wire->finish_is_done))
 		return;
 	switch (over) {

@@ -142,10 +142,7 @@ static void on_error(struct reply_stream *s, struct jval ev)
 
 static void on_event(struct reply_stream *s, struct str name, struct str data)
 {
-	static const struct {
-		const char *type;
-		void (*act)(struct reply_stream *s, struct jval ev);
-	} events[] = {
+	static const struct reply_event events[] = {
 		{ "message_start", on_start },
 		{ "content_block_start", on_block_start },
 		{ "content_block_delta", on_block_delta },
@@ -154,7 +151,7 @@ static void on_event(struct reply_stream *s, struct str name, struct str data)
 		{ "message_stop", on_message_stop },
 		{ "error", on_error },
 	};
-	struct jval ev = jval_from(data), type = jval_get(ev, "type");
+	struct jval ev = jval_from(data);
 
 	if (str_eqz(name, "error") && data.n > 0) {
 		reply_fail_with(s, data);
@@ -162,15 +159,7 @@ static void on_event(struct reply_stream *s, struct str name, struct str data)
 	}
 	if (ev.type != JSCAN_OBJECT) /* one broken event is not the end of a turn; a lost stop would be */
 		return;
-	for (size_t i = 0; i < COUNT(events); i++) {
-		bool fits = type.type == JSCAN_STRING ? jval_is(type, events[i].type) : str_eqz(name, events[i].type);
-
-		if (!fits)
-			continue;
-		s->beats++;
-		events[i].act(s, ev);
-		return;
-	}
+	(void)reply_act(s, name, ev, events, COUNT(events)); /* others are not for us */
 }
 
 static void on_whole(struct reply_stream *s, struct jval body)
@@ -193,17 +182,9 @@ static void on_whole(struct reply_stream *s, struct jval body)
 	s->done = any || !provider_has_error(body);
 }
 
-static void on_end(struct reply_stream *s)
-{
-	(void)s;
-}
-
 static enum reply_stop stop(struct reply_stream *s, size_t ncalls)
 {
-	static const struct {
-		const char *word;
-		enum reply_stop stop;
-	} stops[] = {
+	static const struct reply_word stops[] = {
 		{ "end_turn", STOP_END },
 		{ "tool_use", STOP_TOOLS },
 		{ "max_tokens", STOP_LENGTH },
@@ -216,16 +197,12 @@ static enum reply_stop stop(struct reply_stream *s, size_t ncalls)
 
 	if (s->stop_raw.n == 0 && ncalls > 0)
 		return STOP_TOOLS;
-	for (size_t i = 0; i < COUNT(stops); i++)
-		if (str_eqz(buf_str(&s->stop_raw), stops[i].word))
-			return stops[i].stop;
-	return STOP_UNKNOWN;
+	return reply_stop_of(s, stops, COUNT(stops));
 }
 
 const struct wire wire_anthropic = {
 	.on_event = on_event,
 	.on_whole = on_whole,
-	.on_end = on_end,
 	.stop = stop,
 	.finish_is_done = false,
 };

@@ -240,7 +240,6 @@ static void read_usage(struct reply_stream *s, struct jval u)
 	struct jval in = jval_get(u, "prompt_tokens_details"), out = jval_get(u, "completion_tokens_details");
 	struct jval cached = first_number(in, "cached_tokens", u, "cached_tokens");
 	int64_t prompt = 0;
-	double cost;
 
 	if (u.type != JSCAN_OBJECT)
 		return;
@@ -252,15 +251,7 @@ static void read_usage(struct reply_stream *s, struct jval u)
 	reply_counter(s, jval_get(u, "prompt_tokens"), USAGE_INPUT, &prompt);
 	reply_counter(s, jval_get(u, "completion_tokens"), USAGE_OUTPUT, &s->usage.output);
 	reply_counter(s, jval_get(out, "reasoning_tokens"), USAGE_REASONING, &s->usage.reasoning);
-	if (s->usage.cache_read > prompt)
-		s->usage.cache_read = prompt;
-	if (s->usage.cache_write > prompt - s->usage.cache_read)
-		s->usage.cache_write = prompt - s->usage.cache_read;
-	s->usage.input = prompt - s->usage.cache_read - s->usage.cache_write;
-	if (jval_to_f64(jval_get(u, "cost"), &cost) && cost > 0 && cost < 1e6) {
-		s->usage.cost_picousd = (int64_t)(cost * 1e12 + 0.5);
-		s->usage.known |= USAGE_COST;
-	}
+	reply_settle(s, prompt, jval_get(u, "cost"));
 }
 
 static void read_timings(struct reply_stream *s, struct jval t)
@@ -368,10 +359,7 @@ static void on_end(struct reply_stream *s)
 
 static enum reply_stop stop(struct reply_stream *s, size_t ncalls)
 {
-	static const struct {
-		const char *word;
-		enum reply_stop stop;
-	} stops[] = {
+	static const struct reply_word stops[] = {
 		{ "", STOP_END },
 		{ "stop", STOP_END },
 		{ "end_turn", STOP_END },
@@ -386,11 +374,8 @@ static enum reply_stop stop(struct reply_stream *s, size_t ncalls)
 		{ "content_filter", STOP_REFUSAL },
 		{ "refusal", STOP_REFUSAL },
 	};
-	enum reply_stop found = STOP_UNKNOWN;
+	enum reply_stop found = reply_stop_of(s, stops, COUNT(stops));
 
-	for (size_t i = 0; i < COUNT(stops); i++)
-		if (str_eqz(buf_str(&s->stop_raw), stops[i].word))
-			found = stops[i].stop;
 	return ncalls > 0 && (found == STOP_END || found == STOP_UNKNOWN) ? STOP_TOOLS : found;
 }
 

@@ -79,12 +79,30 @@ void reply_block_show(struct reply_stream *s, struct block *b); /* text was adde
 /* Replaces what is in `to`; an absent or empty string leaves it. */
 void reply_put(struct reply_stream *s, struct buf *to, struct jval string);
 void reply_counter(struct reply_stream *s, struct jval number, enum usage_known which, int64_t *to);
+/* After the counters: the prompt's tokens, of which the cached ones are a part, and what a router says it cost. */
+void reply_settle(struct reply_stream *s, int64_t prompt, struct jval cost);
+
+struct reply_event {
+	const char *type;
+	void (*act)(struct reply_stream *s, struct jval ev);
+};
+
+/* Does what the row of this event does: by its "type", where it has none by the name it came under. False: no row is of it. */
+bool reply_act(struct reply_stream *s, struct str name, struct jval ev, const struct reply_event *rows, size_t n);
+
+struct reply_word {
+	const char *word;
+	enum reply_stop stop;
+};
+
+/* What the wire's word for the end means; STOP_UNKNOWN when no row has it. */
+enum reply_stop reply_stop_of(const struct reply_stream *s, const struct reply_word *rows, size_t n);
 
 /* One wire's decoder; rows in wires.c. */
 struct wire {
 	void (*on_event)(struct reply_stream *s, struct str name, struct str data);
 	void (*on_whole)(struct reply_stream *s, struct jval body); /* the answer as one JSON object */
-	void (*on_end)(struct reply_stream *s);                     /* the bytes are over: what was held back */
+	void (*on_end)(struct reply_stream *s);                     /* the bytes are over: what was held back; NULL: nothing */
 	enum reply_stop (*stop)(struct reply_stream *s, size_t ncalls);
 	bool finish_is_done; /* a stop reason is enough, the closing event may be missing */
 };

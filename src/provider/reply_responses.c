@@ -227,7 +227,6 @@ static void read_usage(struct reply_stream *s, struct jval u)
 {
 	struct jval in = jval_get(u, "input_tokens_details"), out = jval_get(u, "output_tokens_details");
 	int64_t prompt = 0;
-	double cost;
 
 	if (u.type != JSCAN_OBJECT)
 		return;
@@ -237,15 +236,7 @@ static void read_usage(struct reply_stream *s, struct jval u)
 	reply_counter(s, jval_get(in, "cache_write_tokens"), USAGE_CACHE_WRITE, &s->usage.cache_write);
 	reply_counter(s, jval_get(u, "output_tokens"), USAGE_OUTPUT, &s->usage.output);
 	reply_counter(s, jval_get(out, "reasoning_tokens"), USAGE_REASONING, &s->usage.reasoning);
-	if (s->usage.cache_read > prompt)
-		s->usage.cache_read = prompt;
-	if (s->usage.cache_write > prompt - s->usage.cache_read)
-		s->usage.cache_write = prompt - s->usage.cache_read;
-	s->usage.input = prompt - s->usage.cache_read - s->usage.cache_write;
-	if (jval_to_f64(jval_get(u, "cost"), &cost) && cost > 0 && cost < 1e6) {
-		s->usage.cost_picousd = (int64_t)(cost * 1e12 + 0.5);
-		s->usage.known |= USAGE_COST;
-	}
+	reply_settle(s, prompt, jval_get(u, "cost"));
 }
 
 static void read_response(struct reply_stream *s, struct jval response)
@@ -362,10 +353,7 @@ static void on_error(struct reply_stream *s, struct jval ev)
 	reply_fail_with(s, ev.text);
 }
 
-static const struct {
-	const char *type;
-	void (*act)(struct reply_stream *s, struct jval ev);
-} events[] = {
+static const struct reply_event events[] = {
 	{ "response.created", on_progress },
 	{ "response.in_progress", on_progress },
 	{ "response.queued", on_progress },
@@ -386,23 +374,14 @@ static const struct {
 
 static void on_event(struct reply_stream *s, struct str name, struct str data)
 {
-	struct jval ev = jval_from(data), type = jval_get(ev, "type");
+	struct jval ev = jval_from(data);
 
 	if (ev.type != JSCAN_OBJECT) {
 		if (str_eqz(name, "error") && data.n > 0)
 			reply_fail_with(s, data);
 		return;
 	}
-	for (size_t i = 0; i < COUNT(events); i++) {
-		bool fits = type.type == JSCAN_STRING ? jval_is(type, events[i].type) : str_eqz(name, events[i].type);
-
-		if (!fits)
-			continue;
-		s->beats++;
-		events[i].act(s, ev);
-		return;
-	}
-	if (provider_has_error(ev)) /* a gateway's own, without a type of this wire */
+	if (!reply_act(s, name, ev, events, COUNT(events)) && provider_has_error(ev)) /* a gateway's own, without a type of this wire */
 		reply_fail_with(s, data);
 }
 
@@ -428,27 +407,16 @@ static void on_whole(struct reply_stream *s, struct jval body)
 	s->done = !s->failed;
 }
 
-static void on_end(struct reply_stream *s)
-{
-	(void)s;
-}
-
 static enum reply_stop stop(struct reply_stream *s, size_t ncalls)
 {
-	static const struct {
-		const char *word;
-		enum reply_stop stop;
-	} stops[] = {
+	static const struct reply_word stops[] = {
 		{ "", STOP_END },
 		{ "completed", STOP_END },
 		{ "max_output_tokens", STOP_LENGTH },
 		{ "content_filter", STOP_REFUSAL },
 	};
-	enum reply_stop found = STOP_UNKNOWN;
+	enum reply_stop found = reply_stop_of(s, stops, COUNT(stops));
 
-	for (size_t i = 0; i < COUNT(stops); i++)
-		if (str_eqz(buf_str(&s->stop_raw), stops[i].word))
-			found = stops[i].stop;
 	if (s->refused)
 		return STOP_REFUSAL;
 	return ncalls > 0 && found == STOP_END ? STOP_TOOLS : found;
@@ -457,7 +425,6 @@ static enum reply_stop stop(struct reply_stream *s, size_t ncalls)
 const struct wire wire_responses = {
 	.on_event = on_event,
 	.on_whole = on_whole,
-	.on_end = on_end,
 	.stop = stop,
 	.finish_is_done = false,
 };

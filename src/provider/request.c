@@ -101,6 +101,20 @@ int body_extra(struct body *b, struct err *err)
 	return 0;
 }
 
+int body_messages(struct body *b, struct err *err)
+{
+	for (size_t i = 0; i < b->c->n; i++) {
+		struct str text = buf_str(&b->c->p[i].wire);
+
+		if (str_eq(text, LEFT_OUT))
+			continue;
+		if (b->out->p[b->out->n - 1] != '[')
+			TRY(buf_addc(b->out, ',', err));
+		TRY(buf_add(b->out, text, err));
+	}
+	return buf_addc(b->out, ']', err);
+}
+
 bool message_is_own(const struct body *b, const struct message *m)
 {
 	auto_buf struct buf from = BUF_MAX(3 * m->from.n + 1);

@@ -181,14 +181,7 @@ static int prompt(struct body *b, struct err *err)
 		TRY(json_add_quoted(b->out, buf_str(&c->system), err));
 		TRY(buf_addc(b->out, '}', err));
 	}
-	for (size_t i = 0; i < c->n; i++) {
-		if (str_eq(buf_str(&c->p[i].wire), LEFT_OUT))
-			continue;
-		if (b->out->p[b->out->n - 1] != '[')
-			TRY(buf_addc(b->out, ',', err));
-		TRY(buf_add(b->out, buf_str(&c->p[i].wire), err));
-	}
-	return buf_addc(b->out, ']', err);
+	return body_messages(b, err);
 }
 
 const struct request_wire request_chat = {

@@ -27,6 +27,8 @@ int body_int(struct body *b, const char *key, int64_t value, struct err *err) CH
 int body_num(struct body *b, const char *key, double value, struct err *err) CHECKED;
 int body_raw(struct body *b, const char *key, const char *json, struct err *err) CHECKED;
 int body_extra(struct body *b, struct err *err) CHECKED; /* the operator's members */
+/* The wire texts of all messages that have one, after a '[' that may hold one already, and the ']'. */
+int body_messages(struct body *b, struct err *err) CHECKED;
 
 /* The tools as OpenAI's wires have them: each between head, which ends before its name, and tail. */
 int tools_as_functions(const struct conversation *c, const char *head, const char *tail, struct buf *out, struct err *err) CHECKED;
