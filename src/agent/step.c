@@ -81,7 +81,7 @@ static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct e
 	if (!r->p->attended)
 		return refuse(r,
 			str_printf(r->mem,
-				STR_FMT "; commit or stash them, or set git.require_clean_worktree = false",
+				STR_FMT "; commit or stash them, or set git.auto_stash = true or git.require_clean_worktree = false",
 				STR_ARG(buf_str(&b))));
 	question = str_printf(mem, STR_FMT ". What now?", STR_ARG(buf_str(&b)));
 	for (int i = 0; i < DIRTY_ASKED_MAX; i++) {

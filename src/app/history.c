@@ -78,7 +78,8 @@ static int check_identity(const struct spawner_identity *id, struct err *err)
 	return r;
 }
 
-static int open_box(struct history *h, const struct place *place, enum history_use use, struct err *err)
+/* person: files are written, as their git would write them. */
+static int open_box(struct history *h, const struct place *place, enum history_use use, bool person, struct err *err)
 {
 	struct gitbox_spec spec = { .repo = &h->place, .run_id = h->ref.id, .may_merge = use != HISTORY_READ };
 	struct spawner_identity id = { 0 };
@@ -87,12 +88,14 @@ static int open_box(struct history *h, const struct place *place, enum history_u
 	TRY(config_load(&place->files, h->mem, &h->config, err));
 	TRY(resolve_profile(&h->config, &spec.profile, err));
 	TRY(programs_open(&h->programs, err));
-	if (use == HISTORY_MERGE) {
+	if (person) {
 		TRY(find_identity(h, &h->config, &id, err));
+		spec.person = &id;
+	}
+	if (use == HISTORY_MERGE) {
 		TRY(check_identity(&id, err));
 		spec.name = str_dupz(h->mem, id.name);
 		spec.email = str_dupz(h->mem, id.email);
-		spec.person = &id;
 	}
 	spec.jail_bin = h->programs.jail_path;
 	spec.config = &h->config.sandbox;
@@ -133,7 +136,7 @@ static int open_all(struct history *h, const struct place *place, enum history_u
 	TRY(dir_open(AT_FDCWD, record, &h->record, err));
 	TRY(reader_facts(h->record, false, h->mem, &f, err));
 	h->manifest = f.manifest;
-	TRY(open_box(h, place, use, err));
+	TRY(open_box(h, place, use, use == HISTORY_MERGE, err));
 	return find_tip(h, err);
 }
 
@@ -149,6 +152,19 @@ int history_open(const struct place *place, const struct session_ref *ref, enum 
 		return err_wrap(err, "run %s", ref->id);
 	*out = take(&h);
 	return 0;
+}
+
+int history_unstash(const struct place *place, const char *run_id, struct str sha, struct arena *mem, enum repo_unstash *out,
+	struct str_list *names, struct err *err)
+{
+	auto_history struct history *h = mem_alloc(sizeof(*h));
+
+	*h = HISTORY_NONE;
+	h->mem = mem;
+	snprintf(h->ref.id, sizeof(h->ref.id), "%s", run_id);
+	TRY(repo_lock(place->repo_dir, h->ref.id, &h->repo_lock, err));
+	TRY(open_box(h, place, HISTORY_DROP, true, err));
+	return repo_stash_restore(h->repo, sha, mem, out, names, err);
 }
 
 void history_close(struct history *h)

@@ -22,6 +22,11 @@ struct history;
 /* MERGE: the run is locked and may write branches. DROP: it is locked and its own refs may go. */
 enum history_use { HISTORY_READ, HISTORY_MERGE, HISTORY_DROP };
 
+/* Brings back what git.auto_stash set aside before a run, whether there is a record of that run or not. sha: as the run told
+ * before it began; whoever moved the ref since is told nothing by us. */
+int history_unstash(const struct place *place, const char *run_id, struct str sha, struct arena *mem, enum repo_unstash *out,
+	struct str_list *names, struct err *err) CHECKED;
+
 int history_open(const struct place *place, const struct session_ref *ref, enum history_use use, struct arena *mem,
 	struct history **out, struct err *err) CHECKED;
 void history_close(struct history *h); /* NULL is fine */

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/leash.h"
 
+#include "git/gitop.h"
 #include "role/monitor.h"
 #include "sys/chan.h"
 #include "sys/loop.h"
@@ -17,6 +18,8 @@
 
 #define WORD_MAX (SESSION_ID_MAX + 16)
 #define ID       "id "
+#define STASH    "stash "
+_Static_assert(WORD_MAX > sizeof(STASH) + 64, "a commit's name fits a word");
 
 /* The terminal's signals reach the run by themselves; here they must not end the wait for it. */
 static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTOU, SIGHUP };
@@ -55,6 +58,16 @@ void leash_tell_id(int leash_fd, const char *run_id)
 	(void)!write(leash_fd, word, strlen(word)); /* it is only asked for the next instruction with it */
 }
 
+void leash_tell_stash(int leash_fd, struct str sha)
+{
+	char word[WORD_MAX];
+
+	if (leash_fd < 0)
+		return;
+	snprintf(word, sizeof(word), STASH STR_FMT, STR_ARG(sha));
+	(void)!write(leash_fd, word, strlen(word)); /* the ref is there whoever knows of it */
+}
+
 /* One word of the run. False: it has ended. */
 static bool hear(const struct leash *l, struct leash_end *end)
 {
@@ -71,6 +84,8 @@ static bool hear(const struct leash *l, struct leash_end *end)
 		end->undo = true;
 	else if (str_starts(s, STR(ID)) && session_id_ok(str_skip(s, strlen(ID))))
 		snprintf(end->run_id, sizeof(end->run_id), STR_FMT, STR_ARG(str_skip(s, strlen(ID))));
+	else if (str_starts(s, STR(STASH)) && git_sha_ok(str_skip(s, strlen(STASH))))
+		snprintf(end->stash, sizeof(end->stash), STR_FMT, STR_ARG(str_skip(s, strlen(STASH))));
 	return n > 0;
 }
 

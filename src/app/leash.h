@@ -26,11 +26,14 @@ struct leash_end {
 	bool detached;
 	bool undo;       /* the person takes back what they said last */
 	char run_id[SESSION_ID_MAX + 1]; /* empty: it was refused before it had one */
+	char stash[65];  /* what was set aside before it began (app/stash.h); empty: nothing */
 };
 
 int leash_begin(struct run_request *rq, struct leash *out, struct err *err) CHECKED;
 int leash_wait(struct leash *l, struct leash_end *out, struct err *err) CHECKED;
 /* The run's side: it has this id. */
 void leash_tell_id(int leash_fd, const char *run_id);
+/* Before anybody is there who reads what a model says. */
+void leash_tell_stash(int leash_fd, struct str sha);
 
 #endif

@@ -245,6 +245,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	r = find_session(&s, err);
 	if (r >= 0 && s.profile == PROFILE_HARDENED)
 		r = start_cell(&s, err); /* it has to know which refs are the run's own */
+	r = r < 0 ? r : stash_before(&s, err);
 	r = r < 0 ? r : find_notes(&s, err);
 	if (r >= 0) {
 		s.params.run_id = str_from(s.ref.id);

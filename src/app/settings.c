@@ -381,6 +381,9 @@ int settings_identity(struct start *s, struct err *err)
 {
 	const struct config *c = s->config;
 
+	if (s->identified)
+		return 0;
+	s->identified = true;
 	if (s->rq->git_name) {
 		s->params.git_name = str_from(s->rq->git_name);
 		s->params.git_email = str_from(s->rq->git_email);

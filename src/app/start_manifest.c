@@ -75,6 +75,8 @@ static int add_beginning(struct start *s, json_t *to, struct err *err)
 	set(to, "base_sha", head.sha);
 	set(to, "base_branch", head.branch);
 	set(to, "git_control", STR("agent6"));
+	if (s->stash.n > 0)
+		set(to, "stash", s->stash);
 	if (p->parked)
 		BUG_IF(json_object_set_new(to, "parked_task", json_null()) < 0 ||
 			json_object_set_new(to, "parked_reason", json_null()) < 0);

@@ -51,6 +51,8 @@ struct start {
 	const char *crashes_path;
 	struct run_params params;
 	struct spawner_identity person; /* of the person's own git */
+	bool identified;         /* person is known */
+	struct str stash;        /* what was set aside before the run: a commit, or empty */
 	struct endpoint_table endpoints;
 	struct route_table allowed; /* sandbox.allow_urls */
 	int secrets_fd;
@@ -126,6 +128,9 @@ enum policy_network settings_jail_network(const struct start *s);
 int settings_endpoint_network(struct start *s, struct endpoint *e, struct err *err) CHECKED; /* of one provider in use */
 int settings_routes(struct start *s, struct err *err) CHECKED; /* allowed, and what agent_network means */
 void start_notice(struct start *s, struct str text);
+
+/* stash.c: what git.auto_stash wants before a run begins. The checkout is ours. */
+int stash_before(struct start *s, struct err *err) CHECKED;
 
 /* resume.c: the run that is to go on, locked; what its record says goes into params. */
 int resume_session(struct start *s, struct err *err) CHECKED;

@@ -57,7 +57,7 @@ struct config_sandbox {
 enum config_merge { CONFIG_MERGE_SQUASH, CONFIG_MERGE_MERGE, CONFIG_MERGE_FF };
 enum config_squash { CONFIG_SQUASH_AGENT6, CONFIG_SQUASH_COMBINE };
 struct config_git {
-	bool require_clean_worktree, branch_per_run, commit_per_step;
+	bool require_clean_worktree, auto_stash, auto_stash_pop, branch_per_run, commit_per_step;
 	struct str name, email; /* of git.commit; empty: the person's own */
 	struct str trailer;
 	int merge_strategy;      /* enum config_merge */

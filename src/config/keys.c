@@ -85,6 +85,12 @@ static const struct field fixed[] = {
 
 	{ "git.require_clean_worktree", &field_bool, AT(git.require_clean_worktree), 0, "true",
 		.help = "Refuse to start over uncommitted changes." },
+	{ "git.auto_stash", &field_bool, AT(git.auto_stash), 0, "false",
+		.help = "Set uncommitted changes of tracked files aside before a run begins, staged ones too. They are kept as a commit of "
+			"git stash's kind, refs/agent6-stash/<id>." },
+	{ "git.auto_stash_pop", &field_bool, AT(git.auto_stash_pop), 0, "false",
+		.help = "Bring back what auto_stash set aside when the run has ended. Where something else changed the same files, it stays "
+			"set aside and the files are named." },
 	{ "git.branch_per_run", &field_bool, AT(git.branch_per_run), 0, "true",
 		.help = "Give each run a branch agent6/<id> beside its chain." },
 	{ "git.commit_per_step", &field_bool, AT(git.commit_per_step), 0, "true",

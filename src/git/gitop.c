@@ -108,6 +108,9 @@ static bool rev_ok(struct str s)
 	tail = str_trim_prefix(s, STR("refs/agent6/"));
 	if (tail.n < s.n)
 		return str_ends(tail, STR("/head")) && git_run_id_ok(str_head(tail, tail.n - 5));
+	tail = str_trim_prefix(s, STR("refs/agent6-stash/"));
+	if (tail.n < s.n)
+		return git_run_id_ok(tail);
 	return str_eqz(s, "HEAD") || git_sha_ok(s);
 }
 
@@ -141,8 +144,8 @@ static const struct kind {
 } kinds[] = {
 	{ 's', object_ok, "an object name" },
 	{ 'z', git_sha_ok, "an object name or zeros" },
-	{ 'v', rev_ok, "an object name, HEAD, refs/heads/NAME or refs/agent6/ID/head" },
-	{ 'o', rev_ok, "an object name, HEAD, refs/heads/NAME or refs/agent6/ID/head" },
+	{ 'v', rev_ok, "an object name, HEAD, refs/heads/NAME, refs/agent6/ID/head or refs/agent6-stash/ID" },
+	{ 'o', rev_ok, "an object name, HEAD, refs/heads/NAME, refs/agent6/ID/head or refs/agent6-stash/ID" },
 	{ 'r', git_run_id_ok, "the run's id" },
 	{ 'b', git_branch_ok, "a branch name" },
 	{ 'n', number_ok, "a number" },

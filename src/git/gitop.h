@@ -88,7 +88,11 @@
 	X(GIT_FLAGS, 47, MERGE, PERSON, 0, "ls-files -z -v --cached")                                        \
 	X(GIT_HEAD, 48, MERGE, PERSON, 0, "symbolic-ref --quiet HEAD")                                        \
 	/* a run that the person removes: its own chain, never for an agent */                               \
-	X(GIT_DROP_CHAIN, 49, MERGE, PERSON, 0, "update-ref --no-deref -d refs/agent6/{r}/head {s}")
+	X(GIT_DROP_CHAIN, 49, MERGE, PERSON, 0, "update-ref --no-deref -d refs/agent6/{r}/head {s}")       \
+	/* what the person had not committed, set aside before the run; the index of such a commit is its second parent */ \
+	X(GIT_STASH_REF, 50, MERGE, PERSON, 0, "update-ref --no-deref -m agent6-stash refs/agent6-stash/{r} {s} {z}") \
+	X(GIT_DROP_STASH, 51, MERGE, PERSON, 0, "update-ref --no-deref -d refs/agent6-stash/{r} {s}")      \
+	X(GIT_STASH_INDEX, 52, MERGE, PERSON, 0, "rev-parse --verify --quiet --end-of-options {v}^2^{commit}")
 
 enum git_op {
 #define X(op, value, who, index, in, words) op = (value),

@@ -136,6 +136,23 @@ int repo_merge(struct repo *r, const struct repo_merge *m, struct arena *mem, st
 	struct err *err) CHECKED;
 /* Whether a work tree, this one or another, stands on that branch. 1, 0. For who may merge. */
 int repo_is_checked_out(struct repo *r, struct str branch, struct err *err) CHECKED;
+/* What is not committed of tracked files becomes a commit of the shape that git stash makes (its parents are HEAD and the
+ * index) under refs/agent6-stash/<id>, and then index and files are HEAD's. 1; 0 where there is nothing, or no commit yet to go
+ * back to, or a merge that stopped. On failure all is as it was. A kill leaves the ref, or everything in its place. For who may merge. */
+struct repo_stashed {
+	struct str sha;
+	struct str_list names;
+};
+int repo_stash_save(struct repo *r, struct str message, struct arena *mem, struct repo_stashed *out, struct err *err) CHECKED;
+
+enum repo_unstash {
+	REPO_UNSTASHED, /* index and files are back, the ref is gone */
+	REPO_UNSTASH_CONFLICTS, /* names says where; nothing changed, the ref stays */
+	REPO_UNSTASH_GONE, /* the ref is not there, or is another commit: somebody else saw to it */
+};
+/* Brings it back over where HEAD is now. May be repeated after a kill, in either direction. */
+int repo_stash_restore(struct repo *r, struct str sha, struct arena *mem, enum repo_unstash *out, struct str_list *names,
+	struct err *err) CHECKED;
 /* A chain (and a branch agent6/<id>, when asked for) that begins at a commit of another run. -ERR_CONFLICT when
  * there is one; *branch_kept: the branch could not be made, the chain stands all the same. */
 int repo_begin_chain(struct repo *r, struct str sha, bool branch, bool *branch_kept, struct err *err) CHECKED;

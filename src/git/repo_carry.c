@@ -27,9 +27,10 @@ static bool is_none(struct str mode)
 	return str_eqz(mode, "000000");
 }
 
-static bool is_plain(struct str mode)
+/* What comes by itself; a link that a run made does not. */
+static bool is_plain(const struct carry *c, struct str mode)
 {
-	return str_starts(mode, STR("100")) || is_none(mode);
+	return str_starts(mode, STR("100")) || is_none(mode) || (c->links && str_eqz(mode, "120000"));
 }
 
 static bool is_submodule(const struct change *ch)
@@ -45,27 +46,36 @@ static bool lists(const struct name_list *l, struct str name)
 /* ---- what there is ---- */
 
 /* ":100644 100644 sha sha M" NUL path NUL */
+int change_next(struct str *rest, struct change *out, struct err *err)
+{
+	struct str meta = str_cut(rest, '\0');
+	struct change ch = { 0 };
+
+	if (meta.n == 0 && rest->n == 0)
+		return 0;
+	if (!str_starts(meta, STR(":")))
+		return err_set(err, ERR_REMOTE, "compare trees: git printed something else");
+	meta = str_skip(meta, 1);
+	ch.mode_old = str_cut(&meta, ' ');
+	ch.mode = str_cut(&meta, ' ');
+	str_cut(&meta, ' ');
+	ch.sha = str_cut(&meta, ' ');
+	ch.name = str_cut(rest, '\0');
+	*out = ch;
+	return 1;
+}
+
 static int read_changes(struct carry *c)
 {
 	const struct str args[] = { c->old, c->result };
 	struct git_result res;
+	struct change ch;
+	int r;
 
 	TRY(repo_must(c->r, "compare trees", GIT_DIFF_RAW, args, 2, STR(""), c->mem, &res, c->err));
-	for (struct str rest = res.out; rest.n > 0;) {
-		struct str meta = str_cut(&rest, '\0');
-		struct change ch = { 0 };
-
-		if (meta.p[0] != ':')
-			return err_set(c->err, ERR_REMOTE, "compare trees: git printed something else");
-		meta = str_skip(meta, 1);
-		ch.mode_old = str_cut(&meta, ' ');
-		ch.mode = str_cut(&meta, ' ');
-		str_cut(&meta, ' ');
-		ch.sha = str_cut(&meta, ' ');
-		ch.name = str_cut(&rest, '\0');
+	while ((r = change_next(&res.out, &ch, c->err)) > 0)
 		*vec_new(&c->changes) = ch;
-	}
-	return 0;
+	return r;
 }
 
 /* Every name that differs from HEAD in the person's index or on disk. HEAD is the old tip here. */
@@ -104,28 +114,29 @@ static int read_flags(struct carry *c)
 	return 0;
 }
 
-enum way { WAY_FREE, WAY_TAKEN, WAY_DIRECTORY };
-
-/* What stands where a new file would come. Every directory above is looked at without following links, and
- * ignored files count: git itself would remove them. WAY_DIRECTORY: it may be gone when others went. */
-static enum way way_of(const struct carry *c, struct str name)
+enum way repo_way_of(struct repo *r, struct str name, struct arena *mem)
 {
-	char *path = (char *)str_dupz(c->mem, name);
+	char *path = (char *)str_dupz(mem, name);
 	struct stat st;
 
 	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		int r = fstatat(c->r->workspace_fd, path, &st, AT_SYMLINK_NOFOLLOW);
+		int rc = fstatat(r->workspace_fd, path, &st, AT_SYMLINK_NOFOLLOW);
 
-		if (r < 0)
+		if (rc < 0)
 			return errno == ENOENT ? WAY_FREE : WAY_TAKEN;
 		if (!S_ISDIR(st.st_mode))
 			return WAY_DIRECTORY;
 		*slash = '/';
 	}
-	if (fstatat(c->r->workspace_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(r->workspace_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? WAY_FREE : WAY_TAKEN;
 	return S_ISDIR(st.st_mode) ? WAY_DIRECTORY : WAY_TAKEN;
+}
+
+static enum way way_of(const struct carry *c, struct str name)
+{
+	return repo_way_of(c->r, name, c->mem);
 }
 
 /* ---- deciding ---- */
@@ -159,7 +170,7 @@ static void decide(const struct carry *c, struct change *ch)
 	} else if (lists(&c->flagged, ch->name)) {
 		ch->fate = CARRY_INDEX; /* a sparse checkout lacks files on purpose */
 		ch->asked = way_of(c, ch->name) == WAY_TAKEN;
-	} else if (e || !is_plain(ch->mode) || !is_plain(ch->mode_old)) {
+	} else if (e || !is_plain(c, ch->mode) || !is_plain(c, ch->mode_old)) {
 		ch->fate = CARRY_INDEX;
 		ch->asked = true;
 	} else if (is_none(ch->mode_old)) {

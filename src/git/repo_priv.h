@@ -89,6 +89,7 @@ struct change {
 struct carry {
 	struct repo *r;
 	struct arena *mem;
+	bool links; /* they come as files do: the person made them */
 	struct str old, result; /* trees */
 	struct {
 		VEC(struct change);
@@ -100,6 +101,12 @@ struct carry {
 	struct str cleared;       /* old without the files that go away */
 	struct err *err;
 };
+enum way { WAY_FREE, WAY_TAKEN, WAY_DIRECTORY };
+/* What stands where a new file would come. Every directory above is looked at without following links, and
+ * ignored files count: git itself would remove them. WAY_DIRECTORY: it may be gone when others went. */
+enum way repo_way_of(struct repo *r, struct str name, struct arena *mem);
+/* The next of what GIT_DIFF_RAW printed. 1, 0 at the end. */
+int change_next(struct str *rest, struct change *out, struct err *err) CHECKED;
 int carry_plan(struct carry *c) CHECKED;
 int carry_apply(struct carry *c) CHECKED;
 /* What stayed as it was: unstaged and staged work of the person. */

@@ -134,7 +134,7 @@ static void take_strs(struct unpack *u, struct arena *mem, struct str_list *out)
 /* What later calls hand to git as a commit. Whatever else is a text is checked by who uses it, as it always was. */
 static bool commits_ok(const struct manifest *m)
 {
-	const struct str all[] = { m->base_sha, m->forked_from_sha, m->merged_sha, m->merged_tip };
+	const struct str all[] = { m->base_sha, m->forked_from_sha, m->merged_sha, m->merged_tip, m->stash };
 
 	for (size_t i = 0; i < COUNT(all); i++)
 		if (all[i].n > 0 && !git_sha_ok(all[i]))

@@ -200,7 +200,7 @@ static int write_manifest(int from, int to, const struct fork_ask *ask, const st
 	TRY(json_add_member(&own, "parent_run_id", ask->parent_id, err));
 	TRY(json_add_member(&own, "start_ts", str_from(time_iso(time_now_us(), now)), err));
 	TRY(json_add_member(&own, "forked_from_sha", d->sha, err));
-	TRY(buf_addf(&own, err, ",\"forked_from_turn\":%u,\"run_branch\":null,\"parked_task\":null,\"parked_reason\":null,"
+	TRY(buf_addf(&own, err, ",\"forked_from_turn\":%u,\"run_branch\":null,\"parked_task\":null,\"parked_reason\":null,\"stash\":null,"
 				"\"merged\":{\"into\":null,\"sha\":null,\"ts\":null,\"tip\":null}}", d->turn));
 	return manifest_merge(to, MANIFEST_HO, buf_str(&own), err);
 }

@@ -49,6 +49,7 @@
 	X(STR, MO, network, "policy.network")                                                                    \
 	X(STR, MO, parked_task, "parked_task")                                                                   \
 	X(STR, MO, parked_reason, "parked_reason")                                                               \
+	X(STR, MO, stash, "stash")                  /* what was set aside before it: a commit, at refs/agent6-stash/ID */ \
 	X(STR, MO, parent_run_id, "parent_run_id")                                                               \
 	X(INT, MO, forked_from_turn, "forked_from_turn")                                                         \
 	X(STR, MO, forked_from_sha, "forked_from_sha")                                                           \

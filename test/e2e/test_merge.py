@@ -6,6 +6,7 @@ A row is shell on both sides: what the repository is, what the model's command d
 Which file follows its branch and which stays is the table of test/git/test_repo_carry.c.
 """
 import os
+import signal
 import subprocess
 
 import pytest
@@ -248,3 +249,73 @@ def test_a_merge_takes_no_git_from_where_the_model_may_write(lab, grant):
     m = lab.agent6("runs", "merge", "mine", env={"PATH": os.path.join(tools, "bin") + ":" + lab.env["PATH"]})
     assert m.returncode == 0 and not os.path.exists(marker), m.both
     assert sh(lab, "git show main:a.txt") == "two\n"
+
+
+# git.auto_stash: why, then what differs from: the run does WORK2, ends well, and what was set aside comes back
+STASH_TOP = "git.auto_stash = true\ngit.auto_stash_pop = true"
+MINE = "rm b.txt; echo mine > a.txt; git add a.txt; echo more >> a.txt; echo new > n.txt; git add n.txt; echo u > u.txt"
+STASHES = [
+    dict(why="it comes back", says="what was set aside before mine is back"),
+    dict(why="it stays where that is configured", top="git.auto_stash = true", back=False,
+         says="git stash apply --index $SHA && git update-ref -d refs/agent6-stash/mine"),
+    dict(why="after a merge by itself", top=STASH_TOP + "\ngit.auto_merge = true", commits=2),
+    dict(why="the run is refused after that", unset="git.commit.name", top="git.auto_stash = true", code=2,
+         says="what was set aside before mine is back"),
+    dict(why="the run breaks", turns=[dict(fault={"status": 401})], code=1),
+    dict(why="the run changes the same file", work="echo theirs > a.txt", back=False, says="  a.txt", keeps=("a.txt", "theirs\n")),
+    dict(why="the stash cannot be made", before="echo i > i.txt; git add -N i.txt", code=2,
+         says="git.auto_stash: i.txt cannot be set aside: it is only announced"),
+    dict(why="nothing is changed", mine="true"),
+]
+
+
+@pytest.mark.parametrize("row", STASHES, ids=[r["why"] for r in STASHES])
+def test_what_is_not_committed_is_set_aside_before_a_run(lab, row):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start; "
+       + row.get("mine", MINE) + "; " + row.get("before", "true"))
+    look = "git status --porcelain; git diff; git diff --cached; cat *.txt"
+    was = sh(lab, look)
+    lab.mock(script(*row.get("turns", [turn(call("run_command", argv=["sh", "-ec", row.get("work", "echo two > c.txt")])), finish()])),
+             top=row.get("top", STASH_TOP))
+    if "unset" in row:
+        assert lab.agent6("config", "unset", row["unset"]).returncode == 0
+    r = lab.run("change c", "--run-id", "mine")
+    assert r.returncode == row.get("code", 0), r.both
+    refs = sh(lab, "git for-each-ref --format='%(objectname)' refs/agent6-stash").split()
+    assert row.get("says", "").replace("$SHA", refs[0] if refs else "") in r.both, r.both
+    if row.get("back", True):
+        assert refs == []
+        if row.get("commits"):
+            assert sh(lab, "git rev-list --count main").strip() == str(row["commits"])
+        sh(lab, "git show HEAD:c.txt > c.txt" if row.get("commits") else "git checkout -q c.txt")
+        assert sh(lab, look) == (was.replace("sea", "two") if row.get("commits") else was)
+        return
+    if "keeps" in row:
+        with open(os.path.join(lab.ws, row["keeps"][0]), encoding="utf-8") as f:
+            assert f.read() == row["keeps"][1]
+    shown = lab.agent6("runs", "show", "mine", "--json")
+    assert f'"stash":"{refs[0]}"' in shown.out.replace(" ", ""), shown.both
+    # What the person is told works, once the run's own change is out of the way.
+    sh(lab, "git checkout -q .; git stash apply -q --index " + refs[0] + " && git update-ref -d refs/agent6-stash/mine")
+    assert sh(lab, look) == was
+
+
+def test_a_kill_of_everything_leaves_what_was_set_aside_and_resume_brings_it_back(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start; " + MINE)
+    look = "git status --porcelain; git diff; git diff --cached; cat *.txt"
+    was = sh(lab, look)
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "while ! test -e go; do :; done; rm go"])), finish()), top=STASH_TOP)
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "--run-id", "mine", "wait"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    lab.wait_for(lambda: lab.run_dirs() and any(e["type"] == "tool.call" for e in events(lab, "mine")))
+    assert sh(lab, "git status --porcelain") == "?? u.txt\n"
+    os.killpg(p.pid, signal.SIGKILL)
+    p.wait()
+    sha = sh(lab, "git for-each-ref --format='%(objectname)' refs/agent6-stash").strip()
+    assert sh(lab, f"git show {sha}:a.txt; git show {sha}^2:a.txt; git show {sha}:n.txt") == "mine\nmore\nmine\nnew\n"
+    sh(lab, "touch go")
+    lab.wait_for(lambda: lab.agent6("runs", "show", "mine", "--json").out.find('"alive":true') < 0)
+    r = lab.agent6("resume", "--auto-approve", "mine")
+    assert r.returncode == 0 and "what was set aside before mine is back" in r.both, r.both
+    sh(lab, "rm -f go")
+    assert sh(lab, look) == was and sh(lab, "git for-each-ref refs/agent6-stash") == ""

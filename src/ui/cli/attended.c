@@ -3,12 +3,17 @@
 #include "ui/cli/attended.h"
 
 #include "app/fork.h"
+#include "app/history.h"
 #include "app/leash.h"
 #include "app/regate.h"
+#include "role/reader.h"
 #include "session/answers.h"
+#include "sys/file.h"
 #include "sys/term.h"
 #include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/prompt.h"
+
+#include <fcntl.h>
 
 #define OFFERED_MAX 200 /* of words that were taken back: longer ones are not offered again */
 
@@ -135,16 +140,18 @@ int run_session(struct run_request *rq, struct err *err)
 	return r;
 }
 
-/* ---- merging by itself ---- */
+/* ---- what comes after a run by itself ---- */
 
-/* What is wrong with the configuration the run itself will say. */
-static bool merges_itself(struct command_ctx *ctx)
+/* What the configuration wants of who waits for a run. What is wrong with it the run itself will say. */
+static struct config_git wishes(struct command_ctx *ctx)
 {
 	struct config config;
 	struct place place;
 
-	return place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) == 0 &&
-		config_load(&place.files, ctx->mem, &config, ERR_DISCARD) == 0 && config.git.auto_merge;
+	if (place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) < 0 ||
+		config_load(&place.files, ctx->mem, &config, ERR_DISCARD) < 0)
+		return (struct config_git){ 0 };
+	return config.git;
 }
 
 static void note(void *self, const char *text)
@@ -197,8 +204,67 @@ static int merge_after(struct command_ctx *ctx, const struct run_request *rq, co
 	return r;
 }
 
+/* What was set aside before a run that goes on now: its record says it. */
+static struct str stash_of(const struct place *place, const struct session_ref *ref, struct arena *mem)
+{
+	autoclose int record = -1;
+	struct facts f;
+
+	if (dir_open(AT_FDCWD, session_path(place->repo_dir, ref, "record", mem), &record, ERR_DISCARD) < 0 ||
+		reader_facts(record, false, mem, &f, ERR_DISCARD) < 0)
+		return STR("");
+	return f.manifest.stash;
+}
+
+static struct str shown(struct arena *mem, struct str s)
+{
+	auto_buf struct buf b = BUF_MAX(64 * 1024);
+
+	return term_clean(str_head(s, 4096), TERM_LINE, &b, ERR_DISCARD) < 0 ? STR("") : str_dup(mem, buf_str(&b));
+}
+
+static void tell_unstashed(struct command_ctx *ctx, enum repo_unstash how, const struct str_list *names, const char *id)
+{
+	if (how == REPO_UNSTASHED)
+		cli_note("what was set aside before %s is back", id);
+	if (how != REPO_UNSTASH_CONFLICTS)
+		return;
+	cli_note("what was set aside before %s stays so: it would come over other changes of", id);
+	for (size_t i = 0; i < names->n; i++)
+		cli_out("  " STR_FMT "\n", STR_ARG(shown(ctx->mem, names->p[i])));
+}
+
+/* It comes back where that is wished, and always where the run never began. Never lost: what stays is said with the way to get it. */
+static void stash_after(struct command_ctx *ctx, const struct leash_end *end, const struct config_git *git, bool detached)
+{
+	enum repo_unstash how = REPO_UNSTASH_CONFLICTS;
+	struct str sha = str_from(end->stash);
+	struct str_list names = { 0 };
+	struct session_ref ref;
+	struct place place;
+	struct err err = { 0 };
+	bool began;
+
+	if (end->run_id[0] == '\0' || place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) < 0)
+		return;
+	began = session_resolve(place.repo_dir, str_from(end->run_id), 1u << SESSION_RUN, &ref, ERR_DISCARD) == 0;
+	if (sha.n == 0 && began && git->auto_stash_pop)
+		sha = stash_of(&place, &ref, ctx->mem);
+	if (sha.n == 0)
+		return;
+	if (!detached && !end->detached && (git->auto_stash_pop || !began || end->status == 2)) {
+		if (history_unstash(&place, end->run_id, sha, ctx->mem, &how, &names, &err) < 0)
+			cli_note("what was set aside before %s stays so: %s", end->run_id, err.msg);
+		else
+			tell_unstashed(ctx, how, &names, end->run_id);
+	}
+	if (how == REPO_UNSTASH_CONFLICTS)
+		cli_note("to get it back: git stash apply --index " STR_FMT " && git update-ref -d refs/agent6-stash/%s", STR_ARG(sha),
+			end->run_id);
+}
+
 /* Who waits for the run has what a merge needs; the run itself gave it up. */
-static int run_then_merge(struct command_ctx *ctx, struct run_request *rq, struct err *err)
+static int run_then_merge(struct command_ctx *ctx, struct run_request *rq, const struct config_git *git, struct err *err)
 {
 	struct leash leash;
 	struct leash_end end;
@@ -208,7 +274,9 @@ static int run_then_merge(struct command_ctx *ctx, struct run_request *rq, struc
 	if (r == 1)
 		return run_session(rq, err);
 	TRY(leash_wait(&leash, &end, err));
-	return merge_after(ctx, rq, &end, err);
+	r = git->auto_merge ? merge_after(ctx, rq, &end, err) : end.status;
+	stash_after(ctx, &end, git, false);
+	return r;
 }
 
 /* Once, before anything exists: the operator said it in two places, and hears what both together mean. */
@@ -229,8 +297,10 @@ static int accept_unguarded(struct command_ctx *ctx, const struct run_request *r
 	return -ERR_STOPPED;
 }
 
-static int run_attended(struct command_ctx *ctx, struct run_request *rq, struct err *err)
+static int run_attended(struct command_ctx *ctx, struct run_request *rq, const struct config_git *git, struct err *err)
 {
+	struct leash_end first = { 0 }; /* the leg before which something was set aside */
+
 	TRY(accept_unguarded(ctx, rq, err));
 	for (;;) {
 		struct leash leash;
@@ -241,21 +311,25 @@ static int run_attended(struct command_ctx *ctx, struct run_request *rq, struct 
 		if (r == 1)
 			return run_session(rq, err);
 		TRY(leash_wait(&leash, &end, err));
+		if (first.run_id[0] == '\0' || end.stash[0] != '\0')
+			first = end;
 		if (end.detached)
 			cli_note("detached; the run goes on: agent6 watch %s", end.run_id);
-		if (merges_itself(ctx)) {
-			r = merge_after(ctx, rq, &end, err);
-			TRY(r);
+		if (git->auto_merge && (r = merge_after(ctx, rq, &end, err)) >= 0)
 			end.status = r;
-		}
-		if (!next_leg(ctx, rq, &end))
-			return end.undo ? 0 : end.status;
+		if (r >= 0 && next_leg(ctx, rq, &end))
+			continue;
+		first.status = end.status;
+		stash_after(ctx, &first, git, end.detached);
+		return r < 0 ? r : end.undo ? 0 : end.status;
 	}
 }
 
 int run_go(struct command_ctx *ctx, struct run_request *rq, struct err *err)
 {
+	const struct config_git git = wishes(ctx);
+
 	if (run_has_person(rq))
-		return run_attended(ctx, rq, err);
-	return merges_itself(ctx) ? run_then_merge(ctx, rq, err) : run_session(rq, err);
+		return run_attended(ctx, rq, &git, err);
+	return git.auto_merge || git.auto_stash ? run_then_merge(ctx, rq, &git, err) : run_session(rq, err);
 }

@@ -311,6 +311,7 @@ static int show_json(const struct listing_one *one, struct err *err)
 		{ "base_branch", text_or_null(m->base_branch) },
 		{ "base_sha", text_or_null(m->base_sha) },
 		{ "merged_into", text_or_null(m->merged_into) },
+		{ "stash", text_or_null(m->stash) },
 		{ "parent_run_id", text_or_null(m->parent_run_id) },
 		{ "background", background_json(one) },
 		{ "record_damaged", json_boolean(s->torn) },
@@ -380,6 +381,9 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 	for (size_t i = 0; one->live && i < s->nbackground; i++)
 		row("background:", mem, str_printf(mem, "%s  %s", s->background[i].id, s->background[i].command));
 	row("changes:", mem, changes_text(one, mem));
+	if (m->stash.n > 0)
+		row("set aside:", mem, str_printf(mem, STR_FMT " before it began; while it is, refs/agent6-stash/%s is there",
+			STR_ARG(str_head(m->stash, 12)), one->ref.id));
 	if (s->torn)
 		row("record:", mem, STR("an incomplete last line was cut off after a crash"));
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* What the person had not committed is set aside before a run begins: after everything that could refuse the run was asked, while
+ * the checkout is ours, before anybody is there who reads what a model says. Who waits for the run brings it back
+ * (history_unstash); without somebody who waits nothing is set aside. */
+#include "app/gitbox.h"
+#include "app/leash.h"
+#include "app/start_priv.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+
+static const char *or_ours(struct start *s, struct str configured, const char *ours)
+{
+	return configured.n > 0 ? str_dupz(s->mem, configured) : ours;
+}
+
+static int save(struct start *s, struct repo_stashed *out, struct err *err)
+{
+	struct gitbox_spec spec = { .repo = &s->repo, .jail_bin = s->programs.jail_path, .profile = s->profile,
+		.config = &s->config->sandbox, .run_id = s->ref.id, .may_merge = true, .person = &s->person };
+	auto_gitbox struct gitbox *box = NULL;
+	autoclose int top = -1;
+	struct repo *repo = NULL;
+	struct repo_head head;
+	int r;
+
+	TRY(settings_identity(s, err));
+	spec.name = or_ours(s, s->params.git_name, "agent6");
+	spec.email = or_ours(s, s->params.git_email, "agent6@localhost");
+	TRY(gitbox_open(&spec, &box, err));
+	TRY(dir_open(AT_FDCWD, s->repo.top, &top, err));
+	TRY(repo_open(gitbox_host(box), top, str_from(s->ref.id), &repo, err));
+	r = repo_head(repo, s->mem, &head, err);
+	if (r == 0)
+		r = repo_stash_save(repo, str_printf(s->mem, "On %s" STR_FMT ": agent6 auto-stash before run %s\n",
+			head.branch.n > 0 ? "" : "(no branch)", STR_ARG(head.branch), s->ref.id), s->mem, out, err);
+	repo_close(repo);
+	return r;
+}
+
+int stash_before(struct start *s, struct err *err)
+{
+	struct repo_stashed out = { 0 };
+	int r;
+
+	if (!s->config->git.auto_stash || !s->is_git || !s->mode->writes || s->params.resume || s->rq->rehearse ||
+		s->rq->leash_fd < 0)
+		return 0;
+	r = save(s, &out, err);
+	if (r < 0) {
+		err_wrap(err, "git.auto_stash");
+		err_hint(err, "commit or stash what is changed, or agent6 config set git.auto_stash false; nothing was changed");
+		return r;
+	}
+	if (r == 0)
+		return 0;
+	s->stash = out.sha;
+	leash_tell_stash(s->rq->leash_fd, out.sha);
+	start_notice(s, str_printf(s->mem, "%zu file%s changed and not committed: set aside as " STR_FMT ", refs/agent6-stash/%s%s",
+		out.names.n, out.names.n == 1 ? " was" : "s were", STR_ARG(str_head(out.sha, 12)), s->ref.id,
+		s->config->git.auto_stash_pop ? "; brought back when the run has ended" : ""));
+	return 0;
+}
