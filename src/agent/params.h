@@ -43,6 +43,7 @@
 	X(INT, require_clean_worktree)                                                                       \
 	X(INT, commit_per_step)                                                                              \
 	X(STR, commit_trailer)                                                                               \
+	X(STR, commit_style)      /* agent6, conventional, model */                                          \
 	X(STRS, verify_command)   /* configured; empty: infer unless verify_infer is 0 */                    \
 	X(INT, verify_infer)      /* 1: by the rules of gate.h; 2: and where they know none, by asking */    \
 	X(INT, verify_timeout_s)                                                                             \

@@ -142,6 +142,16 @@ struct turn {
 int step_begin(
 	struct run *r, struct err *err) CHECKED; /* looks at the tree; REASON_REFUSED when it may not start */
 int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err) CHECKED;
+/* step_say.c: the message of a step; as the say of struct repo_step. */
+struct step_saying {
+	struct run *r;
+	const struct turn *t; /* NULL: of the run's end */
+	const char *fallback;
+	struct str message;   /* as it was said, in the arena of the call; empty: not yet */
+	int rc;               /* what ends the run, once the step is recorded: a stop, the budget */
+	struct err why;
+};
+int step_say(void *self, struct str from, struct str to, struct arena *mem, struct str *message, struct err *err) CHECKED;
 /* Files that came into the tree after the last leg ended are the person's. */
 int step_exclude_new(struct run *r, struct err *err) CHECKED;
 /* Resume: whether the chain is what the record says; REASON_REFUSED when it is not. */

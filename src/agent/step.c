@@ -5,7 +5,6 @@
 #include "agent/run_priv.h"
 #include "fmt/pack.h"
 
-#define PROSE_MAX     72
 #define PATHS_NAMED   10
 #define SHA_SHOWN     12
 #define NAMES_BYTES   16384 /* of files left behind, in the last event */
@@ -325,33 +324,6 @@ int step_put_untracked(struct run *r, struct err *err)
 	return keep_put(r->keep, RECORD_FILE, 0, STR("untracked-at-start"), buf_str(&b), err);
 }
 
-static int write_message(
-	const struct run *r, const struct turn *t, const char *fallback, struct buf *out, struct err *err)
-{
-	struct str prose = t ? t->prose : STR("");
-	struct str trailer = r->p->commit_trailer;
-	size_t at = str_find(trailer, STR("{model}"));
-
-	if (!t)
-		TRY(buf_addf(out, err, "%s (iter %lld)", fallback, (long long)r->iterations));
-	else
-		TRY(buf_addf(out, err, "agent6 iter %lld: ", (long long)t->iteration));
-	if (t && prose.n == 0)
-		TRY(buf_addz(out, fallback, err));
-	if (t)
-		TRY(buf_add_utf8(out, str_head(prose, utf8_head(prose, PROSE_MAX)), err));
-	TRY(buf_addc(out, '\n', err));
-	if (trailer.n == 0)
-		return 0;
-	TRY(buf_addc(out, '\n', err));
-	TRY(buf_add_utf8(out, str_head(trailer, at), err));
-	if (at < trailer.n) {
-		TRY(buf_add_utf8(out, r->p->model, err));
-		TRY(buf_add_utf8(out, str_skip(trailer, at + 7), err));
-	}
-	return buf_addc(out, '\n', err);
-}
-
 static int put_commit(
 	struct run *r, const struct repo_stepped *s, struct str message, struct arena *mem, struct err *err)
 {
@@ -432,38 +404,47 @@ static int put_branch(struct run *r, struct err *err)
 	return note_put(&n, r->keep, RECORD_MANIFEST, 0, "", err);
 }
 
+static int note_commit(struct run *r, struct repo_stepped *done, struct str message, struct arena *mem, struct err *err)
+{
+	r->st.head_sha = str_dup(r->mem, done->sha);
+	r->st.ever_changed = 1;
+	if (r->st.verify_command.n == 0)
+		r->st.gateless_ever_committed = 1;
+	if (done->branch_kept)
+		TRY(put_branch_kept(r, done->branch_why, err));
+	if (r->st.commits++ == 0)
+		TRY(put_branch(r, err));
+	return put_commit(r, done, message, mem, err);
+}
+
 int step_commit(struct run *r, struct turn *t, const char *fallback, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
-	auto_buf struct buf message = BUF_MAX(65536);
+	struct step_saying says = { .r = r, .t = t, .fallback = fallback };
 	struct repo_stepped done = { 0 };
 	struct err why = { 0 };
 	struct repo_step step;
 
 	if (!records_steps(r))
 		return 0;
-	TRY(write_message(r, t, fallback, &message, err));
 	TRY(keep_barrier(r->keep, err));
-	step = step_of(r, buf_str(&message));
+	step = step_of(r, STR(""));
+	step.say = step_say;
+	step.self = &says;
 	if (repo_commit_step(r->repo, &step, mem, &done, &why) < 0) {
 		if (r->links->peer[PEER_GIT].gone)
 			return err_set(err, ERR_CLOSED, "%s", why.msg);
-		return not_recorded(r, t, buf_str(&message), &why, err);
+		return not_recorded(r, t, says.message.n > 0 ? says.message : str_from(fallback), &why, err);
 	}
 	r->unrecorded = STR("");
 	r->st.step_open = 0;
 	TRY(put_left_out(r, &done.left_out, err));
-	if (!done.committed)
+	if (done.committed)
+		TRY(note_commit(r, &done, says.message, mem, err));
+	if (says.rc == 0)
 		return 0;
-	r->st.head_sha = str_dup(r->mem, done.sha);
-	r->st.ever_changed = 1;
-	if (r->st.verify_command.n == 0)
-		r->st.gateless_ever_committed = 1;
-	if (done.branch_kept)
-		TRY(put_branch_kept(r, done.branch_why, err));
-	if (r->st.commits++ == 0)
-		TRY(put_branch(r, err));
-	return put_commit(r, &done, buf_str(&message), mem, err);
+	*err = says.why;
+	return loop_gave_up(r, says.rc, err);
 }
 
 /* What is on disk and in no step; *total may be more than are named, and below 0 when git cannot tell. */

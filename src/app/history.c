@@ -229,16 +229,26 @@ int history_differs(struct history *h, struct str_list *out, struct err *err)
 
 /* ---- merging ---- */
 
+static const enum merge_style styles[] = { [CONFIG_SQUASH_AGENT6] = MERGE_AGENT6, [CONFIG_SQUASH_CONVENTIONAL] = MERGE_CONVENTIONAL,
+	[CONFIG_SQUASH_COMBINE] = MERGE_COMBINE, [CONFIG_SQUASH_MODEL] = MERGE_MODEL };
+
 static int message_of(struct history *h, const struct history_merge *ask, struct str *out, struct err *err)
 {
 	struct merge_text text = { .task = h->manifest.user_task, .run_id = h->ref.id, .trailer = h->config.git.trailer,
 		.model = h->manifest.worker_model, .merge = ask->how == REPO_MERGE,
-		.combine = h->config.git.squash_message == CONFIG_SQUASH_COMBINE };
+		.style = styles[h->config.git.squash_message] };
+	struct facts f;
 
 	*out = ask->message;
 	if (ask->message.n > 0 || ask->how == REPO_FF)
 		return 0;
 	TRY(history_commits(h, &text.steps, &text.nsteps, err));
+	if (text.style == MERGE_CONVENTIONAL)
+		TRY(repo_changed(h->repo, h->from, h->tip, h->mem, &text.paths, &text.npaths, err));
+	if (text.style == MERGE_MODEL) {
+		TRY(reader_facts(h->record, true, h->mem, &f, err));
+		text.said = f.outcome;
+	}
 	return merge_text(&text, h->mem, out, err);
 }
 

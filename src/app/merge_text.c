@@ -8,6 +8,8 @@
 #define COLUMNS     72
 #define STEPS_SHOWN 100
 #define TEXT_MAX    (64 * 1024)
+#define SUBJECT_MAX 1000
+#define SAID_LINES  40
 
 /* Up to the end of the first sentence, else of the last word that fits. */
 static struct str headline(struct str task)
@@ -77,13 +79,17 @@ static int add_steps(const struct merge_text *t, struct buf *b, struct err *err)
 	size_t shown = 0;
 
 	for (size_t i = 0; i < t->nsteps && shown < STEPS_SHOWN; i++) {
-		struct str what = t->combine ? t->steps[i].subject : said(t->steps[i].subject);
+		struct str what = t->style == MERGE_COMBINE ? t->steps[i].subject : said(t->steps[i].subject);
+		auto_buf struct buf line = BUF_MAX(TEXT_MAX);
 
-		if (what.n == 0 || (!t->combine && was_said(t, i, what)))
+		if (t->style != MERGE_COMBINE && was_said(t, i, what))
+			continue;
+		TRY(message_line(what, SUBJECT_MAX, &line, err));
+		if (line.n == 0)
 			continue;
 		if (shown++ == 0)
 			TRY(buf_addc(b, '\n', err));
-		TRY(add_wrapped(b, "- ", what, err));
+		TRY(add_wrapped(b, "- ", buf_str(&line), err));
 	}
 	return 0;
 }
@@ -115,18 +121,52 @@ static int add_trailer(const struct merge_text *t, struct buf *b, struct err *er
 	return buf_addc(b, '\n', err);
 }
 
+/* What the model said of its work: its first sentence, then all of it where it is longer. False: nothing that can be said. */
+static int add_said(const struct merge_text *t, struct buf *b, bool *done, struct err *err)
+{
+	auto_buf struct buf line = BUF_MAX(TEXT_MAX), all = BUF_MAX(TEXT_MAX);
+	struct str head;
+
+	TRY(message_line(t->said, SUBJECT_MAX, &line, err));
+	head = headline(buf_str(&line));
+	*done = head.n > 0;
+	if (!*done)
+		return 0;
+	TRY(buf_addf(b, err, STR_FMT "\n", STR_ARG(head)));
+	TRY(message_text(t->said, SAID_LINES, &all, err));
+	if (str_trim(buf_str(&all)).n > head.n + 1)
+		TRY(buf_addf(b, err, "\n" STR_FMT, STR_ARG(buf_str(&all))));
+	return 0;
+}
+
+static int add_head(const struct merge_text *t, struct str head, struct buf *b, struct err *err)
+{
+	struct str words = head.n > 0 ? head : STR("agent6 run");
+
+	if (t->style == MERGE_CONVENTIONAL && !t->merge)
+		TRY(message_conventional(t->paths, t->npaths, words, b, err));
+	else
+		TRY(buf_addz(b, t->merge ? "Merge: " : "", err));
+	if (t->style != MERGE_CONVENTIONAL || t->merge)
+		TRY(buf_add_utf8(b, words, err));
+	return buf_addc(b, '\n', err);
+}
+
 int merge_text(const struct merge_text *t, struct arena *mem, struct str *out, struct err *err)
 {
-	auto_buf struct buf b = BUF_MAX(TEXT_MAX);
+	auto_buf struct buf b = BUF_MAX(2 * TEXT_MAX);
 	struct str head = headline(str_trim(t->task));
+	bool said = false;
 
-	TRY(buf_addz(&b, t->merge ? "Merge: " : "", err));
-	TRY(buf_add_utf8(&b, head.n > 0 ? head : STR("agent6 run"), err));
-	TRY(buf_addc(&b, '\n', err));
-	if (!t->combine)
-		TRY(add_task(t->task, head, &b, err));
-	if (!t->merge)
-		TRY(add_steps(t, &b, err));
+	if (t->style == MERGE_MODEL && !t->merge)
+		TRY(add_said(t, &b, &said, err));
+	if (!said) {
+		TRY(add_head(t, head, &b, err));
+		if (t->style != MERGE_COMBINE)
+			TRY(add_task(t->task, head, &b, err));
+		if (!t->merge)
+			TRY(add_steps(t, &b, err));
+	}
 	TRY(buf_addf(&b, err, "\nagent6 run %s\n", t->run_id));
 	TRY(add_trailer(t, &b, err));
 	*out = str_dup(mem, buf_str(&b));

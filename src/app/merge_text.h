@@ -3,7 +3,9 @@
 /* merge_text: the message of a commit that brings a run to a branch.
  *
  * Shape    A headline from the task, at most 72 bytes and up to the end of its first sentence; the whole task when it is longer,
- *          wrapped; what each step did, once; or, combined, the subjects of all steps as they are. Then the run, and the trailer.
+ *          wrapped; what each step did, once; or, combined, the subjects of all steps as they are. The model's own: what it said
+ *          of its work, as git/message.h lets it through, instead; nothing said, and it is the first form. Conventional: a kind by
+ *          the paths before the headline. Then the run, and the trailer.
  * Memory   In the arena.
  */
 #ifndef APP_MERGE_TEXT_H
@@ -18,7 +20,10 @@ struct merge_text {
 	struct repo_commit *steps; /* oldest first */
 	size_t nsteps;
 	bool merge;   /* a merge commit: the steps are its second parent's, and are not told again */
-	bool combine;
+	enum merge_style { MERGE_AGENT6, MERGE_CONVENTIONAL, MERGE_COMBINE, MERGE_MODEL } style;
+	struct str said;   /* MODEL: at the end of the run */
+	struct message_path *paths; /* CONVENTIONAL: what changed */
+	size_t npaths;
 };
 
 int merge_text(const struct merge_text *t, struct arena *mem, struct str *out, struct err *err) CHECKED;

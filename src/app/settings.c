@@ -327,6 +327,7 @@ int settings_params(struct start *s, struct err *err)
 	p->require_clean_worktree = c->git.require_clean_worktree;
 	p->commit_per_step = c->git.commit_per_step && s->mode->writes;
 	p->commit_trailer = c->git.trailer;
+	p->commit_style = str_from(config_word("git.commit.checkpoint.message", c->git.checkpoint_message));
 	p->verify_command = s->rq->verify_command.n > 0 ? s->rq->verify_command : c->workflow.verify_command;
 	p->verify_infer = !c->workflow.verify_infer ? 0 : c->models[CONFIG_REVIEWER].model.n > 0 ? 2 : 1;
 	p->verify_timeout_s = c->workflow.verify_timeout_s;

@@ -55,13 +55,15 @@ struct config_sandbox {
 };
 
 enum config_merge { CONFIG_MERGE_SQUASH, CONFIG_MERGE_MERGE, CONFIG_MERGE_FF };
-enum config_squash { CONFIG_SQUASH_AGENT6, CONFIG_SQUASH_COMBINE };
+enum config_squash { CONFIG_SQUASH_AGENT6, CONFIG_SQUASH_CONVENTIONAL, CONFIG_SQUASH_COMBINE, CONFIG_SQUASH_MODEL };
+enum config_checkpoint { CONFIG_CHECKPOINT_AGENT6, CONFIG_CHECKPOINT_CONVENTIONAL, CONFIG_CHECKPOINT_MODEL };
 struct config_git {
 	bool require_clean_worktree, auto_stash, auto_stash_pop, branch_per_run, commit_per_step;
 	struct str name, email; /* of git.commit; empty: the person's own */
 	struct str trailer;
 	int merge_strategy;      /* enum config_merge */
 	int squash_message;      /* enum config_squash */
+	int checkpoint_message;  /* enum config_checkpoint */
 	bool auto_merge, auto_prune;
 	bool allow_push, allow_force, allow_history_rewrite; /* accepted, and without effect */
 };

@@ -14,7 +14,8 @@ static const char *const agent_networks[] = { "providers", "local", "open", NULL
 static const char *const tool_networks[] = { "block", "only_explicit_states", "allow", NULL };
 static const char *const run_commands[] = { "ask", "yes", "no", NULL };
 static const char *const merge_strategies[] = { "squash", "merge", "ff", NULL };
-static const char *const squash_messages[] = { "agent6", "combine", NULL };
+static const char *const squash_messages[] = { "agent6", "conventional", "combine", "model", NULL };
+static const char *const checkpoint_messages[] = { "agent6", "conventional", "model", NULL };
 static const char *const workflows[] = { "loop", "implement", NULL };
 static const char *const decompose[] = { "off", "auto", "on", NULL };
 static const char *const revise[] = { "off", "auto", "interactive", NULL };
@@ -100,8 +101,12 @@ static const struct field fixed[] = {
 	{ "git.commit.email", &field_str, AT(git.email), .max = 200, .help = "Its address." },
 	{ "git.commit.trailer", &field_str, AT(git.trailer), .max = 500,
 		.help = "A line added at the end of each commit message, such as \"Assisted-by: agent6\"." },
+	{ "git.commit.checkpoint.message", &field_enum, AT(git.checkpoint_message), 0, "agent6", .choices = checkpoint_messages,
+		.help = "The subject of a step: agent6 has its number and what the model said; conventional has a kind, by the paths that changed, "
+			"and what the model said; for model the summarizer is shown the change and asked." },
 	{ "git.commit.squash.message", &field_enum, AT(git.squash_message), 0, "agent6", .choices = squash_messages,
-		.help = "The message of a squash: agent6 has the task and what the steps did, combine has the messages of all steps." },
+		.help = "The message of a squash: agent6 has the task and what the steps did, conventional the same behind a kind, combine has the "
+			"messages of all steps, model has what the model said of its work at the end." },
 	{ "git.merge_strategy", &field_enum, AT(git.merge_strategy), 0, "squash", .choices = merge_strategies,
 		.help = "How `runs merge` and auto_merge bring a run's commits over, unless --strategy says: one commit, a merge commit, "
 			"or only moving the branch forward." },

@@ -361,6 +361,28 @@ int repo_is_ancestor(struct repo *r, struct str a, struct str b, struct err *err
 	return res.code == 0;
 }
 
+int repo_changed(struct repo *r, struct str from, struct str to, struct arena *mem, struct message_path **out, size_t *n,
+	struct err *err)
+{
+	const struct str args[] = { from.n > 0 ? from : repo_no_tree(to), to };
+	struct {
+		VEC(struct message_path);
+	} list = { 0 };
+	struct git_result res;
+	struct change ch;
+	int rc;
+
+	TRY(repo_must(r, "compare trees", GIT_DIFF_RAW, args, 2, STR(""), mem, &res, err));
+	while ((rc = change_next(&res.out, &ch, err)) > 0)
+		*vec_new(&list) = (struct message_path){ ch.name, str_eqz(ch.mode_old, "000000") };
+	*n = list.n;
+	*out = arena_array(mem, list.n + 1, sizeof(**out));
+	if (list.n > 0)
+		memcpy(*out, list.p, list.n * sizeof(**out));
+	vec_fini(&list);
+	return rc;
+}
+
 static int diff_as(struct repo *r, enum git_op op, struct str from, struct str to, const struct str_list *paths,
 	struct arena *mem, struct str *text, struct err *err)
 {

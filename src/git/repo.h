@@ -15,6 +15,7 @@
 
 #include "fmt/field.h"
 #include "git/gitop.h"
+#include "git/message.h"
 
 #define REPO_BIG_FILE (64u << 20) /* larger files are left out of steps, and named */
 
@@ -84,11 +85,17 @@ int repo_diff_work(struct repo *r, struct str from, bool merge_base, struct aren
 /* The names of files that are not on disk as that commit has them, each read and compared. What git does not track is
  * not looked at. */
 int repo_differs(struct repo *r, struct str commit, struct arena *mem, struct str_list *out, struct err *err) CHECKED;
+/* The paths that two trees or commits differ in; an empty `from` is the empty tree. */
+int repo_changed(struct repo *r, struct str from, struct str to, struct arena *mem, struct message_path **out, size_t *n,
+	struct err *err) CHECKED;
 
 struct repo_step {
 	struct str base;              /* commit the run started at; empty: the branch was unborn */
 	const struct str_list *skip;  /* untracked when the run started; NULL: none */
 	struct str message;           /* whole, with its trailer */
+	/* Instead of message, when not NULL: called once it is known what the step changes, between two trees. */
+	int (*say)(void *self, struct str from, struct str to, struct arena *mem, struct str *message, struct err *err);
+	void *self;
 	bool branch;                  /* refs/heads/agent6/<id> moves along */
 	uint64_t big_file;            /* 0: REPO_BIG_FILE */
 };

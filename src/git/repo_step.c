@@ -219,7 +219,7 @@ int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena 
 {
 	CLEANUP(scan_fini) struct scan s = { 0 };
 	struct repo_stepped done = { 0 };
-	struct str parent, tree, before, args[2];
+	struct str parent, tree, before, args[2], message = step->message;
 
 	TRY(find_parent(r, step->base, mem, &parent, err));
 	TRY(stand_at(r, parent, mem, err));
@@ -240,7 +240,9 @@ int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena 
 	if (done.committed) {
 		args[0] = tree;
 		args[1] = parent;
-		TRY(repo_sha(r, "commit", GIT_COMMIT, args, parent.n > 0 ? 2 : 1, step->message, mem, &done.sha, err));
+		if (step->say)
+			TRY(step->say(step->self, before, tree, mem, &message, err));
+		TRY(repo_sha(r, "commit", GIT_COMMIT, args, parent.n > 0 ? 2 : 1, message, mem, &done.sha, err));
 		TRY(move_refs(r, step, done.sha, mem, &done, err));
 		repo_keep_sha(r->tip, done.sha);
 		repo_keep_sha(r->tip_tree, tree);
