@@ -14,7 +14,6 @@
 #define COMMAND_MAX    4096
 #define BLOCK_WITHIN   12 /* lines from the heading to its block */
 #define LIST_MAX       4096
-#define DEAD_WITHIN_MS 3000
 #define SIGNED_TAIL    800
 
 bool gate_read(int root_fd, const char *name, struct buf *out)
@@ -422,7 +421,7 @@ bool gate_did_not_run(const struct job_result *job)
 		": not found" };
 	const struct str texts[] = { job->out, job->errs };
 
-	if (job->why != JOB_EXITED || job->code == 0 || job->wall_ms > DEAD_WITHIN_MS)
+	if (job->why != JOB_EXITED || job->code == 0 || job->wall_ms > GATE_DEAD_WITHIN_MS)
 		return false;
 	for (size_t i = 0; i < COUNT(texts); i++)
 		for (size_t k = 0; k < COUNT(marks); k++)

@@ -29,6 +29,8 @@ bool gate_resolves(int root_fd, const struct str_list *path, struct str program)
 /* A text command as words; one that needs a shell becomes sh -c. */
 struct str_list gate_words(struct str text, struct arena *mem);
 
+#define GATE_DEAD_WITHIN_MS 3000
+
 /* The gate failed within moments in a way that says the runner, not the code, is broken. */
 bool gate_did_not_run(const struct job_result *job);
 

@@ -432,7 +432,7 @@ static int gate(struct run *r, struct turn *t, bool *sent_back, struct err *err)
 	if (r->st.verify_command.n == 0 || watch_is_good(r))
 		return 0;
 	TRY(turn_gate(r, t, &out, &oc, err));
-	if (r->reason != REASON_NONE || watch_is_good(r) || t->did_not_run)
+	if (r->reason != REASON_NONE || watch_is_good(r) || t->did_not_run || !oc.verified)
 		return 0;
 	if (++r->st.step_reds > loop_limits.step_reds) {
 		run_stop(r, REASON_NO_PROGRESS, str_printf(r->mem, "step %lld stays red", (long long)r->st.plan_step + 1));

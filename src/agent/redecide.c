@@ -53,6 +53,14 @@ static int64_t limit_of(size_t offset)
 	return v;
 }
 
+/* As a gate is whose runner is missing. */
+static bool gate_is_brief(struct jval seconds)
+{
+	double s;
+
+	return jval_to_f64(seconds, &s) && s * 1000 <= GATE_DEAD_WITHIN_MS;
+}
+
 int64_t redecide_int(struct jval obj, const char *key)
 {
 	int64_t v;
@@ -220,6 +228,7 @@ static void count_event(struct redecide *d, enum event_id id, const struct journ
 	if (id == EVENT_VERIFY_END) {
 		d->gate.ran = true;
 		d->gate.green = redecide_int(ev, "exit_code") == 0;
+		d->gate.brief = gate_is_brief(jval_get(ev, "duration_s"));
 		d->gate.line = *line;
 	}
 	if (id == EVENT_TOOL_RESULT && (jval_is(jval_get(ev, "name"), "finish_run") || jval_is(jval_get(ev, "name"), "finish_planning")))
@@ -314,7 +323,7 @@ static struct redecided check_gate(struct redecide *d)
 		return redecided_no(); /* another gate: it begins anew */
 	if (d->gate.ran && d->gate.green && now != TRI_YES)
 		return redecided_yes(&d->gate.line, "the gate was green, and the run went on as if it were not", STR("green"), STR("not green"));
-	if (d->gate.ran && !d->gate.green && now == TRI_YES)
+	if (d->gate.ran && !d->gate.green && now == TRI_YES && !(was == TRI_YES && d->gate.brief))
 		return redecided_yes(&d->gate.line, "the gate was red, and the run went on as if it were not", STR("red"), STR("green"));
 	if (!d->gate.ran && now != was)
 		return redecided_yes(NULL, "what is known of the gate changed without a gate", STR("changed"), STR("as it was"));

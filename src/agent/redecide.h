@@ -74,7 +74,7 @@ struct redecide {
 	} seen[REDECIDE_RULES];
 	struct redecide_seen last[EVENT_COUNT]; /* of this turn, the newest of each */
 	struct {
-		bool ran, green; /* the newest */
+		bool ran, green, brief; /* the newest */
 		struct journal_line line;
 	} gate;
 	struct journal_line call; /* the newest */

@@ -314,7 +314,7 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 	} else if (rc < 0) {
 		return rc;
 	}
-	if (gate)
+	if (gate && oc->verified) /* one that was denied, or lost, has nothing to say of the code */
 		TRY(put_verify_end(r, &oc->job, err));
 	return account(r, t, oc, err);
 }

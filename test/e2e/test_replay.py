@@ -222,3 +222,15 @@ def test_a_changed_checkpoint_is_found_by_what_follows_from_it(lab, old, new, wh
         f.write(text.replace(old, new))
     code, rep = replay(lab)
     assert code == 1 and what in rep["what"], rep
+
+
+def test_a_gate_whose_runner_is_gone_tells_nothing_the_second_time_either(lab):
+    """Red within moments and not of the code: what was known of it stands, and replay knows that."""
+    lab.repo(a_DOT_txt="one\n", verify_DOT_sh="test ! -e broken || exec nosuchrunner\n", _DOT_gitignore="broken\n")
+    lab.mock(script(turn(call("run_verify_command")), turn(call("run_command", argv=["touch", "broken"])),
+                    turn(call("run_verify_command")), finish()), extra='[workflow]\nverify_command = ["sh", "verify.sh"]\n')
+    r = lab.run("look")
+    assert r.returncode == 0, r.both
+    assert [e["exit_code"] for e in lab.events("verify.end")] == [0, 127]
+    code, rep = replay(lab)
+    assert code == 0 and rep["same"], rep

@@ -130,8 +130,12 @@ def test_the_gate_is_asked_about_as_the_verify_command(lab, screen):
     s.until("Allow the verify command: sh verify.sh")
     lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
     s.keys("N", "Enter")
-    s.status()
+    assert s.status() == 4  # it finished over a gate that never ran
     assert os.path.exists(os.path.join(lab.ws, "first"))
+    assert "\u2713 gate" not in s.text() and "unverified: the gate did not run" in s.text(), s.text()
+    assert lab.events("verify.start") and not lab.events("verify.end")
+    assert lab.events("run.end")[0]["verified"] == "unverified"
+    assert lab.agent6("replay").returncode == 0
 
 
 def test_a_gate_that_a_model_named_is_asked_about_like_any_other_command(lab, screen):
