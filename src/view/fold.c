@@ -314,6 +314,7 @@ static void on_result(struct view *v, struct view_item *it)
 		it->detail = text(v, "stdout_tail");
 	it->seconds = number(v, "duration_s", -1);
 	it->code = integer(v, "exit_code", 0);
+	v->state.verify_running = false; /* a gate that was not let run has no end of its own */
 	struct view_call *c = find_call(&v->state, text(v, "call_id"), it->name);
 
 	if (!c)
@@ -623,6 +624,9 @@ static void on_line(struct view *v, struct view_item *it, enum event_id id)
 	}
 	if (id == EVENT_RUN_NOTICE && str_eqz(text(v, "level"), "warning"))
 		it->kind = VIEW_WARNING;
+	if ((id == EVENT_RUN_PAUSE || id == EVENT_RUN_STOP) && str_eqz(text(v, "source"), "sigint") && str_starts(text(v, "how"), STR("after")) &&
+		buf_addz(&v->scratch, "; a second Ctrl-C does not wait for it", ERR_DISCARD) == 0)
+		it->text = str_skip(buf_str(&v->scratch), at);
 	v->state.torn = v->state.torn || id == EVENT_RECORD_TORN;
 }
 

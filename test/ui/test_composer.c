@@ -70,6 +70,8 @@ TEST(every_command_of_the_composer_has_its_help_and_works_by_its_name)
 
 		CHECK(c->name[0] == '/' && c->help[0] != '\0');
 		CHECK(c->words || !c->needs_words);
+		CHECK(strlen(c->name) + (c->words ? strlen(c->words) + 1 : 0) < COMPOSER_NAME_WIDTH);
+		CHECK(2 + COMPOSER_NAME_WIDTH + strlen(c->help) <= 80); /* one line each, on the narrowest screen there is */
 		if (strcmp(c->name, "/pin") != 0)
 			CHECK_INT(compose(str_from(c->name), false).what, c->needs_words ? TYPED_WRONG : c->what);
 	}

@@ -31,6 +31,8 @@ struct typed {
 	const char *message;
 };
 
+#define COMPOSER_NAME_WIDTH 28 /* of a name with its words, in a list of them */
+
 struct composer_command {
 	const char *name;  /* with its slash */
 	const char *words; /* what may stand behind it; NULL: nothing */

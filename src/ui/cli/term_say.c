@@ -103,7 +103,7 @@ int term_view_help(struct term_view *t, struct err *err)
 		auto_buf struct buf b = BUF_MAX(256);
 
 		TRY(buf_addf(&b, err, "%s%s%s", c->name, c->words ? " " : "", c->words ? c->words : ""));
-		while (b.n < 30)
+		while (b.n < COMPOSER_NAME_WIDTH)
 			TRY(buf_addc(&b, ' ', err));
 		TRY(buf_addz(&b, c->help, err));
 		TRY(line(t, LOOK_PLAIN, buf_str(&b), err));
