@@ -547,7 +547,7 @@ static const struct {
 	{ EVENT_NO_PROGRESS, VIEW_MARKER, "no progress: the same failure {streak} times" },
 	{ EVENT_TOOL_ERROR, VIEW_MARKER, "the same tool error {streak} times" },
 	{ EVENT_LOOP_GUARD, VIEW_WARNING, "{tool} was called the same way {streak} times" },
-	{ EVENT_WENT_QUIET, VIEW_MARKER, "the model said nothing, asking again" },
+	{ EVENT_WENT_QUIET, VIEW_MARKER, "the model called no tool, asking again" },
 	{ EVENT_RUN_BUDGET, VIEW_MARKER, "the budget is nearly used" },
 	{ EVENT_TASK_GATED, VIEW_MARKER, "not finished yet: tasks are open" },
 	{ EVENT_TOOL_UNREACHABLE, VIEW_WARNING, "{binary} is not there in the jail" },

@@ -140,8 +140,7 @@ static int glance(const char *repo_dir, struct listing_row *row, struct arena *m
 	row->mode = m.mode.n > 0 ? m.mode : str_dup(mem, str_from(s->mode));
 	row->usd = s->budget.usd >= 0 ? s->budget.usd + before : before > 0 ? before : -1;
 	row->usd_partial = s->budget.usd_partial;
-	row->ended = s->end.seen;
-	row->merged = m.merged_into.n > 0;
+	row->unmerged = s->end.seen && s->end.commits > 0 && m.merged_into.n == 0;
 	return 0;
 }
 

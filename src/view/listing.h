@@ -19,7 +19,7 @@ struct listing_row {
 	struct str word, reason; /* reason may be empty */
 	struct str task, mode;
 	double usd;              /* below 0: not known */
-	bool usd_partial, ended, merged;
+	bool usd_partial, unmerged; /* it ended with commits that nobody merged */
 };
 
 int listing_load(const char *repo_dir, unsigned kinds, struct arena *mem, struct listing_row **out, size_t *out_n,

@@ -40,6 +40,25 @@ def test_a_green_run_is_listed_shown_and_proved(lab):
     assert lab.agent6("runs", "dir", run_id).out.strip() == lab.run_dirs()[-1]
 
 
+def test_the_list_fits_a_terminal_and_calls_unmerged_what_there_is_to_merge(lab, screen):  # noqa: F811
+    lab.repo(a_DOT_txt="one\n")
+    lab.mock(script(turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}])), finish(),
+                    finish(), turn(call("list_dir", path="."))))
+    assert lab.run("a task that has many words, more than a narrow terminal has room for", "--run-id", "committed").returncode == 0
+    lab.git("checkout", "-q", "-f", "--", ".")
+    assert lab.run("look", "--run-id", "looked").returncode == 0
+    assert lab.run("stop early", "--run-id", "stopped", "--max-iterations", "1").returncode == 1
+    rows = lab.agent6("runs").out.splitlines()[1:]
+    for name, unmerged in (("committed", True), ("looked", False), ("stopped", False)):
+        (row,) = [r for r in rows if f"  {name}  " in r]
+        assert ("unmerged" in row) is unmerged, rows
+    s = screen("runs", width=64)
+    assert s.status() == 0
+    lines = [l for l in s.text().splitlines() if l.strip()]
+    assert len(lines) == 4 and all(len(l) <= 64 for l in lines), lines
+    assert "committed" in s.text() and "a task" in s.text()
+
+
 @pytest.mark.parametrize("what", ["a byte", "a line gone", "a line twice", "half a line"])
 def test_a_changed_record_is_found(lab, what):
     green(lab)

@@ -18,7 +18,10 @@
 
 #define TASK_COLS_PIPED 60
 #define ASK_COLS        90
-#define TASK_COLS_MIN   24
+#define TASK_COLS_MIN   24 /* for these the reasons of a status are shortened ... */
+#define TASK_COLS_LAST  10 /* ... and then the tasks */
+#define REASON_COLS     40
+#define REASON_COLS_MIN 10
 #define LONG_STEP_MS    (120 * 1000)
 
 struct show_args {
@@ -123,14 +126,14 @@ static const char *when(struct arena *mem, int64_t ms)
 	return str_printf(mem, "%s", text).p;
 }
 
-static const char *status(struct arena *mem, const struct listing_row *row)
+static const char *status(struct arena *mem, const struct listing_row *row, int reason_cols)
 {
 	bool mode = row->mode.n > 0 && !str_eqz(row->mode, "run") && !str_eqz(row->word, "planned") &&
 		!str_eqz(row->word, "answered");
 
 	return str_printf(mem, STR_FMT "%s" STR_FMT "%s" STR_FMT "%s%s", STR_ARG(mode ? row->mode : STR("")), mode ? ": " : "",
-		STR_ARG(row->word), row->reason.n > 0 ? " (" : "", STR_ARG(clean(mem, row->reason, 40)),
-		row->reason.n > 0 ? ")" : "", row->ended && !row->merged && str_eqz(row->word, "passed") ? ", unmerged" : "").p;
+		STR_ARG(row->word), row->reason.n > 0 ? " (" : "", STR_ARG(clean(mem, row->reason, reason_cols)),
+		row->reason.n > 0 ? ")" : "", row->unmerged ? ", unmerged" : "").p;
 }
 
 /* ---- list ---- */
@@ -163,28 +166,45 @@ int runs_print_json(const json_t *j, struct err *err)
 	return 0;
 }
 
+/* How wide each column is. */
+struct columns {
+	int reason, status, cost, id, task;
+};
+
+static struct columns fit(struct arena *mem, const struct listing_row *rows, size_t n, int reason_cols)
+{
+	struct columns c = { .reason = reason_cols, .status = 6, .cost = 4, .id = 2 };
+
+	for (size_t i = 0; i < n; i++) {
+		int st = term_width(str_from(status(mem, &rows[i], reason_cols))), id = (int)strlen(rows[i].entry.ref.id),
+		    usd = (int)strlen(cost(mem, rows[i].usd, rows[i].usd_partial));
+
+		c.status = st > c.status ? st : c.status;
+		c.cost = usd > c.cost ? usd : c.cost;
+		c.id = id > c.id ? id : c.id;
+	}
+	c.task = term_columns(STDOUT_FILENO) - 11 - c.status - c.cost - c.id - 8;
+	return c;
+}
+
+/* On a terminal a row is a line: reasons give way first, then the task. */
 static void print_rows(struct arena *mem, const struct listing_row *rows, size_t n)
 {
-	int status_cols = 6, id_cols = 2, tty_cols = term_columns(STDOUT_FILENO), task_cols = TASK_COLS_PIPED;
+	struct columns c = fit(mem, rows, n, REASON_COLS);
 
-	for (size_t i = 0; i < n; i++) {
-		int w = term_width(str_from(status(mem, &rows[i]))), id = (int)strlen(rows[i].entry.ref.id);
-
-		status_cols = w > status_cols ? w : status_cols;
-		id_cols = id > id_cols ? id : id_cols;
-	}
-	if (term_is_tty(STDOUT_FILENO)) {
-		task_cols = tty_cols - 11 - status_cols - 8 - id_cols - 8;
-		task_cols = task_cols < TASK_COLS_MIN ? TASK_COLS_MIN : task_cols;
-	}
-	cli_out("%-11s  %-*s  %8s  %-*s  %s\n", "updated", status_cols, "status", "cost", id_cols, "id", "task");
+	if (!term_is_tty(STDOUT_FILENO))
+		c.task = TASK_COLS_PIPED;
+	while (c.task < TASK_COLS_MIN && c.reason > REASON_COLS_MIN)
+		c = fit(mem, rows, n, c.reason - 5);
+	c.task = c.task < TASK_COLS_LAST ? TASK_COLS_LAST : c.task;
+	cli_out("%-11s  %-*s  %*s  %-*s  %s\n", "updated", c.status, "status", c.cost, "cost", c.id, "id", "task");
 	for (size_t i = 0; i < n; i++) {
 		const struct listing_row *r = &rows[i];
-		const char *st = status(mem, r);
+		const char *st = status(mem, r, c.reason);
 
-		cli_out("%-11s  %s%*s  %8s  %-*s  " STR_FMT "\n", when(mem, r->entry.active_ms), st,
-			status_cols - term_width(str_from(st)), "", cost(mem, r->usd, r->usd_partial), id_cols,
-			r->entry.ref.id, STR_ARG(clean(mem, r->task, task_cols)));
+		cli_out("%-11s  %s%*s  %*s  %-*s  " STR_FMT "\n", when(mem, r->entry.active_ms), st,
+			c.status - term_width(str_from(st)), "", c.cost, cost(mem, r->usd, r->usd_partial), c.id,
+			r->entry.ref.id, STR_ARG(clean(mem, r->task, c.task)));
 	}
 }
 
