@@ -3,6 +3,7 @@
 #include "sys/crash.h"
 
 #include "fmt/wire.h"
+#include "sys/term_mode.h"
 
 #include <signal.h>
 #include <string.h>
@@ -147,6 +148,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	struct crash c = { sig, place_of(context) };
 	sigset_t one;
 
+	term_mode_restore();
 	if (crash_chan >= 0) {
 		tell_monitor(&c);
 	} else {

@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pty
+import signal
 import stat
 import subprocess
 import termios
@@ -329,6 +330,13 @@ class Terminal:
         self.proc = subprocess.Popen([AGENT6, *args], env=lab.env, cwd=lab.ws, stdin=slave, stdout=slave, stderr=slave,
                                      start_new_session=True)
 
+    def modes(self):
+        return termios.tcgetattr(self.slave)
+
+    def stopped(self):
+        with open(f"/proc/{self.proc.pid}/stat", encoding="ascii", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "T"
+
     def more(self):
         try:
             self.seen += os.read(self.master, 4096).decode("utf-8", "replace")
@@ -385,6 +393,33 @@ def test_ctrl_c_at_the_key_leaves_the_terminal_and_the_files_as_they_were(lab):
     assert code == 130 and restored, t.seen
     assert "sk-half" not in t.seen
     assert not os.path.exists(config_path(lab)) and not os.path.exists(config_path(lab, "secrets.toml"))
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGSEGV", "SIGABRT"])
+def test_whatever_ends_it_at_the_key_the_terminal_is_as_it_was(lab, name):
+    t = Terminal(lab, "connect", "openai")
+    t.expect("API key (not shown): ")
+    t.say("sk-half")
+    t.proc.send_signal(getattr(signal, name))
+    code, restored = t.end()
+    assert code == -getattr(signal, name) and restored, (code, t.seen)
+    assert "sk-half" not in t.seen
+    assert not os.path.exists(config_path(lab)) and not os.path.exists(config_path(lab, "secrets.toml"))
+
+
+def test_stopped_at_the_key_it_gives_the_terminal_back_and_hides_the_key_again_afterwards(lab):
+    t = Terminal(lab, "connect", "openai", "--no-verify")
+    t.expect("API key (not shown): ")
+    hidden = t.modes()
+    t.proc.send_signal(signal.SIGTSTP)
+    lab.wait_for(lambda: t.stopped())
+    assert t.modes() == t.before != hidden
+    t.proc.send_signal(signal.SIGCONT)
+    lab.wait_for(lambda: t.modes() == hidden)
+    t.say(KEY + "\n")
+    t.expect("Stored the key")
+    code, restored = t.end()
+    assert code == 0 and restored and KEY not in t.seen, t.seen
 
 
 def test_models_are_listed_and_chosen(lab):

@@ -2,46 +2,22 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/prompt.h"
 #include "sys/term.h"
+#include "sys/term_mode.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <termios.h>
+#include <unistd.h>
 
 #define ANSWER_MAX   4096
 #define WITH_CTRL(c) ((c)&0x1f)
 
-/* The terminal's mode before we changed it; comes back on every way out. */
-struct mode {
-	struct termios before;
-	bool changed;
-};
-
-static void mode_restore(struct mode *m)
+static void mode_restore(bool *changed)
 {
-	if (m->changed)
-		tcsetattr(STDIN_FILENO, TCSAFLUSH, &m->before);
-	m->changed = false;
+	if (*changed)
+		term_mode_restore();
 }
 #define auto_mode CLEANUP(mode_restore)
-
-/* One byte at a time, unseen; Ctrl-C is a byte too, so that it cannot leave the terminal unseen. */
-static int mode_hide(struct mode *m, struct err *err)
-{
-	struct termios t;
-
-	if (tcgetattr(STDIN_FILENO, &m->before) < 0)
-		return err_sys(err, errno, "the terminal's mode");
-	t = m->before;
-	t.c_lflag &= (tcflag_t) ~(ECHO | ECHONL | ICANON | ISIG | IEXTEN);
-	t.c_iflag |= ICRNL;
-	t.c_cc[VMIN] = 1;
-	t.c_cc[VTIME] = 0;
-	if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &t) < 0)
-		return err_sys(err, errno, "the terminal's mode");
-	m->changed = true;
-	return 0;
-}
 
 static void wipe(struct buf *b)
 {
@@ -150,11 +126,12 @@ int prompt_words(const char *prompt, struct arena *mem, struct str *out, struct 
 int prompt_hidden(const char *question, struct secret *out, struct err *err)
 {
 	auto_wiped struct buf line = BUF_MAX(ANSWER_MAX);
-	auto_mode struct mode mode = { 0 };
+	auto_mode bool changed = false;
 	int r;
 
 	TRY(buf_reserve(&line, ANSWER_MAX, err));
-	TRY(mode_hide(&mode, err));
+	TRY(term_mode_unseen(STDIN_FILENO, err));
+	changed = true;
 	fprintf(stderr, "%s (not shown): ", question);
 	fflush(stderr);
 	r = read_unseen(&line, err);
