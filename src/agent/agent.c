@@ -116,6 +116,20 @@ static int host_mcp(void *self, const struct mcp_tool *tool, struct str args, st
 	return mcp_call(&r->mcp, tool, args, mem, out, err);
 }
 
+static bool host_language_knows(void *self, struct str path)
+{
+	const struct run *r = self;
+
+	return lsp_knows(&r->lsp, path);
+}
+
+static int host_language(void *self, struct tool_ctx *ctx, const struct language_ask *ask, struct language_answer *out, struct err *err)
+{
+	struct run *r = self;
+
+	return lsp_ask(&r->lsp, ctx, ask, out, err);
+}
+
 static int host_background(void *self, const struct background_request *req, struct arena *mem,
 	struct background_report *out, struct err *err)
 {
@@ -201,6 +215,10 @@ static int set_tools(struct run *r, struct err *err)
 
 	r->host = (struct tool_host){ .self = r, .job = host_job, .ask = host_ask, .background = host_background, .mcp = host_mcp,
 		.graph = tasks_host_graph, .note = tasks_host_note };
+	if (r->lsp.there) {
+		r->host.language_knows = host_language_knows;
+		r->host.language = host_language;
+	}
 	r->tools.host = &r->host;
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
@@ -383,7 +401,8 @@ static int open_servers(struct run *r, struct err *err)
 {
 	r->caller.on_post = mcp_on_post;
 	r->caller.post_self = &r->mcp;
-	return mcp_open(&r->mcp, r->links, r->keep, &r->p->servers, r->mem, err);
+	TRY(mcp_open(&r->mcp, r->links, r->keep, &r->p->servers, r->mem, err));
+	return lsp_open(&r->lsp, r->links, r->keep, r->p, r->mem, err);
 }
 
 static int begin_new(struct run *r, struct err *err)
@@ -454,6 +473,7 @@ static void run_fini(struct run *r)
 	tasks_fini(r);
 	asks_fini(&r->asks);
 	mcp_fini(&r->mcp);
+	lsp_fini(&r->lsp);
 	background_fini(&r->background);
 	jobs_fini(&r->commands);
 	jobs_fini(&r->git);

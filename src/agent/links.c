@@ -19,7 +19,7 @@ static const struct {
 	[PEER_GIT] = { LINK_ZYGOTE_AGENT, WIRE_DOWN, "the git zygote" },
 	[PEER_CLIENT] = { LINK_CLIENT_AGENT, WIRE_DOWN, "the model client" },
 	[PEER_RECORDER] = { LINK_RECORDER_AGENT, WIRE_DOWN, "the recorder" },
-	[PEER_SERVER ... PEER_COUNT - 1] = { LINK_ZYGOTE_AGENT, WIRE_DOWN, "the cell of an MCP server" },
+	[PEER_SERVER ... PEER_COUNT - 1] = { LINK_ZYGOTE_AGENT, WIRE_DOWN, "the cell of a server" },
 };
 
 void links_init(struct links *l, const int fds[PEER_COUNT])
@@ -29,6 +29,8 @@ void links_init(struct links *l, const int fds[PEER_COUNT])
 		l->peer[i].fd = fds[i], l->peer[i].gone = fds[i] < 0;
 	for (size_t i = 0; i < COUNT(l->pipe); i++)
 		l->pipe[i].fd = -1;
+	for (size_t i = 0; i < COUNT(l->out); i++)
+		l->out[i].fd = -1;
 }
 
 int links_given(int fds[PEER_COUNT])
@@ -188,11 +190,14 @@ static void watch(struct pollfd *p, int fd, bool skip)
 
 int links_pump(struct links *l, int64_t timeout_ms, struct err *err)
 {
-	struct pollfd fds[PEER_COUNT + COUNT(l->pipe)];
+	struct pollfd fds[PEER_COUNT + COUNT(l->pipe) + COUNT(l->out)];
+	const size_t first_out = PEER_COUNT + COUNT(l->pipe);
 	int n;
 
 	for (size_t i = 0; i < COUNT(l->pipe); i++)
 		watch(&fds[PEER_COUNT + i], l->pipe[i].fd, l->pipe[i].fd < 0);
+	for (size_t i = 0; i < COUNT(l->out); i++)
+		fds[first_out + i] = (struct pollfd){ .fd = l->out[i].fd, .events = POLLOUT };
 	for (int i = 0; i < PEER_COUNT; i++)
 		watch(&fds[i], l->peer[i].fd, l->peer[i].gone);
 	do
@@ -207,6 +212,9 @@ int links_pump(struct links *l, int64_t timeout_ms, struct err *err)
 	for (size_t i = 0; i < COUNT(l->pipe); i++)
 		if (fds[PEER_COUNT + i].revents != 0 && l->pipe[i].fd >= 0)
 			TRY(l->pipe[i].on_ready(l->pipe[i].self, i, err));
+	for (size_t i = 0; i < COUNT(l->out); i++)
+		if (fds[first_out + i].revents != 0 && l->out[i].fd >= 0)
+			TRY(l->out[i].on_ready(l->out[i].self, i, err));
 	for (int i = 0; i < PEER_COUNT; i++)
 		if (fds[i].revents != 0)
 			TRY(serve_peer(l, i, err));

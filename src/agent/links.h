@@ -19,15 +19,17 @@
 #include "fmt/wire.h"
 #include "sys/chan.h"
 
-/* In the order of the descriptors from 3 on. From PEER_SERVER on: the zygotes of MCP servers, as many as there are. */
+/* In the order of the descriptors from 3 on. From PEER_SERVER on: the zygotes of MCP servers, as many as there are; then that
+ * of the language servers, if there are any. */
 enum peer { PEER_MONITOR, PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_RECORDER, PEER_SERVER,
-	PEER_COUNT = PEER_SERVER + MCP_SERVERS_MAX };
+	PEER_COUNT = PEER_SERVER + MCP_SERVERS_MAX + 1 };
 _Static_assert((int)PEER_COUNT == AGENT_ENDS_MAX, "the agent is given an end of each");
 
 #define AGENT_FDS  5 /* that there are in each run */
 #define STEERS_MAX 32
 #define LINKS_JOBS (2 + 2 * 8) /* stdout and stderr of the job that is waited for and of eight others */
-#define LINKS_PIPES (LINKS_JOBS + 2 * 12) /* and of servers */
+#define LINKS_PIPES (LINKS_JOBS + 2 * 16) /* and of servers */
+#define LINKS_OUTS  8 /* ways to the stdin of servers that we write to */
 
 typedef int peer_fn(void *self, struct chan_msg *m, struct err *err);
 typedef int pipe_fn(void *self, size_t which, struct err *err); /* which: its place in links.pipe */
@@ -49,6 +51,11 @@ struct links {
 		pipe_fn *on_ready;
 		void *self;
 	} pipe[LINKS_PIPES];
+	struct {
+		int fd; /* borrowed; -1: nothing waits to be written */
+		pipe_fn *on_ready; /* which: its place here */
+		void *self;
+	} out[LINKS_OUTS];
 	struct chan_msg *msg; /* owned; one at a time */
 	enum wire_stop stop;  /* 0: go on */
 	bool aborted;         /* it was the steer "abort" that stops us */

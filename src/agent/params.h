@@ -102,6 +102,8 @@
 	X(STR, decompose)         /* off, auto, on */                                                        \
 	X(STR, revise_prompt)     /* off, auto, interactive */                                               \
 	X(STRS, servers)          /* packed struct server_params: MCP servers, those with a channel first and in its order */ \
+	X(STRS, languages)        /* language servers by their place in the cell: names of fmt/lsp_table.h; none: no cell */ \
+	X(INT, language_timeout_s)                                                                           \
 	X(STRS, seats)            /* packed struct seat_params by enum config_role; an empty one is not played */
 
 #define PARAM_FIELD_STR(m)  struct str m;

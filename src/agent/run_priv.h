@@ -11,6 +11,7 @@
 #include "agent/gate.h"
 #include "agent/jobs.h"
 #include "agent/keep.h"
+#include "agent/lsp.h"
 #include "agent/mcp.h"
 #include "agent/params.h"
 #include "agent/prompt.h"
@@ -75,6 +76,7 @@ struct run {
 	struct jobs commands, git;
 	struct background background;
 	struct mcp mcp;             /* its servers' tools */
+	struct lsp lsp;             /* language servers */
 	struct str_list cut_short; /* background commands that the end of a leg ended: kept for the next */
 	struct caller caller;
 	struct seats seats;            /* the models of the other roles */

@@ -316,6 +316,8 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 	}
 	if (gate && oc->verified) /* one that was denied, or lost, has nothing to say of the code */
 		TRY(put_verify_end(r, &oc->job, err));
+	if (oc->edited)
+		TRY(lsp_touched(&r->lsp, oc->paths, err));
 	return account(r, t, oc, err);
 }
 

@@ -178,6 +178,9 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 		s->servers[i].zygote = PEER_NONE;
 	}
 	spec.nservers = s->nservers;
+	if (s->params.languages.n > 0)
+		spec.servers[spec.nservers++] = (struct monitor_server){ s->language, STR("language servers") };
+	s->language = PEER_NONE;
 	for (size_t i = 0; i < s->nremotes; i++) {
 		spec.remotes[i].endpoint = s->remotes[i].endpoint;
 		spec.remotes[i].name = s->remotes[i].config->name;
@@ -240,6 +243,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_networks(&s, err));
 	TRY(settings_params(&s, err));
 	TRY(servers_choose(&s, err));
+	language_choose(&s);
 	if (s.profile != PROFILE_HARDENED)
 		TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
 	r = find_session(&s, err);

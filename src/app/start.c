@@ -68,7 +68,8 @@ static int launch_agent(struct start *s, struct err *err)
 
 	pack_strs(&b, argv, COUNT(argv));
 	TRY(pack_ok(&b, err));
-	TRY(chan_send(s->zygote.chan, WIRE_START_AGENT, buf_str(&b), s->agent_ends, END_SERVER + s->nservers, err));
+	TRY(chan_send(s->zygote.chan, WIRE_START_AGENT, buf_str(&b), s->agent_ends,
+		END_SERVER + s->nservers + (s->params.languages.n > 0), err));
 	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
 		base_close_fd(&s->agent_ends[i]);
 	return 0;
@@ -161,7 +162,7 @@ struct start start_new(struct arena *mem, const struct run_request *rq)
 	return (struct start){ .mem = mem, .rq = rq, .mode = app_mode_find(rq && rq->mode ? rq->mode : "run"), .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
 		.secrets_fd = -1, .crashes = { -1, "monitor", "" }, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = PROGRAMS_NONE,
 		.egress = EGRESS_NONE, .spawner = PEER_NONE, .reader = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
-		.git = PEER_NONE, .view = PEER_NONE };
+		.git = PEER_NONE, .view = PEER_NONE, .language = PEER_NONE };
 }
 
 int start_early(struct start *s, struct err *err)
@@ -205,6 +206,7 @@ static int launch_all(struct start *s, struct err *err)
 	}
 	TRY(launch_recorder(s, to_recorder, err));
 	TRY(servers_launch(s, err));
+	TRY(language_launch(s, &s->agent_ends[END_SERVER + s->nservers], err));
 	return brief_egress(s, err);
 }
 
@@ -221,6 +223,7 @@ int start_processes(struct start *s, struct err *err)
 	TRY(wait_recorder(s, err));
 	TRY(start_manifest(s, err));
 	servers_await(s);
+	language_await(s);
 	TRY(note_all(notes, s, err));
 	if (!s->rq->rehearse)
 		TRY(start_view(s, time_iso(began_us, since), err));
@@ -240,6 +243,7 @@ void start_fini(struct start *s)
 	peer_end(&s->git);
 	for (size_t i = 0; i < s->nservers; i++)
 		peer_end(&s->servers[i].zygote);
+	peer_end(&s->language);
 	peer_kill(&s->recorder);
 	peer_kill(&s->spawner);
 	egress_stop(&s->egress);

@@ -66,6 +66,8 @@ struct start {
 		struct peer zygote;
 	} servers[MCP_SERVERS_MAX]; /* MCP servers of this run that are programs */
 	size_t nservers;
+	struct zygote_server languages[ZYGOTE_SERVERS_MAX]; /* language servers, as params.languages names them */
+	struct peer language;    /* the zygote of their cell; none: there are none */
 	struct start_remote {
 		const struct config_mcp *config;
 		uint8_t endpoint;
@@ -121,6 +123,11 @@ int servers_launch(struct start *s, struct err *err) CHECKED;
 int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err) CHECKED;
 void servers_await(struct start *s); /* one that cannot be had is a notice, and the run goes on without it */
 bool servers_run(const struct start *s, const struct config_mcp *m); /* enabled, and this run calls tools */
+
+/* language.c: language servers. One that cannot be had is a notice, and so is their cell. */
+void language_choose(struct start *s);
+int language_launch(struct start *s, int *agent_end, struct err *err) CHECKED;
+void language_await(struct start *s);
 
 /* settings_network.c: who may reach what, by the table of app/network.h. They want config and profile. */
 int settings_networks(struct start *s, struct err *err) CHECKED; /* of commands: refusals, notices */

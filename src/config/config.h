@@ -114,6 +114,14 @@ struct config_skills {
 	struct str_list disabled, always; /* names */
 	struct str ca_file; /* absolute path of PEM certificates, or empty: the system's */
 };
+
+/* Language servers that answer the symbol tools. */
+struct config_lsp {
+	bool enabled;
+	struct str_list servers; /* of those of fmt/lsp_table.h; empty: all */
+	int64_t timeout_s;
+};
+
 struct config_provider {
 	struct str name;
 	int api_format, deployment, auth_style;
@@ -170,6 +178,7 @@ struct config {
 	struct config_prompt prompt;
 	struct config_skills skills;
 	struct config_notify notify;
+	struct config_lsp lsp;
 	struct config_origin origin[CONFIG_KEYS_MAX];
 	struct config_provider **providers; /* in order of first mention */
 	size_t nproviders;

@@ -213,6 +213,14 @@ static const struct field fixed[] = {
 		.help = "The same when a session waits for an approval or an answer." },
 	{ "notify.timeout_s", &field_int, AT(notify.timeout_s), 0, "30", 1, 600,
 		.help = "Seconds such a program may take before it is killed." },
+
+	{ "lsp.enabled", &field_bool, AT(lsp.enabled), FIELD_LOOSENS, "false",
+		.help = "Ask language servers that are installed on this host too where outline, find_definition and find_references look. "
+			"Each runs in a jail that shows the workspace to read and reaches no network." },
+	{ "lsp.servers", &field_strs, AT(lsp.servers), KEY_SERVERS, .max = 8,
+		.help = "Which of them: clangd, ty, pyright, gopls, rust-analyzer; empty is all that are found in PATH." },
+	{ "lsp.timeout_s", &field_int, AT(lsp.timeout_s), 0, "5", 1, 120,
+		.help = "Seconds that one call of a tool waits for them, their start included; then the code index answers alone." },
 };
 #undef AT
 
@@ -317,6 +325,7 @@ const struct key_section key_sections[] = {
 	{ "review", "Models that judge a change before it counts as done, and `agent6 review`." },
 	{ "budget", "Where a run stops because of its cost. Each leg (a start or a resume) has its own account." },
 	{ "notify", "Your own programs that are told of a session. They run on this host, as you." },
+	{ "lsp", "Language servers of this host that know the code better than the index does." },
 	{ "providers", "One table for each model API: `[providers.NAME]`. `agent6 connect` writes it; keys are stored "
 		       "elsewhere." },
 	{ "mcp", "One table for each server of the Model Context Protocol: `[mcp.NAME]`. Its tools are the model's as "

@@ -32,6 +32,7 @@ enum key_flags {
 	KEY_URL = 1 << 11,     /* a base URL, or empty */
 	KEY_HEADERS = 1 << 12, /* an object of header fields, none of which carries a key */
 	KEY_WORDS = 1 << 13,   /* an object of strings */
+	KEY_SERVERS = 1 << 14, /* a list of language servers that we know */
 };
 
 bool keys_path_is(const struct str *path, size_t n, const char *dotted);

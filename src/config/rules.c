@@ -3,6 +3,7 @@
 /* What a value must be beyond its type, and what values must be beside each other. */
 #include "config/keys_priv.h"
 #include "fmt/endpoint.h"
+#include "fmt/lsp_table.h"
 #include "sandbox/root.h"
 #include "sys/file.h"
 
@@ -78,6 +79,23 @@ static int accept_hosts(struct config *c, const struct config_leaf *leaf, struct
 		if (route_set_text(&r, list->p[i], c->mem, err) < 0)
 			return err_wrap(err, STR_FMT, STR_ARG(leaf->key));
 	}
+	return 0;
+}
+
+static int accept_servers(struct config *c, const struct config_leaf *leaf, struct err *err)
+{
+	const struct str_list *list = slot_of(leaf);
+	auto_buf struct buf names = BUF_MAX(256);
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (lsp_server_find(list->p[i]))
+			continue;
+		for (size_t k = 0; k < nlsp_servers; k++)
+			TRY(buf_addf(&names, err, "%s%s", k > 0 ? ", " : "", lsp_servers[k].name));
+		return err_set(err, ERR_INVALID, STR_FMT ": \"" STR_FMT "\" is none of " STR_FMT, STR_ARG(leaf->key),
+			STR_ARG(str_head(list->p[i], 200)), STR_ARG(buf_str(&names)));
+	}
+	(void)c;
 	return 0;
 }
 
@@ -162,6 +180,7 @@ int keys_accept(struct config *c, const struct config_leaf *leaf, struct err *er
 		{ KEY_PATHS, accept_paths },
 		{ KEY_PATH, accept_one_path },
 		{ KEY_HOSTS, accept_hosts },
+		{ KEY_SERVERS, accept_servers },
 		{ KEY_URL, accept_url },
 		{ KEY_HEADERS | KEY_WORDS, accept_words },
 	};

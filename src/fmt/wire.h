@@ -129,7 +129,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_READ_DONE, 131, LINK_MONITOR_READER, WIRE_UP, 0, 1, 4096) /* u8 err code or 0, str why; memfd: the answer */
 
 #define CHAN_BODY 65536
-#define AGENT_ENDS_MAX 13 /* monitor, zygote, git zygote, client, recorder, and a zygote for each MCP server */
+#define AGENT_ENDS_MAX 14 /* monitor, zygote, git zygote, client, recorder, a zygote for each MCP server, and that of the language servers */
 
 enum wire_type {
 #define X(type, value, link, dir, fmin, fmax, bmax) type = (value),

@@ -566,7 +566,7 @@ static int watch_all(struct monitor *m, struct err *err)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		TRY(watch_member(m, rows[i].id, rows[i].name, rows[i].link, rows[i].peer, err));
 	for (size_t i = 0; i < s->nservers; i++)
-		TRY(watch_member(m, (enum peer_id)(PEER_SERVER + i), "cell of an MCP server", LINK_MONITOR_ZYGOTE, s->servers[i].zygote, err));
+		TRY(watch_member(m, (enum peer_id)(PEER_SERVER + i), "cell of a server", LINK_MONITOR_ZYGOTE, s->servers[i].zygote, err));
 	return 0;
 }
 

@@ -15,8 +15,8 @@
 #define ID_MAX      32
 
 enum peer_id { PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_BROKER, PEER_RECORDER, PEER_SPAWNER, PEER_VIEW, PEER_AGENT,
-	PEER_SERVER, /* the first of the MCP servers' zygotes */
-	PEER_COUNT = PEER_SERVER + MCP_SERVERS_MAX };
+	PEER_SERVER, /* the first of the MCP servers' zygotes, and behind them that of the language servers */
+	PEER_COUNT = PEER_SERVER + MCP_SERVERS_MAX + 1 };
 
 enum monitor_state {
 	MON_RUNNING,

@@ -104,6 +104,8 @@ enum event_flags {
 	X(MCP_UNAVAILABLE, "mcp.server_unavailable", EVENT_AM, S("server"), S("error"), SO("stderr_tail"))    \
 	X(MCP_READY, "mcp.ready", EVENT_AG, S("server"), I("tools"), S("protocol"), LO("left_out"))           \
 	X(MCP_ENDED, "mcp.ended", EVENT_AG, S("server"), S("detail"), SO("stderr_tail"))                      \
+	X(LSP_READY, "lsp.ready", EVENT_AG, S("server"))                                                      \
+	X(LSP_ENDED, "lsp.ended", EVENT_AG, S("server"), S("detail"), SO("stderr_tail"))                      \
 	X(MCP_NOTE, "mcp.note", EVENT_AG, S("server"), S("text"))                                             \
 	/* commits, the task graph, nudges */                                                                \
 	X(GRAPH_UPDATE, "graph.update", EVENT_AG, OO("nodes"), SO("cursor"))                                  \

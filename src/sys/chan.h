@@ -16,7 +16,7 @@
 #include "base/buf.h"
 
 #define CHAN_BODY_MAX (64 * 1024)
-#define CHAN_FDS_MAX  13
+#define CHAN_FDS_MAX  14
 
 struct chan_msg {
 	uint16_t type, flags;

@@ -84,6 +84,10 @@ struct mcp_reply {
 
 enum note_how { NOTE_KEEP, NOTE_DROP }; /* arg of RECORD_NOTE */
 
+struct tool_ctx;
+struct language_ask;
+struct language_answer;
+
 /* Everything a tool may ask of the world outside this process. */
 struct tool_host {
 	void *self;
@@ -98,6 +102,9 @@ struct tool_host {
 	/* A tool of a server: args is one JSON object. */
 	int (*mcp)(void *self, const struct mcp_tool *tool, struct str args, struct arena *mem, struct mcp_reply *out,
 		struct err *err);
+	/* Language servers, tool/language.h. Both NULL: there are none. */
+	bool (*language_knows)(void *self, struct str path);
+	int (*language)(void *self, struct tool_ctx *ctx, const struct language_ask *ask, struct language_answer *out, struct err *err);
 	/* To the recorder: an operation that was applied and made this version; a note kept or taken back. */
 	int (*graph)(void *self, const struct graph_op *op, int64_t version, struct err *err);
 	int (*note)(void *self, enum note_how how, struct str id, struct str json, struct err *err);

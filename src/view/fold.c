@@ -555,6 +555,8 @@ static const struct {
 	{ EVENT_MCP_UNAVAILABLE, VIEW_WARNING, "mcp {server}: {error}" },
 	{ EVENT_MCP_READY, VIEW_MARKER, "mcp {server}: {tools} tools ({protocol})" },
 	{ EVENT_MCP_ENDED, VIEW_WARNING, "mcp {server}: {detail}" },
+	{ EVENT_LSP_READY, VIEW_MARKER, "language server {server} answers too" },
+	{ EVENT_LSP_ENDED, VIEW_WARNING, "language server {server}: {detail}" },
 	{ EVENT_MCP_NOTE, VIEW_MARKER, "mcp {server}: {text}" },
 	{ EVENT_COMMAND_BACKGROUND, VIEW_MARKER, "{id} runs in the background: {command}" },
 	{ EVENT_COMMAND_ENDED, VIEW_MARKER, "{id} {state} (exit {exit_code}): {command}" },

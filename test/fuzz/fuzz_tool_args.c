@@ -6,6 +6,7 @@
 #include "fmt/json.h"
 #include "graph/graph.h"
 #include "sys/file.h"
+#include "tool/language.h"
 #include "tool/tool.h"
 
 #include <fcntl.h>
@@ -46,6 +47,39 @@ static int background(void *self, const struct background_request *req, struct a
 	return 0;
 }
 
+static int mcp(void *self, const struct mcp_tool *tool, struct str args, struct arena *mem, struct mcp_reply *out, struct err *err)
+{
+	(void)tool;
+	(void)args;
+	(void)mem;
+	(void)err;
+	*out = (struct mcp_reply){ .why = JOB_LOST, .note = *(struct str *)self };
+	return 0;
+}
+
+static bool language_knows(void *self, struct str path)
+{
+	(void)self;
+	return path.n % 2;
+}
+
+/* Places made of the bytes: some of them in the file that is there. */
+static int language(void *self, struct tool_ctx *ctx, const struct language_ask *what, struct language_answer *out, struct err *err)
+{
+	struct str in = *(struct str *)self;
+
+	(void)err;
+	BUG_IF(what->nseeds == 0 || what->nseeds > LANGUAGE_SEEDS_MAX);
+	*out = (struct language_answer){ .p = arena_array(ctx->mem, in.n + 1, sizeof(*out->p)), .server = "server", .note = in };
+	for (size_t i = 0; i + 3 < in.n && i < 200; i++) {
+		struct str path = in.p[i] & 1 ? str_printf(ctx->mem, STR_FMT "/f", STR_ARG(ctx->roots[0].path)) : str_skip(in, i);
+
+		out->p[out->n++] = (struct language_place){ .path = path, .line = in.p[i + 1], .col = in.p[i + 2], .end = in.p[i + 3],
+			.bytes = in.p[i] & 2, .kind = in.p[i] & 4 ? symbol_kinds[0] : NULL, .name = in, .in = str_skip(in, i) };
+	}
+	return 0;
+}
+
 static int graph(void *self, const struct graph_op *op, int64_t version, struct err *err)
 {
 	(void)self;
@@ -72,7 +106,8 @@ static void call(const struct tool *t, struct str args, int dirfd, struct str pa
 	auto_graph struct graph *tasks = graph_new();
 	size_t written = 0;
 	struct tool_root root = { dirfd, path, true };
-	struct tool_host host = { &args, job, ask, background, graph, note };
+	struct tool_host host = { .self = &args, .job = job, .ask = ask, .background = background, .mcp = mcp,
+		.language_knows = language_knows, .language = language, .graph = graph, .note = note };
 	struct tool_ctx ctx = { .mem = mem, .host = &host, .roots = &root, .nroots = 1, .mode = MODE_RUN,
 		.commands_allowed = true, .verify_command = { &STR("true"), 1 }, .command_checkin_ms = 1000,
 		.metric_command = { &STR("true"), 1 }, .metric_pattern = STR("([0-9]+)"), .task = STR("a task"),
