@@ -280,6 +280,14 @@ static int put_notice(struct run *r, const char *level, const char *text, struct
 	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
 }
 
+static int put_skill_warning(struct run *r, const struct skill *k, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_str(&n, "warning", str_printf(r->mem, STR_FMT " cannot be used: %s", STR_ARG(k->name), k->fault));
+	return note_send(&n, r->keep, EVENT_SKILLS_WARNING, err);
+}
+
 static int put_notices(struct run *r, struct err *err)
 {
 	auto_buf struct buf notes = BUF_MAX(16 * 1024 * 1024);
@@ -298,8 +306,7 @@ static int put_notices(struct run *r, struct err *err)
 			"commands may not run, so there is no verify command in this run", err));
 	for (size_t i = 0; i < r->skills.n; i++)
 		if (r->skills.p[i].fault)
-			TRY(put_notice(r, "warning", str_printf(r->mem, "skill " STR_FMT " cannot be used: %s", STR_ARG(r->skills.p[i].name),
-							     r->skills.p[i].fault).p, err));
+			TRY(put_skill_warning(r, &r->skills.p[i], err));
 	if (gate_read(r->roots[0].dirfd, "AGENTS.md", &notes) && notes.n > AGENTS_LONG)
 		TRY(put_notice(r, "warning",
 			"AGENTS.md is longer than 40000 characters; the model is sent all of it with each "

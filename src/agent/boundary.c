@@ -26,6 +26,23 @@ static int put_steer(struct run *r, struct str text, struct err *err)
 	return note_send(&n, r->keep, EVENT_STEER_INJECTED, err);
 }
 
+/* The loop has come to where it listens. */
+static int put_heard(struct run *r, const struct turn *t, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "iteration", t->iteration);
+	return note_send(&n, r->keep, EVENT_STEER_REQUESTED, err);
+}
+
+static int put_asked(struct run *r, struct str focus, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_str(&n, "focus", focus);
+	return note_send(&n, r->keep, EVENT_COMPACT_REQUESTED, err);
+}
+
 static int put_notice(struct run *r, const char *text, struct err *err)
 {
 	auto_note struct note n = NOTE;
@@ -59,12 +76,17 @@ int boundary_steers(struct run *r, struct turn *t, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
 
+	bool heard = false;
+
 	TRY(links_pump(r->links, 0, err));
 	while (links_take_steer(r->links, &b)) {
 		struct str text = str_trim(buf_str(&b));
 
 		if (text.n == 0)
 			continue;
+		if (!heard)
+			TRY(put_heard(r, t, err));
+		heard = true;
 		if (is_directive(text, "/pin")) {
 			TRY(context_pin(r, t, str_skip(text, 4), err));
 			continue;
@@ -135,9 +157,10 @@ static int serve_tells(struct run *r, struct turn *t, struct err *err)
 	while (r->links->stop == 0 && links_take_tell(r->links, &what, &b)) {
 		struct str text = str_trim(buf_str(&b));
 
-		if (what == TELL_COMPACT)
+		if (what == TELL_COMPACT) {
 			TRY(context_ask(&r->context, text, err));
-		else if (text.n > 0)
+			TRY(put_asked(r, buf_str(&r->context.focus), err));
+		} else if (text.n > 0)
 			TRY(ask_aside(r, t, str_dup(t->mem, str_head(text, utf8_head(text, QUESTION_MAX))), err));
 	}
 	return 0;

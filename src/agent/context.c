@@ -235,3 +235,18 @@ int context_pin(struct run *r, struct turn *t, struct str text, struct err *err)
 	note_int(&n, "count", (int64_t)r->st.pins.n);
 	return note_send(&n, r->keep, EVENT_PIN_ADDED, err);
 }
+
+int context_put_restored(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE, p = NOTE;
+	int64_t elided, gists;
+
+	elide_count(r, &elided, &gists);
+	note_int(&n, "elided", elided);
+	note_int(&n, "gists", gists);
+	if (elided > 0)
+		TRY(note_send(&n, r->keep, EVENT_COMPACT_RESTORED, err));
+	note_strs(&p, "pins", r->st.pins);
+	note_int(&p, "count", (int64_t)r->st.pins.n);
+	return r->st.pins.n > 0 ? note_send(&p, r->keep, EVENT_PIN_RESTORED, err) : 0;
+}

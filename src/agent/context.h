@@ -46,6 +46,7 @@ int context_overflow(struct run *r, struct turn *t, bool *again, struct err *err
 void context_answered(struct run *r, const struct turn *t); /* what the request counted as */
 
 int context_pin(struct run *r, struct turn *t, struct str text, struct err *err) CHECKED;
+int context_put_restored(struct run *r, struct err *err) CHECKED; /* a leg goes on with what was set aside and pinned before */
 /* What is pinned, as the model is told; empty when nothing is. */
 struct str context_pins_text(const struct run *r, struct arena *mem);
 

@@ -323,6 +323,20 @@ static int put_counts(struct run *r, const struct results *l, size_t demoted, st
 	return gisted + (int64_t)demoted > 0 ? note_send(&gists, r->keep, EVENT_COMPACT_GISTS, err) : 0;
 }
 
+void elide_count(const struct run *r, int64_t *elided, int64_t *gists)
+{
+	CLEANUP(results_fini) struct results l = { 0 };
+	bool bare = false;
+
+	*elided = *gists = 0;
+	find_results(r, &l);
+	for (size_t i = 0; i < l.n; i++)
+		if (l.p[i].content.type == JSCAN_STRING && was_elided(l.p[i].content, &bare)) {
+			(*elided)++;
+			*gists += !bare;
+		}
+}
+
 int elide_results(struct run *r, enum elide_how how, size_t *freed, struct err *err)
 {
 	CLEANUP(results_fini) struct results l = { 0 };

@@ -191,6 +191,16 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct le
 	return note_send(&n, r->keep, EVENT_RUN_END, err);
 }
 
+static int put_aborted(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	if (r->reason != REASON_STEER_ABORT)
+		return 0;
+	note_int(&n, "iteration", r->iterations);
+	return note_send(&n, r->keep, EVENT_STEER_ABORTED, err);
+}
+
 static int send_done(struct run *r, int code, struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(8192);
@@ -233,6 +243,7 @@ static int finish_record(struct run *r, int *code, struct err *err)
 	if (r->conv) /* what a resume goes on from: all of the last turn */
 		TRY(loop_put_state(r, r->iterations + 1, err));
 	TRY(modes_put_result(r, err));
+	TRY(put_aborted(r, err));
 	TRY(put_end(r, v, *code, &left, mem, err));
 	return keep_barrier(r->keep, err);
 }

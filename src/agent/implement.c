@@ -234,6 +234,14 @@ static int ask_person(struct run *r, const struct critique *c, struct buf *answe
 	return given == 0 ? modes_open_questions(r, texts, n, err) : 0;
 }
 
+static int say(struct run *r, const char *text, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_z(&n, "text", text);
+	return note_send(&n, r->keep, EVENT_LOOP_NOTE, err);
+}
+
 static int make_plan(struct run *r, struct arena *mem, struct plan *out, struct err *err)
 {
 	auto_buf struct buf user = BUF_MAX(4 * PLAN_MAX), answers = BUF_MAX(64 * 1024);
@@ -242,7 +250,9 @@ static int make_plan(struct run *r, struct arena *mem, struct plan *out, struct 
 
 	TRY(planner_sees(r, STR(""), &user, err));
 	told = str_find(buf_str(&user), STR("\n" PERSON_SAYS)) < user.n || (r->p->resume && r->p->context.n > 0);
+	TRY(say(r, "the planner splits the task into steps", err));
 	TRY(ask_planner(r, buf_str(&user), mem, out, err));
+	TRY(say(r, "the critic looks at the plan", err));
 	TRY(ask_critic(r, buf_str(&user), out, mem, &c, err));
 	if (c.verdict == CRITIC_ABORT) {
 		run_stop(r, REASON_PLAN_REJECTED, c.reason.n > 0 ? c.reason : STR("the critic rejects the plan and does not say why"));
@@ -254,6 +264,7 @@ static int make_plan(struct run *r, struct arena *mem, struct plan *out, struct 
 	if (r->reason != REASON_NONE)
 		return 0;
 	TRY(buf_add(&user, buf_str(&answers), err));
+	TRY(say(r, "the planner plans anew with the answers", err));
 	return ask_planner(r, buf_str(&user), mem, out, err);
 }
 
@@ -481,11 +492,27 @@ static int review(struct run *r, struct turn *t, const struct plan *p, bool *sen
 	return 0;
 }
 
+/* What the step came to as a whole; a view can ask git itself for what does not fit. */
+static int put_step_diff(struct run *r, struct arena *mem, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	struct str patch;
+
+	if (!r->repo || r->st.head_sha.n == 0 || str_eq(r->st.head_sha, r->st.step_from) ||
+		repo_diff(r->repo, r->st.step_from, r->st.head_sha, NULL, mem, &patch, ERR_DISCARD) < 0)
+		return 0;
+	note_int(&n, "index", r->st.plan_step + 1);
+	note_str(&n, "commit_sha", r->st.head_sha);
+	note_str(&n, "patch", str_head(patch, utf8_head(patch, loop_limits.patch_bytes)));
+	return note_send(&n, r->keep, EVENT_STEP_DIFF, err);
+}
+
 static int end_step(struct run *r, struct turn *t, const struct plan *p, bool *more, struct err *err)
 {
 	struct str say;
 
 	TRY(set_task(r, r->st.plan_step, TASK_PASSED, err));
+	TRY(put_step_diff(r, t->mem, err));
 	TRY(put_step(r, EVENT_STEP_END, p, "passed", err));
 	r->st.plan_step++;
 	*more = r->st.plan_step < (int64_t)p->steps.n;

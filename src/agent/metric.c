@@ -147,6 +147,14 @@ int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, 
 	return tell(r, t, r->st.metric_samples.p[r->st.metric_samples.n - 1], best, before, err);
 }
 
+int metric_starts(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_strs(&n, "cmd", r->p->metric_command);
+	return note_send(&n, r->keep, EVENT_METRIC_START, err);
+}
+
 /* After a green gate, where the model did not ask for it itself. */
 int metric_auto(struct run *r, struct turn *t, struct err *err)
 {
@@ -156,6 +164,7 @@ int metric_auto(struct run *r, struct turn *t, struct err *err)
 
 	if (!metric_is_set(r) || !t->green || t->measured || r->reason != REASON_NONE)
 		return 0;
+	TRY(metric_starts(r, err));
 	TRY(keep_barrier(r->keep, err));
 	rc = tool_call(&r->tools, STR("run_metric_command"), STR("{}"), &out, &oc, err);
 	if (rc == -ERR_STOPPED) {

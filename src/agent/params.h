@@ -29,6 +29,7 @@
 	X(INT, resume)            /* 1: continue from the record */                                          \
 	X(INT, parked)            /* 1: it waited for the checkout and begins now */                         \
 	X(INT, force)             /* resume: 1: whatever the chain says */                                   \
+	X(INT, plan_reread)       /* resume: bytes of the plan that the person changed by hand, in context; 0: they did not */ \
 	X(STRS, untracked)        /* resume: what record/untracked-at-start lists */                         \
 	X(INT, attended)          /* 1: somebody can answer questions */                                     \
 	X(INT, asks_later)        /* 1: questions that nobody answers end the leg; it goes on with the answers */ \

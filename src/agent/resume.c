@@ -148,6 +148,18 @@ static int put_resume(struct run *r, struct err *err)
 	return note_send(&n, r->keep, EVENT_RUN_RESUME, err);
 }
 
+/* The plan was changed by hand, and it is the person's from here on. */
+static int put_reread(struct run *r, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	if (r->p->plan_reread <= 0)
+		return 0;
+	note_z(&n, "path", "plan.md");
+	note_int(&n, "bytes", r->p->plan_reread);
+	return note_send(&n, r->keep, EVENT_PLAN_REREAD, err);
+}
+
 int resume_load(struct run *r, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -174,6 +186,8 @@ int resume_load(struct run *r, struct err *err)
 	TRY(restore_messages(r, &l, err));
 	TRY(look_at_tree(r, err));
 	TRY(put_resume(r, err));
+	TRY(context_put_restored(r, err));
+	TRY(put_reread(r, err));
 	return put_said(r, err);
 }
 

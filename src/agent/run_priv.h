@@ -103,6 +103,7 @@ struct run {
 	struct repo_head head;       /* at a resume: where HEAD is now */
 	struct str_list said; /* resume: what the model is told first, in mem */
 	int64_t last_work_ms; /* of an edit or a verify, for the stagnation notice */
+	struct str_list unreachable; /* programs that a jail did not have, in mem */
 	struct buf gate_tail; /* of what the gate printed last */
 
 	/* how it ends */
@@ -190,6 +191,7 @@ void watch_result(struct run *r, struct str tool, struct str text, const struct 
 /* metric.c: a number that the run makes better */
 bool metric_is_set(const struct run *r);
 int metric_sample(struct run *r, struct turn *t, const struct tool_outcome *oc, struct err *err) CHECKED;
+int metric_starts(struct run *r, struct err *err) CHECKED; /* on record, before it runs */
 int metric_auto(struct run *r, struct turn *t, struct err *err) CHECKED;  /* after a green gate */
 int metric_watch(struct run *r, struct turn *t, struct err *err) CHECKED; /* a plateau */
 /* What they decide by; left: the fraction of the budget. */

@@ -4,6 +4,7 @@
 #include "agent/run_priv.h"
 #include "base/time.h"
 #include "fmt/json.h"
+#include "fmt/jscan.h"
 
 #define PREVIEW_STR   2000        /* of one string argument, in the event */
 #define PREVIEW_ANY   4000        /* of any other */
@@ -13,6 +14,7 @@
 #define IN_FLIGHT_MAX 64 /* calls named in the marker */
 #define CUT_OFF_ARGS  20000
 #define GATE_TAIL     2000
+#define UNREACHABLE_MAX 32 /* programs that are told of as not there */
 #define ANSWERED_MAX  (8 * 1024 * 1024) /* of all results of a turn; escapes may double and triple it */
 
 void turn_notice(struct turn *t, struct str text)
@@ -68,12 +70,39 @@ int turn_note_call(struct note *n, const struct reply_call *c, struct err *err)
 	return 0;
 }
 
-static int put_call(struct run *r, const struct reply_call *c, struct err *err)
+static int put_call(struct run *r, const struct turn *t, const struct reply_call *c, struct err *err)
 {
-	auto_note struct note n = NOTE;
+	auto_note struct note n = NOTE, m = NOTE;
 
+	note_short(&m, "name", c->name, PREVIEW_NAME);
+	note_int(&m, "iteration", t->iteration);
+	TRY(note_send(&m, r->keep, EVENT_LOOP_TOOL, err));
 	TRY(turn_note_call(&n, c, err));
 	return note_send(&n, r->keep, EVENT_TOOL_CALL, err);
+}
+
+/* The person is told once of each program that a jail does not have; the model has it in its result. */
+static int put_unreachable(struct run *r, const struct reply_call *c, const struct tool_outcome *oc, struct err *err)
+{
+	auto_note struct note n = NOTE;
+	auto_buf struct buf b = BUF_MAX(256 * 1024);
+	struct jval argv = jval_get(jval_from(c->args), "argv"), first = { 0 };
+	struct str_list *l = &r->unreachable;
+	size_t pos = 0;
+
+	if (oc->job.why != JOB_UNRUNNABLE || !str_eqz(c->name, "run_command") || !jval_next(argv, &pos, NULL, &first) ||
+		jval_add_text(&b, first, NUL_REPLACE, ERR_DISCARD) < 0)
+		return 0;
+	for (size_t i = 0; i < l->n; i++)
+		if (str_eq(l->p[i], buf_str(&b)))
+			return 0;
+	if (!l->p)
+		l->p = arena_array(r->mem, UNREACHABLE_MAX, sizeof(*l->p));
+	if (l->n == UNREACHABLE_MAX)
+		return 0;
+	l->p[l->n++] = str_dup(r->mem, buf_str(&b));
+	note_short(&n, "binary", buf_str(&b), PREVIEW_NAME);
+	return note_send(&n, r->keep, EVENT_TOOL_UNREACHABLE, err);
 }
 
 static void note_tail(struct note *n, const char *key, struct str s)
@@ -299,6 +328,8 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 		TRY(step_commit(r, t, "verify passed", err));
 	if (gate)
 		TRY(put_verify_start(r, err));
+	if (str_eqz(c->name, "run_metric_command") && metric_is_set(r))
+		TRY(metric_starts(r, err));
 	if (effect)
 		TRY(keep_barrier(r->keep, err));
 	rc = tool_call(&r->tools, c->name, c->args, out, oc, err);
@@ -318,6 +349,7 @@ static int run_tool(struct run *r, struct turn *t, const struct reply_call *c, s
 		TRY(put_verify_end(r, &oc->job, err));
 	if (oc->edited)
 		TRY(lsp_touched(&r->lsp, oc->paths, err));
+	TRY(put_unreachable(r, c, oc, err));
 	return account(r, t, oc, err);
 }
 
@@ -365,7 +397,7 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 	bool ran = false;
 
 	watch_call(r, c);
-	TRY(put_call(r, c, err));
+	TRY(put_call(r, t, c, err));
 	if (r->links->stop == STOP_NOW)
 		run_stop_asked(r);
 	if (r->reason != REASON_NONE)

@@ -69,9 +69,11 @@ static int read_edited(struct start *s, int record, struct err *err)
 		return 0;
 	TRY(r);
 	/* An empty one: the last leg did not hand a plan in. */
-	if (str_trim(buf_str(&was)).n > 0 && !str_eq(str_trim(buf_str(&was)), str_trim(buf_str(&now))))
+	if (str_trim(buf_str(&was)).n > 0 && !str_eq(str_trim(buf_str(&was)), str_trim(buf_str(&now)))) {
 		s->params.context = str_printf(s->mem, "The person has changed the plan by hand since you handed it in. Begin from theirs:\n" STR_FMT
 			"\n" STR_FMT, STR_ARG(str_trim(buf_str(&now))), STR_ARG(s->params.context));
+		s->params.plan_reread = (int64_t)now.n;
+	}
 	return 0;
 }
 

@@ -9,6 +9,19 @@
 
 #define DYING_MS 300 /* between the end of file of a process that dies and its death */
 
+/* The record hears of it while there is one to hear. */
+static void put_died(struct monitor *m, const struct member *p)
+{
+	auto_buf struct buf b = BUF_MAX(1024);
+
+	if (m->state != MON_RUNNING || p->id == PEER_RECORDER)
+		return;
+	if (buf_addf(&b, ERR_DISCARD, "{\"signal\":%d", p->crash.signal) < 0 || json_add_member(&b, "name", str_from(p->name), ERR_DISCARD) < 0 ||
+		json_add_member(&b, "detail", str_from(crash_signal_name(p->crash.signal)), ERR_DISCARD) < 0 || buf_addc(&b, '}', ERR_DISCARD) < 0)
+		return;
+	(void)!monitor_note(m, EVENT_PROCESS_DIED, buf_str(&b), ERR_DISCARD); /* the death itself ends the run where it must */
+}
+
 static void note(struct monitor *m, struct member *p, struct crash c)
 {
 	char why[96], words[CRASH_WORDS_MAX];
@@ -16,6 +29,7 @@ static void note(struct monitor *m, struct member *p, struct crash c)
 	if (p->crash.signal != 0)
 		return; /* the first word about it is the one */
 	p->crash = c;
+	put_died(m, p);
 	if (m->spec->crashes)
 		crash_note(m->spec->crashes, p->name, &c);
 	/* The end of the run may say so too; but the agent may have seen it first, and the record have its words. */

@@ -67,7 +67,6 @@ enum event_flags {
 	X(STEP_DIFF, "step.diff", EVENT_AG, I("index"), S("commit_sha"), S("patch"))                          \
 	X(LOOP_NOTE, "loop.note", EVENT_AG, S("text"))                                                        \
 	X(RUN_FORKED, "run.forked", EVENT_RECORDER, S("parent"), I("turn"), SO("sha"), BO("undo"))            \
-	X(RUN_UNDONE, "run.undone", EVENT_AM, S("new_run_id"), SO("undone_text"))                             \
 	/* the record's own */                                                                               \
 	X(RECORD_TORN, "record.torn", EVENT_RECORDER, I("bytes"), SO("file"))                                 \
 	X(RECORD_DAMAGED, "record.damaged", EVENT_RECORDER, I("lines"), S("detail"))                          \
@@ -135,8 +134,6 @@ enum event_flags {
 	X(PLAN_FINISH, "loop.plan_finish.nudge", EVENT_AG, I("iteration"), IO("budget_remaining"))            \
 	X(PLAN_WRITTEN, "loop.plan_written", EVENT_AG, S("path"), I("bytes"))                                 \
 	X(PLAN_REREAD, "loop.plan_reread", EVENT_AG, S("path"), I("bytes"))                                   \
-	X(PLAN_WRITE_FAILED, "loop.plan_write.failed", EVENT_AG, S("path"), S("error"))                       \
-	X(PLAN_READ_FAILED, "loop.plan_read.failed", EVENT_AG, S("path"), S("error"))                         \
 	X(TOOL_UNREACHABLE, "loop.sandbox_tool_unreachable", EVENT_AG, S("binary"))                           \
 	X(SKILLS_WARNING, "loop.skills.warning", EVENT_AG, S("warning"))                                      \
 	X(PARKED, "loop.parked", EVENT_AM, IO("iteration"), S("reason"))                                      \
@@ -157,7 +154,7 @@ enum event_flags {
 	X(REVIEW_SILENT, "loop.review.rejected_silent_finish", EVENT_AG, I("iteration"))                      \
 	X(REVIEW_CAP, "loop.review.rejection_cap_reached", EVENT_AG, I("iteration"), I("rejections"))         \
 	/* compaction, pins, steering */                                                                     \
-	X(COMPACT_REQUESTED, "loop.compact.requested", EVENT_AM, S("focus"))                                  \
+	X(COMPACT_REQUESTED, "loop.compact.requested", EVENT_AG, S("focus"))                                  \
 	X(COMPACT_REFUSED, "loop.compact.refused", EVENT_AG, S("reason"))                                     \
 	X(COMPACT_DEDUPED, "loop.compact.deduped", EVENT_AG, I("n"), LO("calls"))                             \
 	X(COMPACT_DROPPED, "loop.compact.dropped", EVENT_AG, I("n"), LO("calls"))                             \

@@ -504,6 +504,27 @@ static void on_pin(struct view *v, struct view_item *it)
 		return; /* it is a list for the eye; the run knows all of them */
 }
 
+/* The whole list, in place of what was known. */
+static void on_pins_restored(struct view *v, struct view_item *it)
+{
+	struct jval pins = get(v, "pins"), one;
+
+	(void)it;
+	buf_clear(&v->state.pinned);
+	v->state.pins = integer(v, "count", v->state.pins);
+	if (v->state.pinned.max == 0)
+		v->state.pinned = BUF_MAX(TEXT_BYTES);
+	for (size_t pos = 0; jval_next(pins, &pos, NULL, &one);)
+		if (jval_add_text(&v->state.pinned, one, NUL_REPLACE, ERR_DISCARD) < 0 || buf_addc(&v->state.pinned, '\n', ERR_DISCARD) < 0)
+			return;
+}
+
+static void on_restored(struct view *v, struct view_item *it)
+{
+	(void)it;
+	v->state.elided = integer(v, "elided", v->state.elided);
+}
+
 static void on_heartbeat(struct view *v, struct view_item *it)
 {
 	struct view_state *s = &v->state;
@@ -579,6 +600,7 @@ static const struct {
 	{ EVENT_COMPACT_DROPPED, VIEW_MARKER, "context: {n} old results set aside" },
 	{ EVENT_COMPACT_THINKING, VIEW_MARKER, "context: the thoughts of {turns} old answers set aside" },
 	{ EVENT_COMPACT_FAILED, VIEW_WARNING, "context could not be summarised: {error}" },
+	{ EVENT_PLAN_REREAD, VIEW_MARKER, "the plan was changed by hand ({bytes} bytes): the person's holds" },
 	{ EVENT_STEER_ABORTED, VIEW_MARKER, "stopped by the operator" },
 };
 
@@ -675,6 +697,7 @@ static const struct {
 	{ EVENT_PARKED, on_parked },             { EVENT_PARKED_RESUMED, on_parked_resumed },
 	{ EVENT_RUN_DETACHED, on_detached },     { EVENT_BTW_ANSWER, on_aside },
 	{ EVENT_LOOP_BUDGET, on_heartbeat },     { EVENT_PIN_ADDED, on_pin },
+	{ EVENT_PIN_RESTORED, on_pins_restored }, { EVENT_COMPACT_RESTORED, on_restored },
 	{ EVENT_COMMAND_BACKGROUND, on_background }, { EVENT_COMMAND_ENDED, on_background_end },
 };
 

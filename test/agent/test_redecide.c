@@ -124,6 +124,8 @@ static void planned(struct world *w)
 #define NOTED  "{\"notes\":[" TEXT("NOTE one") "," TEXT("NOTE two") "," TEXT("NOTE three") "],\"turns\":[" LONG("a") "," LONG("b") ","       \
 	LONG("c") "," LONG("d") "," LONG("e") "," LONG("g") "," LONG("h") "," LONG("i") "," LONG("j") "," LONG("k") "," LONG("l") ","        \
 	LONG("m") "," TURN(FIN) "]}"
+#define BY_HAND "{\"notes\":[" TEXT("NOTE one") "],\"turns\":[" LONG("a") "," LONG("b") "," LONG("c") "," LONG("d") ",{\"act\":\"compact the API\"," \
+	"\"calls\":[" LS "]}," TURN(FIN) "]}"
 #define METRIC "{\"turns\":[" TURN(MET) "," TURN(MET "," LS) "," TURN(MET) "," TURN(MET "," LS) "," TURN(MET) "," TURN(FIN) "," TURN(FIN) ","    \
 	TURN(FIN) "," TURN(FIN) "],\"jobs\":[{\"out\":\"9\"},{\"out\":\"1\"},{\"out\":\"1\"},{\"out\":\"1\"},{\"out\":\"1\"}]}"
 #define BLOCK  TEXT("{\\\"verdict\\\":\\\"block\\\",\\\"findings\\\":[{\\\"category\\\":\\\"security\\\",\\\"severity\\\":\\\"block\\\","      \
@@ -180,6 +182,9 @@ static const struct {
 		"loop.compact.summarise.call", "made shorter in another way" },
 	{ "a summary before its time", NOTED, summaries, "loop.settings", 0, "\"summarise_at_chars\":20000", "\"summarise_at_chars\":90000",
 		"loop.compact.summarise.call", "did not have to be made shorter" },
+	{ "that the person wanted one", BY_HAND, NULL, "loop.compact.requested", 0, NULL, NULL, "loop.compact.summarise.call", "did not have to be made shorter" },
+	{ "what the person's one says", BY_HAND, NULL, "loop.compact.summarise.done", 0, "NOTE one", "NOTE two", "loop.compact.summarise.done",
+		"made shorter in another way" },
 	/* reviews */
 	{ "what a seat says", JUDGED, reviewed, "loop.review.seat", 0, "\"verdict\":\"block\"", "\"verdict\":\"pass\"", "loop.review.seat",
 		"answer means something else" },

@@ -265,8 +265,6 @@ static void note_act(struct world *w, struct str what)
 {
 	if (str_eqz(what, "stop") || str_eqz(what, "now") || str_eqz(what, "steer abort"))
 		note(w, "run.stop_requested", "how", !str_eqz(what, "stop") ? STR("now") : STR("after the step"), "\"source\":\"test\",");
-	else if (str_starts(what, STR("compact")))
-		note(w, "loop.compact.requested", "focus", str_trim(str_skip(what, 7)), "");
 }
 
 static void act(struct world *w, struct str what)

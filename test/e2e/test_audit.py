@@ -41,6 +41,23 @@ def files_with(pattern):
     return found
 
 
+def test_every_event_of_the_table_is_sent_by_some_source_line():
+    """Reading one (a view, a replay) does not count."""
+    with open(os.path.join(SRC, "session/event.h"), encoding="utf-8") as f:
+        rows = re.findall(r'^\tX\((\w+), "([^"]+)"', f.read(), re.M)
+    assert len(rows) > 100
+    readers = re.compile(r"^(view|ui)/|^session/event\.|/re(decide|play)")
+    sources = {}
+    for top, _, names in os.walk(SRC):
+        for n in names:
+            path = os.path.relpath(os.path.join(top, n), SRC)
+            if n.endswith(".c") and not readers.search(path):
+                with open(os.path.join(SRC, path), encoding="utf-8") as f:
+                    sources[path] = f.read()
+    never = [t for row, t in rows if not any(re.search(rf"\bEVENT_{row}\b(?!\s*\|)", s) or f'"{t}"' in s for s in sources.values())]
+    assert never == [], "nobody sends these"
+
+
 def test_only_named_files_start_processes():
     starts = (r"\b(fork|vfork|execve|execv|execvp|execvpe|execl|execlp|execle|fexecve|posix_spawnp?|popen|system|clone)\s*\("
               r"|SYS_(clone|clone3|fork|vfork|execve|execveat)\b")

@@ -143,7 +143,7 @@ def test_always_and_skill_and_disabled(lab):
     assert "Look at the index first." in system_of({"body": body})
     text = json.dumps(body)
     assert "Quiet text." in text and "Quiet one." not in text
-    assert any("broken cannot be used" in e["text"] for e in lab.events("run.notice"))
+    assert any("broken cannot be used" in e["warning"] for e in lab.events("loop.skills.warning"))
     assert run(lab, "skills", "disable", "ring", "--repo").returncode == 0
     lab.mock(script(finish()))
     assert lab.run().returncode == 0

@@ -959,6 +959,8 @@ TEST(monitor_ends_a_run_whose_agent_did_not_say_how)
 
 		start(&b, APPROVE_ASK, true);
 		say_exit(&b, cases[i].code, cases[i].sig);
+		if (cases[i].sig != 0)
+			CHECK(str_find(hear_note(&b, "process.died"), STR("\"name\":\"agent\"")) < b.msg.body.n);
 		hear_note(&b, "run.end");
 		hear_close(&b, false);
 		struct monitor_end end = finish(&b);
@@ -1312,8 +1314,10 @@ TEST(monitor_says_where_a_process_died_that_said_so_itself)
 		say_crash(&b, cases[i].who, SIGBUS, 0x12ab);
 		say_crash(&b, cases[i].who, SIGSEGV, 0x1); /* the first word is the one */
 		let_go(&b.ends[cases[i].who]);
-		if (cases[i].who != RECORDER)
+		if (cases[i].who != RECORDER) {
+			CHECK(str_find(hear_note(&b, "process.died"), STR("SIGBUS")) < b.msg.body.n);
 			hear_note(&b, "run.end");
+		}
 		struct monitor_end end = finish(&b);
 		CHECK(strstr(end.message, "SIGBUS") && strstr(end.message, cases[i].place));
 	}

@@ -66,6 +66,20 @@ TEST(fold_gives_one_item_per_event)
 	CHECK_STR(str_from(view_status(s, false).word), STR("passed"));
 }
 
+TEST(fold_of_a_later_leg_knows_what_was_pinned_and_set_aside_before)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_view struct view *v = view_new(VIEW_STATE_ONLY);
+	const struct view_state *s = view_state(v);
+
+	view_line(v, durable(mem, 1, "loop.pin.added", "\"text\":\"old\",\"chars\":3,\"count\":1"));
+	view_line(v, durable(mem, 2, "loop.pin.restored", "\"pins\":[\"use \\\"tabs\\\"\",\"be brief\"],\"count\":2"));
+	view_line(v, durable(mem, 3, "loop.compact.restored", "\"elided\":7,\"gists\":3"));
+	CHECK_STR(buf_str(&s->pinned), STR("use \"tabs\"\nbe brief\n"));
+	CHECK_INT(s->pins, 2);
+	CHECK_INT(s->elided, 7);
+}
+
 TEST(fold_takes_deltas_only_where_they_are_marked)
 {
 	auto_arena struct arena *mem = arena_new();
