@@ -227,6 +227,14 @@ int apart_argv(const struct str_list *places, const struct apart_program *as, co
 	return 0;
 }
 
+int apart_git(const struct str_list *places, struct arena *mem, struct err *err)
+{
+	struct str word = STR("git");
+	struct str_list words = { &word, 1 };
+
+	return apart_argv(places, &(struct apart_program){ .key = "PATH" }, &words, mem, &words, err);
+}
+
 int apart_token(const struct str_list *places, struct endpoint *e, struct arena *mem, struct err *err)
 {
 	struct str_list words = { (struct str *)e->token_argv, e->ntoken_argv };

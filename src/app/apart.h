@@ -33,6 +33,8 @@ struct apart_program {
  * relative words are looked for. */
 int apart_argv(const struct str_list *places, const struct apart_program *as, const struct str_list *words,
 	struct arena *mem, struct str_list *out, struct err *err) CHECKED;
+/* The git that the spawner runs by its name, which may be a link in a directory that is nobody else's. */
+int apart_git(const struct str_list *places, struct arena *mem, struct err *err) CHECKED;
 /* The same for the endpoint's token_command, if it has one. */
 int apart_token(
 	const struct str_list *places, struct endpoint *e, struct arena *mem, struct err *err) CHECKED;

@@ -54,6 +54,7 @@ static int find_identity(struct history *h, const struct config *c, struct spawn
 
 	*out = (struct spawner_identity){ 0 };
 	h->programs.apart = apart_places(c, h->place.top, h->mem);
+	TRY(apart_git(&h->programs.apart, h->mem, err));
 	TRY(spawner_start(&h->programs, &spawner, err));
 	r = spawner_identity(spawner.chan, h->mem, out, err);
 	peer_close(&spawner);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "app/apart.h"
 #include "app/start_priv.h"
 #include "app/zygotes.h"
 
@@ -169,6 +170,7 @@ int start_early(struct start *s, struct err *err)
 {
 	TRY(programs_open(&s->programs, err));
 	s->programs.apart = settings_writable(s);
+	TRY(apart_git(&s->programs.apart, s->mem, err));
 	TRY(spawner_start(&s->programs, &s->spawner, err));
 	if (!s->rq->git_name)
 		TRY(spawner_ask_identity(s->spawner.chan, err));

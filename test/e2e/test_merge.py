@@ -234,6 +234,23 @@ def test_a_fork_and_a_merge_in_a_checkout_that_is_in_use_wait_with_words(lab):
     assert r.returncode == 0, r.both
 
 
+@pytest.mark.parametrize("what", ["merge", "run"])
+def test_no_git_is_taken_through_a_link_that_the_model_may_change(lab, what):
+    """A link in a directory of PATH that is the person's own; what it leads through is the model's."""
+    own, marker = os.path.join(lab.folder, "own"), os.path.join(lab.home, "executed-on-the-host")
+    os.makedirs(own)
+    sh(lab, "git init -q -b main; echo one > a.txt; git add -A; git commit -qm start")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", f"echo two > a.txt; printf '#!/bin/sh\\ntouch {marker}\\n' > git; "
+                                                                 "chmod 755 git"])), finish()))
+    r = lab.run("change them", "--run-id", "mine")
+    assert r.returncode == 0, r.both
+    os.symlink(os.path.join(lab.ws, "git"), os.path.join(own, "git"))
+    env = {"PATH": own + ":" + lab.env["PATH"]}
+    m = lab.agent6("runs", "merge", "mine", env=env) if what == "merge" else lab.agent6("run", "--auto-approve", "x", env=env)
+    assert m.returncode == 2 and not os.path.exists(marker), m.both
+    assert f"PATH: {own}/git leads through {lab.ws}, which lies in {lab.ws}, where the model may write" in m.both, m.both
+
+
 @pytest.mark.parametrize("grant", ["commands", "a server"])
 def test_a_merge_takes_no_git_from_where_the_model_may_write(lab, grant):
     tools, marker = os.path.join(lab.folder, "tools"), os.path.join(lab.home, "executed-on-the-host")
