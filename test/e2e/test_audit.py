@@ -418,6 +418,14 @@ def test_every_promise_names_tests_that_exist():
         assert named, number
         assert [n for n in named if n not in known] == [], number
         assert number in ("P9", "P10") or "Stops at:" in body, number
+    for block in re.findall(r"^Tests: .*?(?=\n\n|\Z)", text, re.M | re.S):  # of whatever chapter
+        assert [n for n in re.findall(r"`(\w+_\w+)`", block) if n not in known] == []
+    # Elsewhere a test is named by the way, and so are files.
+    assert [n for n in re.findall(r"`(test_\w+|[a-z]+(?:_[a-z0-9]+){3,})`", text) if n not in known] == []
+    files = {os.path.relpath(os.path.join(top, n), conftest.SOURCE) for place in ("test", "src", "docs")
+             for top, _, names in os.walk(os.path.join(conftest.SOURCE, place)) for n in names}
+    named = set(re.findall(r"`([\w/.-]+\.(?:py|c|h|md|story))`", text)) | set(re.findall(r"\b((?:docs|src|test)/[\w/.-]*\w\.\w+)", text))
+    assert [n for n in sorted(named) if n not in ("plan.md",) and not any(f == n or f.endswith("/" + n) for f in files)] == []
 
 
 def ask_reader(body, *dirs):
