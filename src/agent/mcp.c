@@ -104,12 +104,14 @@ int mcp_give_up(struct mcp_server *s, const char *why, struct err *err)
 
 static void describe_end(struct mcp_server *s, const struct job_result *r)
 {
+	const char *between = r->note.n > 0 ? "; " : ""; /* what the kernel killed of it */
+
 	switch (r->why) {
 	case JOB_EXITED:
-		snprintf(s->why, sizeof(s->why), "it ended with status %d", r->code);
+		snprintf(s->why, sizeof(s->why), "it ended with status %d%s" STR_FMT, r->code, between, STR_ARG(r->note));
 		break;
 	case JOB_SIGNALED:
-		snprintf(s->why, sizeof(s->why), "it was killed by signal %d", r->code - 128);
+		snprintf(s->why, sizeof(s->why), "it was killed by signal %d%s" STR_FMT, r->code - 128, between, STR_ARG(r->note));
 		break;
 	default:
 		snprintf(s->why, sizeof(s->why), STR_FMT, STR_ARG(r->note.n > 0 ? r->note : STR("it was stopped")));

@@ -93,16 +93,21 @@ static int protect_inner(struct start *s, struct zygote_spec *z, struct err *err
 }
 
 /* A place that was granted for writing may be a repository of its own. One without a .git is the operator's to know. */
-static void protect_granted(const struct start *s, struct sandbox_policy *p)
+static void protect_granted(struct start *s, struct zygote_spec *z)
 {
+	const struct policy_list *granted = &z->policy.extra_rw_paths;
+	bool more = false;
 	struct stat st;
 
-	for (size_t i = 0; s->profile == PROFILE_STRICT && i < p->extra_rw_paths.n; i++) {
-		const char *dot_git = str_printf(s->mem, "%s/.git", p->extra_rw_paths.p[i]).p;
+	for (size_t i = 0; s->profile != PROFILE_NONE && i < granted->n; i++) {
+		const char *dot_git = str_printf(s->mem, "%s/.git", granted->p[i]).p;
 
 		if (lstat(dot_git, &st) == 0)
-			policy_list_add(&p->extra_protect_paths, s->mem, dot_git);
+			protect_dot_git(s, z, dot_git, &more);
 	}
+	if (more)
+		start_notice(s, STR("more repositories in sandbox.extra_write_paths than can be watched: look at their .git before you use "
+				    "git there"));
 }
 
 int settings_ask_repo(struct start *s, struct err *err)
@@ -126,7 +131,7 @@ int settings_repo_facts(struct start *s, const struct repo_facts **out, struct e
 int settings_protect(struct start *s, struct zygote_spec *z, struct err *err)
 {
 	protect_repo(s, &z->policy);
-	protect_granted(s, &z->policy);
+	protect_granted(s, z);
 	TRY(guard_no_git(s, z, err));
 	TRY(protect_inner(s, z, err));
 	s->looks = z->no_git.n > 0;

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PARAMS_BYTES 65536
@@ -76,27 +77,41 @@ static void add_env(struct start *s, const struct config_mcp *m, struct zygote_s
 		start_notice(s, str_printf(s->mem, "mcp." STR_FMT ".env: not set here: " STR_FMT, STR_ARG(m->name), STR_ARG(buf_str(&unset))));
 }
 
-/* The repository's own directories are read-only for it as they are for commands. */
+static int keep_dir(struct start *s, const struct config_mcp *m, struct str grant, const char *dir, struct zygote_spec *z, struct err *err)
+{
+	const struct policy_list *kept = &z->policy.extra_protect_paths;
+
+	if (s->profile != PROFILE_STRICT) {
+		err_set(err, ERR_UNSUPPORTED, "mcp." STR_FMT ".extra_write_paths: " STR_FMT " holds %s, which profile \"%s\" cannot keep read-only",
+			STR_ARG(m->name), STR_ARG(grant), dir, policy_profile_name(s->profile));
+		err_hint(err, "grant the directories in it that the server has to write");
+		return -ERR_UNSUPPORTED;
+	}
+	for (size_t i = 0; i < kept->n; i++)
+		if (strcmp(kept->p[i], dir) == 0)
+			return 0;
+	policy_list_add(&z->policy.extra_protect_paths, s->mem, dir);
+	return 0;
+}
+
+/* The repository's own directories, and the .git at the top of what is granted, are read-only for it as they are for commands. */
 static int protect(struct start *s, const struct config_mcp *m, struct zygote_spec *z, struct err *err)
 {
 	const char *dirs[] = { s->repo.dot_git, s->repo.git_dir, s->repo.common_dir };
-	int r;
+	struct stat st;
 
-	if (!s->is_git || !s->config->sandbox.protect_git)
+	if (!s->config->sandbox.protect_git)
 		return 0;
-	for (size_t i = 0; i < COUNT(dirs); i++)
-		for (size_t k = 0; k < m->extra_write_paths.n; k++) {
-			if (!path_is_within(dirs[i], settings_resolve(str_dupz(s->mem, m->extra_write_paths.p[k]), s->mem)))
-				continue;
-			if (s->profile == PROFILE_STRICT) {
-				policy_list_add(&z->policy.extra_protect_paths, s->mem, dirs[i]);
-				break;
-			}
-			r = err_set(err, ERR_UNSUPPORTED, "mcp." STR_FMT ".extra_write_paths: " STR_FMT " holds %s, which profile \"%s\" cannot "
-				"keep read-only", STR_ARG(m->name), STR_ARG(m->extra_write_paths.p[k]), dirs[i], policy_profile_name(s->profile));
-			err_hint(err, "grant the directories in it that the server has to write");
-			return r;
-		}
+	for (size_t k = 0; k < m->extra_write_paths.n; k++) {
+		struct str grant = m->extra_write_paths.p[k];
+		const char *place = settings_resolve(str_dupz(s->mem, grant), s->mem), *dot_git = str_printf(s->mem, "%s/.git", place).p;
+
+		for (size_t i = 0; s->is_git && i < COUNT(dirs); i++)
+			if (path_is_within(dirs[i], place))
+				TRY(keep_dir(s, m, grant, dirs[i], z, err));
+		if (s->profile != PROFILE_NONE && lstat(dot_git, &st) == 0)
+			TRY(keep_dir(s, m, grant, dot_git, z, err));
+	}
 	return 0;
 }
 
@@ -118,6 +133,7 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 	z.policy.cwd = s->workspace; /* whose owner root becomes where ids cannot be mapped */
 	z.policy.network = network_of_jail(network_of(m)->reach[s->profile]);
 	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? s->config->sandbox.memory_limit_mb : 0;
+	z.memory_max_mb = s->config->sandbox.memory_limit_mb;
 	z.policy.root_as_uid = s->config->sandbox.root_as_uid;
 	z.policy.tool_paths = s->tools.mounts;
 	add_all(&z.policy.extra_ro_paths, s->mem, m->extra_read_paths);

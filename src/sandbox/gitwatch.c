@@ -274,7 +274,7 @@ static struct list take_list(const struct gitwatch *w, enum part part, const str
 	const char *const dirs[] = { w->spec.common_dir, w->spec.git_dir };
 	struct list now = { .mem = arena_new() };
 
-	if (part == PART_FIXED)
+	if (part == PART_FIXED && w->spec.dot_git)
 		(void)take_dot_git(w, &now, before, w->spec.dot_git);
 	for (size_t i = 0; i < w->dirs; i++)
 		take_places(w, part, dirs[i], &now, before);
@@ -410,7 +410,7 @@ static void look_at_index(struct gitwatch *w, struct buf *changed)
 	char name[PATH_MAX];
 	struct index now;
 
-	if (!w->spec.digest)
+	if (!w->spec.digest || !w->spec.dot_git)
 		return;
 	now = take_index(w);
 	if (changed && w->index.state != INDEX_UNKNOWN && (now.state != w->index.state || now.sum != w->index.sum)) {
@@ -439,17 +439,17 @@ int gitwatch_open(const struct gitwatch_spec *spec, struct gitwatch **out, bool 
 {
 	struct gitwatch *w = mem_alloc(sizeof(*w));
 
-	*w = (struct gitwatch){ .spec = *spec, .dirs = strcmp(spec->git_dir, spec->common_dir) == 0 ? 1 : 2 };
+	*w = (struct gitwatch){ .spec = *spec, .dirs = !spec->dot_git ? 0 : strcmp(spec->git_dir, spec->common_dir) == 0 ? 1 : 2 };
 	if (getrandom(w->key, sizeof(w->key), 0) != (ssize_t)sizeof(w->key)) {
 		gitwatch_close(w);
 		return err_sys(err, errno, "get random bytes");
 	}
 	for (int p = 0; p < PARTS; p++)
 		w->parts[p] = take_list(w, (enum part)p, NULL);
-	if (!find(&w->parts[PART_FIXED], spec->dot_git) || w->parts[PART_FIXED].entries.n > GITWATCH_MAX) {
+	if ((spec->dot_git && !find(&w->parts[PART_FIXED], spec->dot_git)) || w->parts[PART_FIXED].entries.n > GITWATCH_MAX) {
 		gitwatch_close(w);
 		return err_set(err, ERR_UNSUPPORTED, "%s cannot be watched: it is gone, or has more than %d hooks and settings",
-			spec->dot_git, GITWATCH_MAX);
+			spec->dot_git ? spec->dot_git : "the .git of what is granted for writing", GITWATCH_MAX);
 	}
 	*partial = w->skip[PART_REFS] = w->parts[PART_REFS].entries.n > GITWATCH_MAX;
 	*out = w;

@@ -30,9 +30,9 @@ struct gitwatch;
 typedef int gitwatch_digest_fn(struct str bytes, const uint64_t key[2], uint64_t *out, struct err *err);
 
 struct gitwatch_spec { /* borrowed; C strings that outlive the watch */
-	const struct policy_list *inner; /* the .git of repositories inside, submodules above all; or NULL */
+	const struct policy_list *inner; /* the .git of other repositories, submodules above all; or NULL */
 	gitwatch_digest_fn *digest;      /* NULL: the index is not looked at */
-	const char *dot_git;             /* the entry in the workspace */
+	const char *dot_git;             /* the entry in the workspace; NULL: only the inner ones are looked at */
 	const char *git_dir, *common_dir;
 	const char *run_id;              /* whose refs may move; "": nobody's */
 };

@@ -65,7 +65,8 @@ struct zygote_spec {
 	int64_t memory_max_mb; /* of everything in the cell together, where control groups are delegated; 0: no limit */
 	/* Directories of the workspace that are no repository: one that appears there is set aside (sandbox/newgit.h). */
 	struct policy_list no_git;
-	/* The .git of repositories inside it, where no mount protects them: watched as the one at the top is. */
+	/* The .git of repositories inside it and of those granted for writing, where no mount protects them: what of the one at
+	 * the top is compared for its programs is of these too. */
 	struct policy_list inner_git;
 	/* git cell */
 	const char *git_dir, *common_dir; /* absolute; equal unless this is a linked worktree */

@@ -66,8 +66,10 @@ static int watch(struct zygote *z, struct arena *mem, struct cell *cell, struct 
 		.dot_git = str_printf(mem, "%s/.git", z->spec.policy.cwd).p };
 	bool partial = false;
 
-	if (z->spec.kind != ZYGOTE_COMMAND || z->spec.git_dir[0] == '\0')
+	if (z->spec.kind != ZYGOTE_COMMAND || (z->spec.git_dir[0] == '\0' && z->spec.inner_git.n == 0))
 		return 0;
+	if (z->spec.git_dir[0] == '\0')
+		spec.dot_git = NULL;
 	TRY(gitwatch_open(&spec, &z->watch, &partial, err));
 	if (partial)
 		cell->notes[cell->nnotes++] = "this repository has too many refs to compare them around each command: a change of "

@@ -79,7 +79,7 @@ int zygote_in_group(struct zygote *z, int *status, struct err *err)
 	autoclose int term = -1;
 	pid_t self = getpid(), parent = getppid(), inside;
 
-	if (z->spec.memory_max_mb == 0 || z->spec.kind != ZYGOTE_COMMAND || z->spec.policy.profile == PROFILE_NONE)
+	if (z->spec.memory_max_mb == 0 || z->spec.kind == ZYGOTE_GIT || z->spec.policy.profile == PROFILE_NONE)
 		return 0;
 	/* `check sandbox` says why not; what the operator asked for by name is kept by an rlimit as well. */
 	if (group_find(&host, mem, &place, ERR_DISCARD) < 0 ||
@@ -102,7 +102,8 @@ int zygote_tell_kills(struct zygote *z, struct buf *note, struct err *err)
 	if (now <= z->kills)
 		return 0;
 	z->kills = now;
-	return buf_addf(note, err, "the kernel killed a program because the run's commands used more than %lld MiB of memory "
-				   "together; the operator's sandbox.memory_limit_mb decides; ",
+	return buf_addf(note, err, "the kernel killed a program because %s more than %lld MiB of memory together; the operator's "
+				   "sandbox.memory_limit_mb decides; ",
+		z->spec.kind == ZYGOTE_SERVER ? "this server and what it started used" : "the run's commands used",
 		(long long)z->spec.memory_max_mb);
 }

@@ -243,11 +243,19 @@ static bool run_id_ok(const char *id)
 	return id[n] == '\0' && n <= 64;
 }
 
-static int check_inside(const char *key, const struct policy_list *l, const char *workspace, struct err *err)
+/* granted: what else may hold it; or NULL. */
+static int check_inside(const char *key, const struct policy_list *l, const char *workspace, const struct policy_list *granted,
+	struct err *err)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (!path_is_within(l->p[i], workspace))
-			return err_set(err, ERR_INVALID, "cell: %s: %s is not in the workspace", key, l->p[i]);
+	for (size_t i = 0; i < l->n; i++) {
+		bool inside = path_is_within(l->p[i], workspace);
+
+		for (size_t k = 0; granted && k < granted->n; k++)
+			inside |= path_is_within(l->p[i], granted->p[k]);
+		if (!inside)
+			return err_set(err, ERR_INVALID, "cell: %s: %s is not in the workspace%s", key, l->p[i],
+				granted ? ", nor granted for writing" : "");
+	}
 	return 0;
 }
 
@@ -273,8 +281,8 @@ int zygote_spec_decode(struct str text, struct arena *mem, struct zygote_spec *o
 		return err_set(err, ERR_INVALID, "cell: kind and git_cell disagree");
 	if ((s.kind == ZYGOTE_SERVER) != s.policy.bare || (s.kind == ZYGOTE_GIT && s.nservers > 0))
 		return err_set(err, ERR_INVALID, "cell: kind and bare disagree, or servers in a git cell");
-	TRY(check_inside("no_git", &s.no_git, s.policy.cwd, err));
-	TRY(check_inside("inner_git", &s.inner_git, s.policy.cwd, err));
+	TRY(check_inside("no_git", &s.no_git, s.policy.cwd, NULL, err));
+	TRY(check_inside("inner_git", &s.inner_git, s.policy.cwd, &s.policy.extra_rw_paths, err));
 	*out = s;
 	return 0;
 }

@@ -148,6 +148,32 @@ def test_a_change_of_the_repository_ends_the_run_and_is_named(hard, line, path):
     assert not os.path.exists(os.path.join(hard.ws, "later"))
 
 
+@pytest.mark.parametrize("at_top", [True, False], ids=["a repository", "no repository"])
+@pytest.mark.parametrize("line, path", [
+    ("git -C OTHER config core.fsmonitor ./owned", "/.git/config"),
+    ("printf '#!/bin/sh\\n' > OTHER/.git/hooks/post-checkout", "/.git/hooks/post-checkout"),
+    ("mv OTHER/.git OTHER/g", "/.git"),
+    ("echo x > OTHER/f; git -C OTHER add f; git -C OTHER -c user.name=a -c user.email=a@b commit -qm f", None),
+])
+def test_a_granted_repository_is_watched(hard, line, path, at_top):
+    """As the workspace's own, for what decides about programs; in a workspace that is none as well."""
+    if at_top:
+        hard.repo(a="one\n")
+    else:
+        hard.write("a", "one\n")
+    other = os.path.join(hard.folder, "other")
+    subprocess.run(["git", "init", "-q", other], check=True, env=hard.env)
+    hard.mock(script(turn(call("run_command", argv=["sh", "-c", line.replace("OTHER", other)])),
+                     turn(call("run_command", argv=["touch", "later"])), finish()), extra=f'[sandbox]\nextra_write_paths = ["{other}"]\n')
+    r = hard.run()
+    changed = hard.events("jail.git_changed")
+    if path is None:
+        assert r.returncode == 0 and changed == [] and os.path.exists(os.path.join(other, "f")), r.both
+        return
+    assert r.returncode == 1 and other + path in changed[0]["paths"].split("\n"), r.both
+    assert hard.events("run.end")[0]["reason"] == "git_changed" and not os.path.exists(os.path.join(hard.ws, "later"))
+
+
 ME = "git -c user.name=a -c user.email=a@b "
 
 

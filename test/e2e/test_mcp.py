@@ -272,6 +272,23 @@ def test_a_server_that_may_write_the_workspace_may_not_write_git(lab):
     assert lab.events("loop.auto_commit"), "what it wrote is a step"
 
 
+def test_a_server_leaves_the_git_directory_of_a_granted_repository_alone(lab_of_each_profile):
+    """As commands do: read-only under strict, refused where nothing can be."""
+    lab = lab_of_each_profile.repo(a="1\n")
+    other = os.path.join(lab.folder, "other")
+    subprocess.run(["git", "init", "-q", other], check=True, env=lab.env)
+    with open(os.path.join(other, ".git", "config"), encoding="utf-8") as f:
+        before = f.read()
+    mock, r = play(lab, server(lab, write=[other]), turn(call("mcp__lab__look", write=os.path.join(other, ".git", "config"))),
+                   turn(call("mcp__lab__look", write=os.path.join(other, "f"))))
+    if lab.profile == "hardened":
+        assert r.returncode == 2 and f"{other} holds {other}/.git, which profile \"hardened\" cannot keep read-only" in r.err, r.both
+    else:
+        assert r.returncode == 0 and json.loads(results(mock)[-1]["content"])["write"] == len("was here\n"), r.both
+    with open(os.path.join(other, ".git", "config"), encoding="utf-8") as f:
+        assert f.read() == before
+
+
 def test_the_prompt_is_the_same_each_time(lab):
     lab.repo(a="1\n")
     mock, r = play(lab, server(lab, name="one") + server(lab, name="two"), turn(call("mcp__two__echo", text="x")))

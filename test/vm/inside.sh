@@ -43,6 +43,10 @@ echo "+memory +pids" >$U/cgroup.subtree_control
 chown user $U $U/cgroup.procs $U/cgroup.subtree_control $U/shell $U/shell/cgroup.procs
 SH=$U/shell
 
+printf '[mcp.idle]\ncommand = ["sleep", "600"]\nstartup_timeout_s = 120\n[sandbox]\nmemory_limit_mb = 128\n' >/tmp/idle.toml
+printf '[mcp.greedy]\ncommand = ["sh", "-c", "for i in 1 2 3 4; do dd if=/dev/zero of=/dev/null bs=60M count=20 & done; wait; exit 1"]\n[sandbox]\nmemory_limit_mb = 128\n' >/tmp/greedy.toml
+chmod 644 /tmp/idle.toml /tmp/greedy.toml
+
 case_ "an ordinary command runs" 'as_user $SH "agent6 exec -- echo hello" | grep -q hello'
 case_ "check sandbox says that a group can be made" 'as_user $SH "agent6 check sandbox" | grep -a memory_group | grep -q 128'
 case_ "check sandbox says why where nothing is delegated" \
@@ -62,14 +66,22 @@ tests() { # PROFILE PLACE: one whose files are memory
 	as_user $SH "exec agent6 exec -- sleep 600" &
 	case_ "$1: a command is in a group with its limits" \
 		'soon "left && grep -q . $U/agent6-*/cgroup.procs" && grep -qx 134217728 $U/agent6-*/memory.max && grep -qx 4096 $U/agent6-*/pids.max && grep -qx 0 $U/agent6-*/memory.swap.max'
-	case_ "$1: the jail cannot see where" '! cat /proc/$(pgrep -x sleep)/cgroup | grep -q "^0::/$"'
+	case_ "$1: the jail cannot see where" '! cat /proc/$(pidof sleep)/cgroup | grep -q "^0::/$"'
 	killall -9 agent6
-	case_ "$1: a kill -9 of who started it leaves no group and no process" 'soon "! left && ! pgrep -x sleep"'
+	case_ "$1: a kill -9 of who started it leaves no group and no process" 'soon "! left && ! pidof sleep"'
 	as_user $SH "exec agent6 exec -- sleep 600" &
-	soon 'left && pgrep -x sleep'
+	soon 'left && pidof sleep'
 	killall -9 agent6-jail agent6
-	case_ "$1: a kill -9 of all leaves no process" 'soon "! pgrep -x sleep"'
+	case_ "$1: a kill -9 of all leaves no process" 'soon "! pidof sleep"'
 	case_ "$1: and the next start takes away what was left" 'as_user $SH "agent6 exec -- true"; ! left'
+	as_user $SH "exec agent6 mcp list --config /tmp/idle.toml" &
+	case_ "$1: an MCP server is in a group of its own with the same limits" \
+		'soon "left && pidof sleep && grep -qx \$(pidof sleep) $U/agent6-*/cgroup.procs" && grep -qx 134217728 $U/agent6-*/memory.max && grep -qx 4096 $U/agent6-*/pids.max'
+	killall -9 agent6
+	case_ "$1: which goes with who started it" 'soon "! left && ! pidof sleep"'
+	case_ "$1: one that wants more is killed, and the key is named" \
+		'as_user $SH "agent6 mcp list --config /tmp/greedy.toml" >/tmp/o 2>&1; cat /tmp/o; grep -q sandbox.memory_limit_mb /tmp/o'
+	case_ "$1: and no group is left of it" 'soon "! left"'
 	echo 64000000 >$SH/memory.max
 	as_user $SH "exec agent6 exec -- sleep 600" &
 	case_ "$1: the limit of the group it was started in holds inside" 'soon "grep -qx 63999\\|64000 -c /dev/null; left" && [ $(cat $U/agent6-*/memory.max) -le 64000000 ]'
