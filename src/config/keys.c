@@ -65,7 +65,7 @@ static const struct field fixed[] = {
 			"states that say so; or the host's." },
 	{ "sandbox.run_commands", &field_enum, AT(sandbox.run_commands), FIELD_LOOSENS, "ask", .choices = run_commands,
 		.help = "Whether the model's commands run: after a question, without one, or never." },
-	{ "sandbox.protect_git", &field_bool, AT(sandbox.protect_git), FIELD_LOOSENS, "true",
+	{ "sandbox.protect_git", &field_bool, AT(sandbox.protect_git), FIELD_LOOSENS | KEY_DEMANDS, "true",
 		.help = "Keep .git read-only for commands." },
 	{ "sandbox.allow_urls", &field_strs, AT(sandbox.allow_urls), FIELD_LOOSENS | KEY_HOSTS, .max = 32,
 		.help = "Further hosts agent6 itself may dial (host, host:port or URL), for services the operator "
@@ -78,7 +78,7 @@ static const struct field fixed[] = {
 	{ "sandbox.hide_paths", &field_strs, AT(sandbox.hide_paths), KEY_PATHS, .max = 64,
 		.help = "Absolute paths that are empty for everything the model influences, wherever else they are "
 			"granted." },
-	{ "sandbox.memory_limit_mb", &field_int, AT(sandbox.memory_limit_mb), FIELD_LOOSENS, "4096", 0, 1 << 24,
+	{ "sandbox.memory_limit_mb", &field_int, AT(sandbox.memory_limit_mb), FIELD_LOOSENS | KEY_DEMANDS, "4096", 0, 1 << 24,
 		.help = "Memory in MiB of all of a run's jail together, where a control group can be had (check sandbox "
 			"says so); a value that is set also holds for each process, everywhere. 0 is no limit." },
 	{ "sandbox.root_as_uid", &field_int, AT(sandbox.root_as_uid), FIELD_GLOBAL | FIELD_LOOSENS, "64006", 1, INT32_MAX,

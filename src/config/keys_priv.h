@@ -33,6 +33,7 @@ enum key_flags {
 	KEY_HEADERS = 1 << 12, /* an object of header fields, none of which carries a key */
 	KEY_WORDS = 1 << 13,   /* an object of strings */
 	KEY_SERVERS = 1 << 14, /* a list of language servers that we know */
+	KEY_DEMANDS = 1 << 15, /* that it is written down means something, even with the value that is the default */
 };
 
 bool keys_path_is(const struct str *path, size_t n, const char *dotted);

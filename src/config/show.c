@@ -338,7 +338,9 @@ static const char intro[] =
 	"An unknown key, a wrong type or a value out of range is an error with file, line and column; nothing is half\n"
 	"used. `agent6 config show` prints the result with the source of each value, `agent6 config set KEY VALUE`\n"
 	"changes one key and leaves the rest of the file, comments and all, as it was. Keys of providers are not here:\n"
-	"`agent6 connect` stores them in `secrets.toml`, mode 0600, or they come from the environment.\n"
+	"`agent6 connect` stores them in `secrets.toml`, mode 0600, or they come from the environment. `agent6 config fix`\n"
+	"takes out of the files what is wrong in them and says each key; `agent6 config fill` writes every key that the\n"
+	"global file does not say into it with its default, but for two whose being written is a demand.\n"
 	"\n"
 	"**!** marks a key whose other values can loosen security.\n";
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import finish, script
+from conftest import call, finish, script, turn
 
 
 def commands(lab):
@@ -39,14 +39,21 @@ def test_an_error_with_a_place_says_it_in_members(lab):
 @pytest.mark.parametrize("command", [
     ("config", "show"), ("config", "presets"), ("memory", "list"), ("runs", "list"), ("skills", "list"), ("prompt", "show"),
     ("runs", "show"), ("runs", "transcript"), ("runs", "graph"), ("history", "search", "nothing"), ("replay",), ("check", "config"),
-    ("mcp", "list"),
+    ("mcp", "list"), ("config", "get", "git.auto_merge"), ("config", "path"), ("config", "fix"), ("config", "set", "git.auto_prune", "true"),
+    ("config", "add", "sandbox.hide_paths", "/x"), ("config", "unset", "git.auto_prune"), ("memory", "show", "n"), ("memory", "add", "x", "y"),
+    ("model",), ("model", "planner", "mock", "mock-small"), ("connect", "mock", "--no-verify"), ("connect", "mock", "--logout"),
+    ("runs", "diff"), ("runs", "diff", "--stat"), ("runs", "stop"), ("ask", "list"), ("runs", "rm", "mine"),
 ])
 def test_what_is_printed_parses(lab, command):
     lab.repo(a="1\n")
     lab.mock(script({"text": "Nothing."}, finish()))
-    lab.agent6("memory", "add", "build", "make")
-    assert lab.run("nothing").returncode == 0
+    note = lab.agent6("memory", "add", "build", "make").out.strip()
+    assert lab.run("nothing", "--run-id", "mine").returncode == 0
+    command = [note if word == "n" else word for word in command]
     plain, r = lab.agent6(*command), lab.agent6(*command, "--json")
+    if command[:2] == ["runs", "rm"]:  # the first one removed it
+        assert lab.run("nothing", "--run-id", "mine").returncode == 0
+        r = lab.agent6(*command, "--json")
     assert r.returncode == plain.returncode, r.both
     lines = [line for line in r.out.splitlines() if line]
     assert lines, r.both
@@ -60,3 +67,40 @@ def test_a_session_that_is_refused_says_so_in_json(lab):
     r = lab.agent6("ask", "--json", "why?")
     error = json.loads([line for line in r.err.splitlines() if line.startswith("{")][-1])
     assert r.returncode == error["exit"] == 2 and "model" in error["error"]["message"]
+
+
+def test_what_was_changed_is_told_in_json(lab):
+    lab.repo(a="1\n")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo 2 > a"])), finish()))
+    assert lab.run("change a", "--run-id", "mine").returncode == 0
+
+    def told(*words, **kw):
+        r = lab.agent6(*words, "--json", **kw)
+        assert r.returncode == 0, r.both
+        return json.loads(r.out)
+
+    assert told("config", "set", "git.auto_merge", "true")[0] | {"file": ""} == {
+        "key": "git.auto_merge", "changed": True, "file": "", "value": "true", "loosens": True, "hidden_by": None, "warning": None}
+    assert told("config", "get", "git.auto_merge")["git.auto_merge"]["value"] is True
+    unset = told("config", "unset", "git.auto_merge")[0]
+    assert unset["changed"] and unset["value"] is None and not told("config", "unset", "git.auto_merge")[0]["changed"]
+    assert told("config", "path")["global_config"]["present"] and not told("config", "path")["repo_config"]["present"]
+    roles = {r["role"]: r for r in told("model", "planner", "mock", "mock-small")}
+    assert roles["planner"]["set"] and roles["planner"]["source"] == "global" and roles["critic"]["model"] == "mock-model"
+    assert not roles["critic"]["set"]
+    assert [m["id"] for m in told("model", "worker", "mock")] == ["mock-large", "mock-small"]
+    diff = told("runs", "diff", "mine")
+    assert diff["patch"].startswith("diff --git a/a b/a") and diff["base_branch"] == "main" and len(diff["base_sha"]) == 40
+    assert "1 file changed" in told("runs", "diff", "mine", "--stat")["stat"]
+    connected = told("connect", "mock", stdin="a-key\n")
+    assert (connected["key"], connected["server"], connected["models"]) == ("environment", "verified", 2), connected
+    assert "a-key" not in json.dumps(connected)
+    note = told("memory", "add", "build", "make")["id"]
+    assert told("memory", "show", note)["text"] == "make"
+    kept = lab.agent6("runs", "rm", "mine", "--json")
+    assert kept.returncode == 2 and "in no branch" in json.loads(kept.err)["error"]["message"]
+    assert told("runs", "rm", "mine", "--unmerged") == {"run_id": "mine", "what": "removed", "merged_into": None, "had_commits": True,
+                                                        "branch_kept": False}
+    lab.config("nonsense = 1\n[git]\nauto_merge = 3\n")
+    fixed = told("config", "fix")
+    assert [(r["key"], r["layer"]) for r in fixed["removed"]] == [("nonsense", "global"), ("git.auto_merge", "global")] and fixed["left"] == []

@@ -3,8 +3,10 @@
 #include "app/place.h"
 #include "config/edit.h"
 #include "config/preset.h"
+#include "config/repair.h"
 #include "config/show.h"
-#include "ui/cli/command.h"
+#include "sys/term.h"
+#include "ui/cli/cmd_runs_priv.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,11 +68,13 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 
 struct get_args {
 	struct str key;
+	bool json;
 };
 
 static const struct field get_fields[] = {
 	{ "key", &field_str, offsetof(struct get_args, key), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
 		.help = "The dotted name, such as sandbox.profile." },
+	{ "json", &field_bool, offsetof(struct get_args, json), .help = "Print an object by key, as config show does." },
 };
 
 static int run_get(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -81,29 +85,49 @@ static int run_get(struct command_ctx *ctx, const void *decoded, struct err *err
 	struct place place;
 
 	TRY(load(ctx, STR(""), &place, c, err));
-	TRY(config_show_line(c, args->key, &out, err));
-	print(&out);
+	TRY(config_show_line(c, args->key, &out, err)); /* one key, not a section */
+	if (!args->json) {
+		print(&out);
+		return 0;
+	}
+	buf_clear(&out);
+	TRY(config_show_json(c, (struct str_list){ (struct str *)&args->key, 1 }, &out, err));
+	cli_json(buf_str(&out));
 	return 0;
 }
 
+struct path_args {
+	bool json;
+};
+
+static const struct field path_fields[] = {
+	{ "json", &field_bool, offsetof(struct path_args, json), .help = "Print one JSON object." },
+};
+
 static int run_path(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
+	const struct path_args *args = decoded;
+	auto_json json_t *o = json_object();
 	struct place p;
 
-	(void)decoded;
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &p, err));
 	const struct {
-		const char *what, *path;
+		const char *what, *key, *path;
 	} rows[] = {
-		{ "global config", p.files.global },
-		{ "repo config", p.files.repo },
-		{ "secrets", p.paths.secrets_file },
-		{ "config dir", p.paths.config },
-		{ "state (all repos)", p.paths.state },
-		{ "state (this repo)", p.repo_dir },
-		{ "skills", str_printf(ctx->mem, "%s/skills", p.paths.data).p },
-		{ "cache", p.paths.cache },
+		{ "global config", "global_config", p.files.global },
+		{ "repo config", "repo_config", p.files.repo },
+		{ "secrets", "secrets", p.paths.secrets_file },
+		{ "config dir", "config_dir", p.paths.config },
+		{ "state (all repos)", "state", p.paths.state },
+		{ "state (this repo)", "repo_state", p.repo_dir },
+		{ "skills", "skills", str_printf(ctx->mem, "%s/skills", p.paths.data).p },
+		{ "cache", "cache", p.paths.cache },
 	};
+	for (size_t i = 0; i < COUNT(rows); i++)
+		BUG_IF(json_object_set_new(o, rows[i].key, json_pack("{s:o,s:b}", "path", json_text(str_from(rows[i].path)), "present",
+			access(rows[i].path, F_OK) == 0)) < 0);
+	if (args->json)
+		return runs_print_json(o, err);
 	for (size_t i = 0; i < COUNT(rows); i++)
 		cli_out("%-18s %s%s\n", rows[i].what, rows[i].path, access(rows[i].path, F_OK) == 0 ? "" : "  (not present)");
 	return 0;
@@ -148,7 +172,7 @@ static int run_presets(struct command_ctx *ctx, const void *decoded, struct err 
 
 struct edit_args {
 	struct str key, value;
-	bool repo;
+	bool repo, json;
 };
 
 #define EDIT_KEY                                                                                             \
@@ -161,8 +185,27 @@ struct edit_args {
 	{ "repo", &field_bool, offsetof(struct edit_args, repo),                                                    \
 		.help = "Change this repository's file instead of the global one." }
 
-static const struct field edit_fields[] = { EDIT_KEY, EDIT_VALUE, EDIT_REPO };
-static const struct field unset_fields[] = { EDIT_KEY, EDIT_REPO };
+#define EDIT_JSON                                                                                            \
+	{ "json", &field_bool, offsetof(struct edit_args, json), .help = "Print one JSON array of what was changed." }
+
+static const struct field edit_fields[] = { EDIT_KEY, EDIT_VALUE, EDIT_REPO, EDIT_JSON };
+static const struct field unset_fields[] = { EDIT_KEY, EDIT_REPO, EDIT_JSON };
+
+/* The values as they stand in the file now. */
+static int edited_json(const struct config_change *ch, const struct config_edited *done, size_t n, struct err *err)
+{
+	auto_json json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct config_edited *d = &done[i];
+
+		BUG_IF(json_array_append_new(list, json_pack("{s:o,s:b,s:s,s:o,s:b,s:o,s:o}", "key", json_text(ch[i].key), "changed", d->changed,
+			"file", d->file, "value", ch[i].op == CONFIG_UNSET ? json_null() : json_text(d->value), "loosens", d->loosens,
+			"hidden_by", d->hidden_by_file ? json_string("--config") : d->hidden_by_preset ? json_string(d->hidden_by_preset) : json_null(),
+			"warning", d->warning.code != ERR_NONE ? json_text(str_from(d->warning.msg)) : json_null())) < 0);
+	}
+	return runs_print_json(list, err);
+}
 
 static void tell(const struct config_change *ch, const struct config_edited *done, struct arena *mem)
 {
@@ -225,6 +268,8 @@ static int edit(struct command_ctx *ctx, const struct edit_args *args, enum conf
 	if ((op == CONFIG_UNSET || op == CONFIG_REMOVE) && (r == -ERR_NOENT || (r == 0 && !done.changed)))
 		hint_other_layer(&place, &ch, ctx->mem, r, err);
 	TRY(r);
+	if (args->json)
+		return edited_json(&ch, &done, 1, err);
 	tell(&ch, &done, ctx->mem);
 	warn(&done.warning);
 	return 0;
@@ -258,6 +303,8 @@ static int run_unset(struct command_ctx *ctx, const void *decoded, struct err *e
 	if (n == 0)
 		return edit(ctx, args, CONFIG_UNSET, err);
 	TRY(config_edit(&place.files, ch, n, ctx->mem, done, err));
+	if (args->json)
+		return edited_json(ch, done, n, err);
 	for (size_t i = 0; i < n; i++) {
 		changed += done[i].changed;
 		if (done[i].changed)
@@ -267,6 +314,80 @@ static int run_unset(struct command_ctx *ctx, const void *decoded, struct err *e
 		cli_note("nothing to do: " STR_FMT " is not set in %s", STR_ARG(args->key), done[0].file);
 	warn(&done[0].warning);
 	return 0;
+}
+
+/* ------------------------------------------------------------------ fill, fix */
+
+struct repair_args {
+	bool force, json;
+};
+
+static const struct field fill_fields[] = {
+	{ "force", &field_bool, offsetof(struct repair_args, force), .help = "Add to a file that is there." },
+};
+static const struct field fix_fields[] = {
+	{ "json", &field_bool, offsetof(struct repair_args, json), .help = "Print one JSON object." },
+};
+
+static int run_fill(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct repair_args *args = decoded;
+	struct config_filled done;
+	struct place place;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(config_fill(&place.files, args->force, ctx->mem, &done, err));
+	cli_out("%zu key%s written to %s with what is their default\n", done.added, done.added == 1 ? "" : "s", done.file);
+	for (size_t i = 0; i < done.left_out.n; i++)
+		cli_note(STR_FMT " was left out: written down it is a demand, also where this host cannot meet it", STR_ARG(done.left_out.p[i]));
+	return 0;
+}
+
+static struct str on_a_line(struct arena *mem, struct str s)
+{
+	auto_buf struct buf b = BUF_MAX(65536);
+
+	return term_clean(s, TERM_LINE, &b, ERR_DISCARD) < 0 ? STR("") : str_dup(mem, buf_str(&b));
+}
+
+static int fixed_json(const struct config_removed *list, size_t n, const struct config_faults *left, struct err *err)
+{
+	auto_json json_t *o = json_object(), *removed = json_array(), *rest = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		BUG_IF(json_array_append_new(removed, json_pack("{s:o,s:s,s:s,s:i,s:s}", "key", json_text(list[i].key), "layer",
+			config_layer_name(list[i].layer), "file", list[i].file, "line", list[i].why.at.line, "reason", list[i].why.msg)) < 0);
+	for (size_t i = 0; i < left->n; i++)
+		BUG_IF(json_array_append_new(rest, json_pack("{s:s,s:i,s:s}", "file", left->p[i].at.file, "line", left->p[i].at.line,
+			"reason", left->p[i].msg)) < 0);
+	BUG_IF(json_object_set(o, "removed", removed) < 0 || json_object_set(o, "left", rest) < 0);
+	return runs_print_json(o, err);
+}
+
+static int run_fix(struct command_ctx *ctx, const void *decoded, struct err *err)
+{
+	const struct repair_args *args = decoded;
+	struct config_faults left;
+	struct config_removed *list;
+	struct place place;
+	size_t n;
+
+	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(config_fix(&place.files, ctx->mem, &list, &n, &left, err));
+	if (args->json) {
+		TRY(fixed_json(list, n, &left, err));
+		return left.n > 0 ? 2 : 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		cli_out("removed " STR_FMT "%s" STR_FMT " from %s (%s): %s\n", STR_ARG(on_a_line(ctx->mem, list[i].key)),
+			list[i].value.n > 0 ? " = " : "", STR_ARG(on_a_line(ctx->mem, list[i].value)), list[i].file,
+			config_layer_name(list[i].layer), list[i].why.msg);
+	if (n == 0 && left.n == 0)
+		cli_note("nothing to fix");
+	if (left.n == 0)
+		return 0;
+	*err = left.p[0];
+	return -(int)err->code;
 }
 
 #define EDIT_COMMAND(name, op)                                                                               \
@@ -294,7 +415,12 @@ static const struct command commands[] = {
 	{ .name = "config remove", .help = "remove an item from a list", FIELDS(edit_fields, edit_args), .run = run_remove },
 	{ .name = "config presets", .help = "list the strategy presets and what each sets", FIELDS(presets_fields, presets_args),
 		.run = run_presets, .needs_no_root_check = true },
-	{ .name = "config path", .help = "show where the files are", .run = run_path, .needs_no_root_check = true },
+	{ .name = "config path", .help = "show where the files are", FIELDS(path_fields, path_args), .run = run_path, .needs_no_root_check = true },
+	{ .name = "config fill", .help = "write each key that the global file does not say into it, with what is its default",
+		FIELDS(fill_fields, repair_args), .run = run_fill },
+	{ .name = "config fix", .help = "take out of the files what is wrong in them, and say it",
+		.about = "A file that is no TOML is left as it is. What is valid stays, comments too.", FIELDS(fix_fields, repair_args),
+		.run = run_fix },
 	{ .name = "config reference", .help = "print the reference page docs/config.md", .run = run_reference,
 		.needs_no_root_check = true, .hidden = true },
 };

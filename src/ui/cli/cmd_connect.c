@@ -3,7 +3,7 @@
 #include "app/connect.h"
 #include "app/models.h"
 #include "ui/cli/choose.h"
-#include "ui/cli/command.h"
+#include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/prompt.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 struct model_args {
 	struct str role, provider, model, effort;
-	bool repo, force;
+	bool repo, force, json;
 };
 
 static int set_role(struct command_ctx *ctx, const struct place *place, const struct model_args *args, const char *role,
@@ -32,7 +32,8 @@ static int set_role(struct command_ctx *ctx, const struct place *place, const st
 			changes[n++] = (struct config_change){ CONFIG_SET, args->repo ? CONFIG_REPO : CONFIG_GLOBAL,
 				str_printf(ctx->mem, "models.%s.%s", role, values[i].key), values[i].value };
 	TRY(config_edit(&place->files, changes, n, ctx->mem, done, err));
-	cli_out("Set %s to " STR_FMT "/" STR_FMT " in %s\n", role, STR_ARG(args->provider), STR_ARG(args->model), done[0].file);
+	if (!args->json)
+		cli_out("Set %s to " STR_FMT "/" STR_FMT " in %s\n", role, STR_ARG(args->provider), STR_ARG(args->model), done[0].file);
 	return 0;
 }
 
@@ -40,7 +41,7 @@ static int set_role(struct command_ctx *ctx, const struct place *place, const st
 
 struct connect_args {
 	struct str name, format, base_url, key_env, ca_file;
-	bool repo, no_verify, logout;
+	bool repo, no_verify, logout, json;
 };
 
 static const struct field connect_fields[] = {
@@ -57,13 +58,24 @@ static const struct field connect_fields[] = {
 		.help = "Configure it for this repository only. The key is stored for all." },
 	{ "no-verify", &field_bool, offsetof(struct connect_args, no_verify), .help = "Do not ask the server whether the key is right." },
 	{ "logout", &field_bool, offsetof(struct connect_args, logout), .help = "Remove the stored key; the configuration stays." },
+	{ "json", &field_bool, offsetof(struct connect_args, json), .help = "Print one JSON object; no model is asked for." },
 };
 
-static int logout(const struct place *place, struct str name, struct arena *mem, struct err *err)
+static int logout_json(struct str name, bool removed, struct err *err)
+{
+	auto_json json_t *o = json_pack("{s:o,s:b}", "provider", json_text(name), "removed", removed);
+
+	BUG_IF(!o);
+	return runs_print_json(o, err);
+}
+
+static int logout(const struct place *place, struct str name, bool json, struct arena *mem, struct err *err)
 {
 	int r = connect_logout(place, name, err);
 
 	TRY(r);
+	if (json)
+		return logout_json(name, r > 0, err);
 	if (r > 0)
 		cli_out("Removed the key of %s from %s\n", str_dupz(mem, name), place->paths.secrets_file);
 	else
@@ -128,25 +140,71 @@ static int ask_key(const struct connect_request *rq, struct secret *key, struct 
 }
 
 /* Whether it is the server that was meant, as far as its list of models tells. What is configured stays. */
-static void verify(const struct place *place, const struct config_provider *p, bool has_key, struct arena *mem,
-	struct connect_answer *out)
-{
-	const char *url = str_dupz(mem, config_base_url(p));
-	struct err err = { 0 };
+enum verdict { UNASKED, VERIFIED, UNANSWERED, REJECTED, NO_LIST, ODD };
+static const char *const verdict_words[] = { [UNASKED] = "not asked", [VERIFIED] = "verified", [UNANSWERED] = "no answer",
+	[REJECTED] = "rejected", [NO_LIST] = "no list of models", [ODD] = "not verified" };
 
-	if (connect_probe(place, p, mem, out, &err) < 0)
-		cli_note("%s was not verified: %s", has_key ? "the key" : "the address", err.msg);
-	else if (out->status == 401 || out->status == 403)
+struct verified {
+	enum verdict what;
+	struct connect_answer answer;
+	struct err why;
+};
+
+static struct verified verify(const struct place *place, const struct config_provider *p, struct arena *mem)
+{
+	struct verified v = { .what = ODD };
+
+	if (connect_probe(place, p, mem, &v.answer, &v.why) < 0)
+		v.what = UNANSWERED;
+	else if (v.answer.status == 401 || v.answer.status == 403)
+		v.what = REJECTED;
+	else if (v.answer.status == 404 || (v.answer.status >= 200 && v.answer.status < 300 && v.answer.models.n == 0))
+		v.what = NO_LIST;
+	else if (v.answer.status >= 200 && v.answer.status < 300)
+		v.what = VERIFIED;
+	return v;
+}
+
+static void tell_verified(const struct verified *v, const struct config_provider *p, bool has_key, struct arena *mem)
+{
+	const char *url = str_dupz(mem, config_base_url(p)), *what = has_key ? "the key" : "the address";
+
+	switch (v->what) {
+	case UNASKED:
+		return;
+	case VERIFIED:
+		cli_out("The server answers and offers %zu model%s\n", v->answer.models.n, v->answer.models.n == 1 ? "" : "s");
+		return;
+	case UNANSWERED:
+		cli_note("%s was not verified: %s", what, v->why.msg);
+		return;
+	case REJECTED:
 		cli_note(has_key ? "warning: the server rejects the key (HTTP %d); it is kept, connect again to change it" :
-				   "warning: the server wants a key (HTTP %d): connect again with one", out->status);
-	else if (out->status == 404 || (out->status >= 200 && out->status < 300 && out->models.n == 0))
+				   "warning: the server wants a key (HTTP %d): connect again with one", v->answer.status);
+		return;
+	case NO_LIST:
 		cli_note("warning: what answers at %s has no list of models (HTTP %d): is the address right? most end with /v1", url,
-			out->status);
-	else if (out->status >= 200 && out->status < 300)
-		cli_out("The server answers and offers %zu model%s\n", out->models.n, out->models.n == 1 ? "" : "s");
-	else
-		cli_note("%s was not verified: the server answered HTTP %d to the list of models", has_key ? "the key" : "the address",
-			out->status);
+			v->answer.status);
+		return;
+	case ODD:
+		cli_note("%s was not verified: the server answered HTTP %d to the list of models", what, v->answer.status);
+		return;
+	}
+}
+
+static int connect_json(const struct config_provider *p, enum connect_key key, const struct connect_done *done, const struct verified *v,
+	struct err *err)
+{
+	static const char *const sources[] = { [CONNECT_KEY_NONE] = "none", [CONNECT_KEY_ENV] = "environment", [CONNECT_KEY_STORED] = "stored",
+		[CONNECT_KEY_NOT_NEEDED] = "not needed", [CONNECT_KEY_COMMAND] = "command" };
+	auto_json json_t *o = json_pack("{s:o,s:o,s:o,s:s,s:s,s:i,s:i,s:o}", "provider", json_text(p->name), "config_file",
+		done->config_file ? json_text(str_from(done->config_file)) : json_null(), "secrets_file",
+		done->secrets_file ? json_text(str_from(done->secrets_file)) : json_null(), "key", sources[key], "server", verdict_words[v->what],
+		"http_status", v->answer.status, "models", (int)v->answer.models.n, "reason",
+		v->what == UNANSWERED ? json_text(str_from(v->why.msg)) : json_null());
+
+	BUG_IF(!o);
+	return runs_print_json(o, err);
 }
 
 static void tell_key(const struct config_provider *p, enum connect_key key, const struct connect_done *done,
@@ -180,24 +238,28 @@ static int first_model(struct command_ctx *ctx, const struct place *place, const
 
 /* What is so now, whatever was asked. */
 static int finish(struct command_ctx *ctx, const struct place *place, const struct connect_request *rq,
-	const struct connect_done *done, bool wants_verify, struct err *err)
+	const struct connect_done *done, const struct connect_args *args, struct err *err)
 {
 	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
-	struct connect_answer answer = { 0 };
+	struct verified v = { .what = UNASKED };
 	const struct config_provider *p;
 	enum connect_key key;
 
-	if (done->config_file)
+	if (done->config_file && !args->json)
 		cli_out("Configured providers.%s in %s\n", str_dupz(ctx->mem, rq->name), done->config_file);
 	TRY(config_load(&place->files, ctx->mem, c, err));
 	p = config_provider(c, rq->name);
 	if (!p)
 		return no_provider(rq->name, err);
 	TRY(connect_key_of(place, p, ctx->mem, &key, err));
-	tell_key(p, key, done, ctx->mem);
-	if (wants_verify && (key != CONNECT_KEY_NONE || p->api_format != CONFIG_API_ANTHROPIC))
-		verify(place, p, key != CONNECT_KEY_NONE && key != CONNECT_KEY_NOT_NEEDED, ctx->mem, &answer);
-	return c->models[CONFIG_WORKER].model.n > 0 ? 0 : first_model(ctx, place, rq, &answer, err);
+	if (!args->json)
+		tell_key(p, key, done, ctx->mem);
+	if (!args->no_verify && (key != CONNECT_KEY_NONE || p->api_format != CONFIG_API_ANTHROPIC))
+		v = verify(place, p, ctx->mem);
+	if (args->json)
+		return connect_json(p, key, done, &v, err);
+	tell_verified(&v, p, key != CONNECT_KEY_NONE && key != CONNECT_KEY_NOT_NEEDED, ctx->mem);
+	return c->models[CONFIG_WORKER].model.n > 0 ? 0 : first_model(ctx, place, rq, &v.answer, err);
 }
 
 static int run_connect(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -212,13 +274,13 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
 	if (args->logout)
-		return logout(&place, args->name.n > 0 ? args->name : STR("anthropic"), ctx->mem, err);
+		return logout(&place, args->name.n > 0 ? args->name : STR("anthropic"), args->json, ctx->mem, err);
 	TRY(ask(ctx, &rq,
 		config_load(&place.files, ctx->mem, c, ERR_DISCARD) < 0 ? NULL : config_provider(c, args->name), err));
 	TRY(ask_key(&rq, &key, err));
 	rq.key = &key;
 	TRY(connect_provider(&place, &rq, ctx->mem, &done, err));
-	return finish(ctx, &place, &rq, &done, !args->no_verify, err);
+	return finish(ctx, &place, &rq, &done, args, err);
 }
 
 /* ------------------------------------------------------------------ model */
@@ -233,17 +295,41 @@ static const struct field model_fields[] = {
 	{ "effort", &field_str, offsetof(struct model_args, effort), .help = "off, low, medium, high, xhigh or max." },
 	{ "repo", &field_bool, offsetof(struct model_args, repo), .help = "For this repository only." },
 	{ "force", &field_bool, offsetof(struct model_args, force), .help = "Take a model that the server does not list." },
+	{ "json", &field_bool, offsetof(struct model_args, json), .help = "Print one JSON array: the roles, or the provider's models." },
 };
+
+/* The nearest layer that says something of a role. */
+static enum config_layer layer_of(const struct config_model *m)
+{
+	enum config_layer from = CONFIG_DEFAULT;
+
+	for (size_t k = 0; k < CONFIG_KEYS_MAX; k++)
+		if (m->origin[k].layer > from)
+			from = m->origin[k].layer;
+	return from;
+}
+
+static int roles_json(const struct config *c, struct err *err)
+{
+	auto_json json_t *list = json_array();
+
+	for (int i = 0; i < CONFIG_ROLES; i++) {
+		const struct config_model *m = &c->models[i], used = config_model_of(c, (enum config_role)i);
+
+		BUG_IF(json_array_append_new(list, json_pack("{s:s,s:o,s:o,s:s,s:b,s:s}", "role", config_role_name((enum config_role)i),
+			"provider", used.provider.n > 0 ? json_text(used.provider) : json_null(), "model",
+			used.model.n > 0 ? json_text(used.model) : json_null(), "effort", config_word("effort", used.effort), "set",
+			m->model.n > 0, "source", config_layer_name(layer_of(m)))) < 0);
+	}
+	return runs_print_json(list, err);
+}
 
 static void show_models(const struct config *c)
 {
 	for (int i = 0; i < CONFIG_ROLES; i++) {
 		const struct config_model *m = &c->models[i];
-		enum config_layer from = CONFIG_DEFAULT;
+		enum config_layer from = layer_of(m);
 
-		for (size_t k = 0; k < CONFIG_KEYS_MAX; k++)
-			if (m->origin[k].layer > from)
-				from = m->origin[k].layer;
 		if (m->model.n == 0 && from == CONFIG_DEFAULT)
 			cli_out("%-11s (unset%s)\n", config_role_name((enum config_role)i), i == CONFIG_WORKER ? "" : ", as worker");
 		else
@@ -267,12 +353,28 @@ static int ask_list(struct command_ctx *ctx, const struct place *place, const st
 	return 0;
 }
 
+static int listed_json(const struct model_list *list, struct err *err)
+{
+	auto_json json_t *all = json_array();
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct listed_model *m = &list->p[i];
+
+		BUG_IF(json_array_append_new(all, json_pack("{s:o,s:o,s:o,s:o}", "id", json_text(m->id), "context_tokens",
+			m->window > 0 ? json_integer(m->window) : json_null(), "price_in", m->price_in >= 0 ? json_real(m->price_in) : json_null(),
+			"price_out", m->price_out >= 0 ? json_real(m->price_out) : json_null())) < 0);
+	}
+	return runs_print_json(all, err);
+}
+
 static int list_models(struct command_ctx *ctx, const struct place *place, const struct config *c, struct str provider,
-	struct err *err)
+	bool json, struct err *err)
 {
 	struct model_list list;
 
 	TRY(ask_list(ctx, place, c, provider, &list, err));
+	if (json)
+		return listed_json(&list, err);
 	for (size_t i = 0; i < list.n; i++)
 		cli_out(STR_FMT "\n", STR_ARG(list.p[i].id));
 	return 0;
@@ -353,7 +455,7 @@ static int set_models(struct command_ctx *ctx, const struct place *place, const 
 		cli_note("%s", err->msg);
 	else if (p && key == CONNECT_KEY_NONE && p->api_format == CONFIG_API_ANTHROPIC)
 		cli_note(STR_FMT " has no key yet: agent6 connect " STR_FMT, STR_ARG(p->name), STR_ARG(p->name));
-	return 0;
+	return args->json ? roles_json(c, err) : 0;
 }
 
 static int run_model(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -364,12 +466,14 @@ static int run_model(struct command_ctx *ctx, const void *decoded, struct err *e
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
 	TRY(config_load(&place.files, ctx->mem, c, err));
+	if (args.role.n == 0 && args.json)
+		return roles_json(c, err);
 	if (args.role.n == 0) {
 		show_models(c);
 		return 0;
 	}
 	TRY(check_role(args.role, err));
-	if (args.provider.n == 0 && prompt_can_ask())
+	if (args.provider.n == 0 && !args.json && prompt_can_ask())
 		TRY(prompt_line("provider", c->nproviders > 0 ? c->providers[0]->name.p : NULL, ctx->mem, &args.provider, err));
 	if (args.provider.n == 0) {
 		int r = err_set(err, ERR_INVALID, "agent6 model: the provider is missing");
@@ -380,7 +484,7 @@ static int run_model(struct command_ctx *ctx, const void *decoded, struct err *e
 			err_hint(err, "none is configured yet: agent6 connect");
 		return r;
 	}
-	if (args.model.n == 0 && prompt_can_ask() && isatty(STDOUT_FILENO))
+	if (args.model.n == 0 && !args.json && prompt_can_ask() && isatty(STDOUT_FILENO))
 		TRY(offer_models(ctx, &place, c, &args, err));
 	else if (args.model.n > 0)
 		TRY(check_model(&place, c, &args, ctx->mem, err));
@@ -388,7 +492,7 @@ static int run_model(struct command_ctx *ctx, const void *decoded, struct err *e
 		return set_models(ctx, &place, &args, err);
 	if (args.effort.n > 0)
 		cli_note("--effort is ignored: no model was named");
-	return list_models(ctx, &place, c, args.provider, err);
+	return list_models(ctx, &place, c, args.provider, args.json, err);
 }
 
 #define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)

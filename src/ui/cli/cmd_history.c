@@ -14,7 +14,7 @@
 
 struct diff_args {
 	struct str id;
-	bool stat;
+	bool stat, json;
 	struct str_list path;
 };
 struct commits_args {
@@ -41,6 +41,7 @@ static const struct field diff_fields[] = {
 	ID_FIELD(diff_args),
 	{ "stat", &field_bool, offsetof(struct diff_args, stat), .help = "Only which files changed, and how much." },
 	{ "path", &field_strs, offsetof(struct diff_args, path), .help = "Only this path; may be given several times." },
+	{ "json", &field_bool, offsetof(struct diff_args, json), .help = "Print one JSON object." },
 };
 static const struct field commits_fields[] = {
 	ID_FIELD(commits_args),
@@ -82,6 +83,16 @@ static int find_run(struct command_ctx *ctx, struct str id, enum history_use use
 
 /* ---- reading ---- */
 
+/* patch: or what --stat says; empty where nothing changed. */
+static int diff_json(const struct session_ref *ref, const struct manifest *m, bool stat, struct str text, struct err *err)
+{
+	auto_json json_t *o = json_pack("{s:s,s:o,s:o,s:o}", "run_id", ref->id, "base_sha", m ? json_text(m->base_sha) : json_null(),
+		"base_branch", m ? json_text(m->base_branch) : json_null(), stat ? "stat" : "patch", json_text(text));
+
+	BUG_IF(!o);
+	return runs_print_json(o, err);
+}
+
 static int run_diff(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct diff_args *args = decoded;
@@ -91,10 +102,14 @@ static int run_diff(struct command_ctx *ctx, const void *decoded, struct err *er
 	struct str text;
 	int r = find_run(ctx, args->id, HISTORY_READ, &place, &ref, &h, err);
 
+	if (r == 0 && args->json)
+		return diff_json(&ref, NULL, args->stat, STR(""), err);
 	if (r <= 0)
 		return r;
 	const struct manifest *m = history_manifest(h);
 	TRY(history_diff(h, &args->path, args->stat, &text, err));
+	if (args->json)
+		return diff_json(&ref, m, args->stat, text, err);
 	if (text.n == 0) {
 		cli_note("%s: no changes", ref.id);
 		return 0;

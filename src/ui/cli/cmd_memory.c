@@ -16,6 +16,7 @@ struct list_args {
 };
 struct note_args {
 	struct str id, scope, text, reason;
+	bool json;
 };
 
 static const struct field list_fields[] = {
@@ -25,12 +26,16 @@ static const struct field list_fields[] = {
 #define ID_FIELD                                                                                             \
 	{ "id", &field_str, offsetof(struct note_args, id), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, \
 		.max = 64, .help = "A note's id or the beginning of it." }
+#define JSON_FIELD                                                                                           \
+	{ "json", &field_bool, offsetof(struct note_args, json), .help = "Print one JSON object." }
 static const struct field id_fields[] = { ID_FIELD };
+static const struct field show_fields[] = { ID_FIELD, JSON_FIELD };
 static const struct field add_fields[] = {
 	{ "scope", &field_str, offsetof(struct note_args, scope), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.max = NOTE_SCOPE_MAX, .help = "Its topic, a word of a-z, 0-9 and \"-\"." },
 	{ "text", &field_str, offsetof(struct note_args, text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
 		.max = NOTE_TEXT_MAX, .help = "What later runs are told." },
+	JSON_FIELD,
 };
 static const struct field drop_fields[] = {
 	ID_FIELD,
@@ -53,24 +58,29 @@ static struct str clean(struct arena *mem, struct str s, enum term_keep keep)
 	return term_clean(s, keep, &b, ERR_DISCARD) < 0 ? STR("") : str_dup(mem, buf_str(&b));
 }
 
-static int print_json(const struct memory_note *list, size_t n, struct err *err)
+static int add_json(const struct memory_note *m, struct buf *b, struct err *err)
+{
+	const struct { const char *key; struct str value; } members[] = { { "scope", m->scope }, { "text", m->text },
+		{ "origin", m->origin }, { "created_at", m->created_at }, { "invalidated_at", m->invalidated_at },
+		{ "invalidated_by", m->invalidated_by }, { "reason", m->reason } };
+
+	TRY(buf_addf(b, err, "{\"id\":\"%s\"", m->id));
+	for (size_t k = 0; k < COUNT(members); k++)
+		TRY(json_add_member(b, members[k].key, members[k].value, err));
+	return buf_addc(b, '}', err);
+}
+
+static int print_json(const struct memory_note *list, size_t n, bool array, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(16 * 1024 * 1024);
 
-	TRY(buf_addc(&b, '[', err));
+	TRY(buf_addz(&b, array ? "[" : "", err));
 	for (size_t i = 0; i < n; i++) {
-		const struct memory_note *m = &list[i];
-		const struct { const char *key; struct str value; } members[] = { { "scope", m->scope }, { "text", m->text },
-			{ "origin", m->origin }, { "created_at", m->created_at }, { "invalidated_at", m->invalidated_at },
-			{ "invalidated_by", m->invalidated_by }, { "reason", m->reason } };
-
-		TRY(buf_addf(&b, err, "%s{\"id\":\"%s\"", i > 0 ? "," : "", m->id));
-		for (size_t k = 0; k < COUNT(members); k++)
-			TRY(json_add_member(&b, members[k].key, members[k].value, err));
-		TRY(buf_addc(&b, '}', err));
+		TRY(buf_addz(&b, i > 0 ? "," : "", err));
+		TRY(add_json(&list[i], &b, err));
 	}
 	cli_json(buf_str(&b));
-	cli_out("]\n");
+	cli_out(array ? "]\n" : "\n");
 	return 0;
 }
 
@@ -100,7 +110,7 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 		TRY(notes_list(fd, args->all, ctx->mem, &list, &n, err));
 	}
 	if (args->json)
-		return print_json(list, n, err);
+		return print_json(list, n, true, err);
 	for (size_t i = 0; i < n; i++)
 		print_row(ctx->mem, &list[i]);
 	if (n == 0)
@@ -129,6 +139,8 @@ static int run_show(struct command_ctx *ctx, const void *decoded, struct err *er
 	if (fd >= 0)
 		TRY(runs_confine(&fd, 1, err));
 	TRY(find_in(fd, args->id, ctx->mem, &m, err));
+	if (args->json)
+		return print_json(&m, 1, false, err);
 	cli_out(STR_FMT "\n", STR_ARG(clean(ctx->mem, m.text, TERM_TEXT)));
 	cli_note("%s [" STR_FMT "], written " STR_FMT " by " STR_FMT "%s", m.id, STR_ARG(m.scope),
 		STR_ARG(clean(ctx->mem, m.created_at, TERM_LINE)), STR_ARG(clean(ctx->mem, m.origin, TERM_LINE)),
@@ -145,7 +157,10 @@ static int run_add(struct command_ctx *ctx, const void *decoded, struct err *err
 	TRY(open_notes(ctx, NOTES_WRITE, &fd, err));
 	note_id_new(id);
 	TRY(note_add(fd, str_from(id), args->scope, args->text, STR("operator"), err));
-	cli_out("%s\n", id);
+	if (args->json)
+		cli_out("{\"id\":\"%s\"}\n", id);
+	else
+		cli_out("%s\n", id);
 	return 0;
 }
 
@@ -180,7 +195,7 @@ static const struct command commands[] = {
 		.about = "Models write them, and people. A note is bounded, cleaned and signed when it is written, and framed as data\n"
 			 "that may be wrong when a model reads it.",
 		FIELDS(list_fields, list_args), .run = run_list, .needs_no_root_check = true },
-	{ .name = "memory show", .help = "print one note whole", FIELDS(id_fields, note_args), .run = run_show,
+	{ .name = "memory show", .help = "print one note whole", FIELDS(show_fields, note_args), .run = run_show,
 		.needs_no_root_check = true },
 	{ .name = "memory add", .help = "leave a note for later runs", FIELDS(add_fields, note_args), .run = run_add },
 	{ .name = "memory invalidate", .help = "keep a note, but tell it to no run any more", FIELDS(drop_fields, note_args),

@@ -13,7 +13,7 @@
 
 struct rm_args {
 	struct str id;
-	bool unmerged;
+	bool unmerged, json;
 };
 struct prune_args {
 	int64_t older_than;
@@ -24,6 +24,7 @@ static const struct field rm_fields[] = {
 	{ "id", &field_str, offsetof(struct rm_args, id), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
 		.help = "A session's id or the beginning of it." },
 	{ "unmerged", &field_bool, offsetof(struct rm_args, unmerged), .help = "Also when its commits are in no branch." },
+	{ "json", &field_bool, offsetof(struct rm_args, json), .help = "Print one JSON object." },
 };
 static const struct field prune_fields[] = {
 	{ "older-than", &field_int, offsetof(struct prune_args, older_than), .dflt = "30", .min = 0, .max = 36500,
@@ -126,6 +127,15 @@ static void tell_removed(const struct session_ref *ref, const struct removal *r,
 		cli_note("branch agent6/%s was left: it is not where the run left it", ref->id);
 }
 
+static int removed_json(const struct session_ref *ref, const struct removal *r, struct err *err)
+{
+	auto_json json_t *o = json_pack("{s:s,s:s,s:o,s:b,s:b}", "run_id", ref->id, "what", "removed", "merged_into",
+		r->where.n > 0 ? json_text(r->where) : json_null(), "had_commits", r->had_commits, "branch_kept", r->branch_kept);
+
+	BUG_IF(!o);
+	return runs_print_json(o, err);
+}
+
 static int run_rm(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct rm_args *args = decoded;
@@ -146,6 +156,8 @@ static int run_rm(struct command_ctx *ctx, const void *decoded, struct err *err)
 		err_hint(err, "agent6 runs merge %s, or runs rm --unmerged %s to remove them too", ref.id, ref.id);
 		return r;
 	case REMOVED:
+		if (args->json)
+			return removed_json(&ref, &done, err);
 		tell_removed(&ref, &done, false, ctx->mem);
 		return 0;
 	}

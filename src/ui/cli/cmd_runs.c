@@ -211,13 +211,18 @@ static void print_rows(struct arena *mem, const struct listing_row *rows, size_t
 static int run_asks(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	struct place place;
+	const struct list_args *args = decoded;
+	auto_json json_t *list = json_array();
 	struct listing_row *rows;
 	size_t n;
 
-	(void)decoded;
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
 	TRY(confine_to(&place, err));
 	TRY(listing_load(place.repo_dir, 1u << SESSION_ASK, ctx->mem, &rows, &n, err));
+	for (size_t i = 0; i < n && args->json; i++)
+		BUG_IF(add_row_json(list, &rows[i]) < 0);
+	if (args->json)
+		return runs_print_json(list, err);
 	for (size_t i = 0; i < n; i++)
 		cli_out("%s  " STR_FMT "\n", rows[i].entry.ref.id, STR_ARG(clean(ctx->mem, rows[i].task, ASK_COLS)));
 	if (n == 0)
@@ -453,20 +458,32 @@ static int run_dir(struct command_ctx *ctx, const void *decoded, struct err *err
 	return 0;
 }
 
+static int stop_json(const struct session_ref *ref, bool live, struct err *err)
+{
+	auto_json json_t *o = json_pack("{s:s,s:b}", "run_id", ref->id, "asked", live);
+
+	BUG_IF(!o);
+	return runs_print_json(o, err);
+}
+
 static int run_stop(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
-	const struct id_args *args = decoded;
+	const struct show_args *args = decoded;
 	autoclose int answers = -1;
 	struct session_ref ref;
 	struct place place;
 
 	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
 	if (!session_is_live(place.repo_dir, &ref)) {
+		if (args->json)
+			return stop_json(&ref, false, err);
 		cli_note("%s is not running", ref.id);
 		return 0;
 	}
 	TRY(dir_open(AT_FDCWD, session_path(place.repo_dir, &ref, "answers", ctx->mem), &answers, err));
 	TRY(file_replace(answers, "stop.request", STR(""), 0600, err));
+	if (args->json)
+		return stop_json(&ref, true, err);
 	cli_out("%s stops after the step it is in; go on with: agent6 resume %s\n", ref.id, ref.id);
 	return 0;
 }
@@ -533,12 +550,12 @@ static int run_events(struct command_ctx *ctx, const void *decoded, struct err *
 #define FIELDS(table, type) .fields = table, .nfields = COUNT(table), .size = sizeof(struct type)
 
 static const struct command commands[] = {
-	{ .name = "ask list", .help = "list what was asked here, newest first", .run = run_asks, .needs_no_root_check = true },
+	{ .name = "ask list", .help = "list what was asked here, newest first", FIELDS(list_fields, list_args), .run = run_asks, .needs_no_root_check = true },
 	{ .name = "runs list", .help = "list the sessions of this repository, newest first", FIELDS(list_fields, list_args),
 		.run = run_list, .needs_no_root_check = true },
 	{ .name = "runs show", .help = "show how one session stands", FIELDS(show_fields, show_args), .run = run_show,
 		.needs_no_root_check = true },
-	{ .name = "runs stop", .help = "ask a running session to stop after its step", FIELDS(id_fields, id_args), .run = run_stop },
+	{ .name = "runs stop", .help = "ask a running session to stop after its step", FIELDS(show_fields, show_args), .run = run_stop },
 	{ .name = "runs dir", .help = "print where this repository's sessions are kept, or one of them",
 		FIELDS(id_fields, id_args), .run = run_dir, .needs_no_root_check = true },
 	{ .name = "runs verify", .help = "prove that a session's journal was not changed",
