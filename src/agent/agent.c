@@ -16,6 +16,7 @@
 
 #include <fcntl.h>
 
+#define PICTURES_MAX 16 /* of a conversation: each goes along with each request */
 #define PARAMS_MAX  (16 * 1024 * 1024)
 #define PROMPT_MAX  (1024 * 1024)
 #define AGENTS_LONG 40000 /* characters of AGENTS.md that the operator is told about */
@@ -112,7 +113,10 @@ static int host_mcp(void *self, const struct mcp_tool *tool, struct str args, st
 	struct err *err)
 {
 	struct run *r = self;
+	bool shown = r->caller.spec.pictures && !(r->caller.spec.adapted & ADAPT_NO_PICTURES);
+	size_t there = r->conv ? conversation_pictures(r->conv) : PICTURES_MAX;
 
+	r->mcp.pictures = shown && there < PICTURES_MAX ? PICTURES_MAX - there : 0;
 	return mcp_call(&r->mcp, tool, args, mem, out, err);
 }
 

@@ -424,7 +424,7 @@ void caller_book(struct caller *c, struct str model, const struct model_facts *f
 
 static int count(struct caller *c, struct reply *out, bool whole, struct err *err)
 {
-	size_t sent = c->request.n;
+	size_t sent = c->request.n - c->unweighed;
 	bool estimated = whole && caller_estimate(out, sent);
 	bool cut = whole && !estimated && c->spec.wire != API_ANTHROPIC && usage_was_cut(&c->forecast, sent, &out->usage);
 
@@ -437,7 +437,7 @@ static int put_refused(struct caller *c, const char *role, size_t in_flight, str
 	auto_note struct note n = NOTE;
 
 	note_z(&n, "role", role);
-	note_int(&n, "bytes", (int64_t)c->request.n);
+	note_int(&n, "bytes", (int64_t)(c->request.n - c->unweighed));
 	note_int(&n, "in_flight", (int64_t)in_flight);
 	return note_send(&n, c->keep, EVENT_BUDGET_REFUSED, err);
 }
@@ -445,13 +445,13 @@ static int put_refused(struct caller *c, const char *role, size_t in_flight, str
 /* A bound is looked at before each request, with what the request itself will take. */
 static int check_budget(struct caller *c, const char *role, struct err *err)
 {
-	struct usage next = usage_next(&c->forecast, c->request.n);
+	struct usage next = usage_next(&c->forecast, c->request.n - c->unweighed);
 	size_t in_flight = 0;
 
 	/* What is in flight already will be booked before this one is. */
 	for (size_t i = 0; i < c->nlive; i++)
 		if (c->live[i].id != 0) {
-			struct usage more = usage_next(&c->forecast, c->live[i].request.n);
+			struct usage more = usage_next(&c->forecast, c->live[i].request.n - c->live[i].unweighed);
 
 			next.input += more.input;
 			next.cache_read += more.cache_read;
@@ -511,10 +511,12 @@ int call_begin(struct caller *c, struct call_live *v, const char *role, struct c
 	reply_number_calls(v->stream, conversation_count(conv));
 	buf_clear(&c->request);
 	TRY(request_encode(&c->spec, conv, &opts, &c->request, err));
+	c->unweighed = request_unweighed(&c->spec, conv);
 	TRY(check_budget(c, role, err));
 	TRY(put_call(c, role, err));
 	TRY(keep_barrier_begin(c->keep, err));
 	v->request = c->request;
+	v->unweighed = c->unweighed;
 	c->request = BUF_MAX(REQUEST_MAX);
 	v->id = ++c->last_id;
 	return send_request(c, v, err);
@@ -527,6 +529,7 @@ int call_end(struct caller *c, struct call_live *v, struct reply *out, struct pr
 
 	buf_fini(&c->request);
 	c->request = v->request;
+	c->unweighed = v->unweighed;
 	v->request = BUF_MAX(0);
 	TRY(count(c, out, done == 0, err));
 	if (done == 0)

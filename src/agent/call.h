@@ -35,6 +35,7 @@ struct caller {
 	uint32_t last_id;
 	uint32_t transcript; /* number of the next one */
 	struct buf request;  /* the last request, so that the record keeps only what is new */
+	size_t unweighed;    /* request_unweighed of it */
 	struct buf previous;
 	struct call_live *live; /* nlive of them; NULL between calls */
 	size_t nlive;

@@ -15,6 +15,7 @@ struct call_live {
 	const char *role;
 	struct reply_stream *stream;
 	struct buf request;
+	size_t unweighed; /* request_unweighed of it */
 	struct buf raw, text, thinking; /* text and thinking: what waits to be shown */
 	int status;
 	int64_t retry_after_ms;

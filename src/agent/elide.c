@@ -301,6 +301,45 @@ static int drop_thoughts(struct run *r, size_t *first, struct err *err)
 	return note_send(&note, r->keep, EVENT_COMPACT_THINKING, err);
 }
 
+/* Message i with words in place of its pictures; *n: how many they were. */
+static int without_pictures(struct run *r, size_t i, int64_t *n, struct err *err)
+{
+	auto_buf struct buf text = BUF_MAX(TEXT_MAX);
+	struct jval block;
+	size_t blocks = 0;
+
+	*n = 0;
+	TRY(buf_addz(&text, "{\"role\":\"user\",\"content\":[", err));
+	for (size_t pos = 0; jval_next(content_of(r, i), &pos, NULL, &block);) {
+		bool picture = jval_is(jval_get(block, "type"), "image");
+
+		*n += picture;
+		TRY(buf_addz(&text, blocks++ > 0 ? "," : "", err));
+		TRY(buf_add(&text, picture ? STR("{\"type\":\"text\",\"text\":\"[it is not shown any more]\"}") : block.text, err));
+	}
+	TRY(buf_addz(&text, "]}", err));
+	return *n > 0 ? conversation_replace(r->conv, i, buf_str(&text), err) : 0;
+}
+
+/* Those of the newest results stay, unless all must go. */
+static int drop_pictures(struct run *r, enum elide_how how, size_t newest, size_t *first, struct err *err)
+{
+	auto_note struct note note = NOTE;
+	int64_t all = 0, one;
+
+	for (size_t i = 0; conversation_pictures(r->conv) > 0 && i < conversation_count(r->conv); i++) {
+		if (!conversation_is_user(r->conv, i) || (how != ELIDE_ALL && i >= newest))
+			continue;
+		TRY(without_pictures(r, i, &one, err));
+		all += one;
+		*first = one > 0 && i < *first ? i : *first;
+	}
+	if (all == 0)
+		return 0;
+	note_int(&note, "n", all);
+	return note_send(&note, r->keep, EVENT_COMPACT_PICTURES, err);
+}
+
 static int put_counts(struct run *r, const struct results *l, size_t demoted, struct err *err)
 {
 	auto_note struct note dropped = NOTE, again = NOTE, gists = NOTE;
@@ -361,6 +400,7 @@ int elide_results(struct run *r, enum elide_how how, size_t *freed, struct err *
 	before = conversation_bytes(r->conv);
 	TRY(put_counts(r, &l, demoted, err));
 	TRY(apply(r, &l, &first, err));
+	TRY(drop_pictures(r, how, l.newest, &first, err));
 	TRY(drop_thoughts(r, &first, err));
 	*freed = before - conversation_bytes(r->conv);
 	r->context.look_at = conversation_bytes(r->conv) + lim.drop_at / 8;

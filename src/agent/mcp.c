@@ -420,7 +420,8 @@ int mcp_call(struct mcp *m, const struct mcp_tool *tool, struct str args, struct
 	int64_t began = time_mono_ms();
 	int r;
 
-	*out = (struct mcp_reply){ .why = JOB_EXITED, .may_have_written = s->p.writes != 0 };
+	*out = (struct mcp_reply){ .why = JOB_EXITED, .may_have_written = s->p.writes != 0,
+		.pictures = { .most = m->pictures, .mem = mem } };
 	if (links_interrupted(m->links))
 		return err_set(err, ERR_STOPPED, "the operator stopped the run");
 	if (mcp_cut_off(s))

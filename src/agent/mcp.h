@@ -95,6 +95,7 @@ struct mcp {
 	size_t n;
 	struct mcp_catalogue catalogue;
 	uint32_t last_post;
+	size_t pictures; /* how many of an answer are shown: as the caller sets it before each call */
 };
 
 /* k: NULL: there is no record. */

@@ -205,7 +205,7 @@ static int on_call(struct mcp_server *s, const struct rpc_message *m, struct err
 		TRY(mcp_error_text(m->body, &text, err));
 		out->why = JOB_LOST;
 		out->note = str_dup(s->mem, buf_str(&text));
-	} else if (mcp_result(m->body, &json, &out->failed, ERR_DISCARD) < 0) {
+	} else if (mcp_result(m->body, &json, &out->pictures, &out->failed, ERR_DISCARD) < 0) {
 		out->why = JOB_LOST;
 		out->note = STR("its answer is too long");
 	} else {

@@ -71,6 +71,7 @@
 	X(NUM, price_out)                                                                                    \
 	X(NUM, price_cache_read)  /* below 0: by price_in */                                                 \
 	X(NUM, price_cache_write)                                                                            \
+	X(STR, pictures)          /* auto, yes, no */                                                        \
 	X(INT, drop_at_chars)     /* [context]; 0: by the model's window */                                  \
 	X(INT, summarise_at_chars)                                                                           \
 	X(INT, keep_recent_chars)                                                                            \
@@ -122,7 +123,7 @@ struct run_params {
 	X(STR, provider) X(INT, endpoint) X(STR, api_format) X(STR, deployment) X(INT, openai_direct) X(INT, local_server) \
 	X(INT, responses_too) X(STR, model)                                                                  \
 	X(STR, effort) X(NUM, temperature) X(INT, prompt_caching) X(INT, context_tokens) X(NUM, price_in)    \
-	X(NUM, price_out) X(NUM, price_cache_read) X(NUM, price_cache_write) X(STR, extra_body)
+	X(NUM, price_out) X(NUM, price_cache_read) X(NUM, price_cache_write) X(STR, pictures) X(STR, extra_body)
 
 struct seat_params {
 #define X(kind, member) PARAM_FIELD_##kind(member)

@@ -46,6 +46,7 @@ struct redecide_answer {
 	bool turn;                 /* it is one that came whole */
 	const struct reply *reply; /* with what it took */
 	struct str sent;           /* the request */
+	size_t weighed;            /* its length, with a picture as PICTURE_BYTES */
 	/* worker: the conversation that was sent, and how it was before it was made shorter; NULL: it was not */
 	struct conversation *conv;
 	const struct str *before;

@@ -95,7 +95,7 @@ void budget_answer(struct redecide *d, const struct redecide_answer *a)
 		d->left_out++;
 		return;
 	}
-	caller_book(&d->run->caller, a->model, &m->facts, a->reply, a->sent.n, a->turn);
+	caller_book(&d->run->caller, a->model, &m->facts, a->reply, a->weighed, a->turn);
 	if (str_eqz(a->seat, "worker"))
 		d->left = left_now(d);
 }

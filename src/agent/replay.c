@@ -429,7 +429,7 @@ static int on_answer(struct replay *r, const struct journal_line *l, struct str 
 	if (a->read && ok && !a->turn)
 		return differs(r, l, "the answer cannot be read again", STR(""), str_from(why.msg));
 	if (a->turn)
-		caller_estimate(&r->reply, r->previous.n);
+		caller_estimate(&r->reply, a->weighed);
 	a->reply = &r->reply;
 	if (ok && a->turn)
 		TRY(differ = compare_answer(r, l, event, a->seat, err));
@@ -469,12 +469,14 @@ static int on_result(struct replay *r, const struct journal_line *l, struct str 
 	buf_clear(&r->previous);
 	TRY(buf_add(&r->previous, buf_str(&sent), err));
 	a.sent = buf_str(&sent);
+	a.weighed = sent.n;
 	a.endpoint = int_of(t, "endpoint");
 	if (jval_is(jval_get(t, "seat"), "worker")) {
 		int differ = compare_request(r, l, &spec, no_calls, buf_str(&sent));
 
 		if (differ)
 			return differ;
+		a.weighed -= request_unweighed(&spec, r->conv);
 	}
 	return on_answer(r, l, event, &spec, t, &a, err);
 }

@@ -26,6 +26,7 @@ int seat_from(const struct seat_params *p, struct seat *out, struct err *err)
 	s.spec.max_tokens = loop_limits.max_tokens;
 	s.spec.prompt_caching = p->prompt_caching != 0;
 	s.spec.extra_body = p->extra_body;
+	s.spec.pictures = str_eqz(p->pictures, "yes") || (!str_eqz(p->pictures, "no") && model_sees(p->model));
 	s.facts = model_facts_get(p->model);
 	if (s.facts.max_output > 0 && s.facts.max_output < s.spec.max_tokens)
 		s.spec.max_tokens = s.facts.max_output;

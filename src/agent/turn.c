@@ -389,6 +389,19 @@ static int shorten_repeat(struct run *r, struct buf *out, struct err *err)
 		err);
 }
 
+static void add_pictures(struct turn *t, const struct reply_call *c, const struct mcp_pictures *all, struct call_result *out)
+{
+	struct picture *p = arena_array(t->mem, all->n + 1, sizeof(*p));
+
+	for (size_t i = 0; i < all->n; i++) {
+		p[i] = (struct picture){ str_from(all->p[i].type), all->p[i].data,
+			str_printf(t->mem, "A picture from " STR_FMT ":", STR_ARG(c->name)) };
+		t->answered += p[i].data.n;
+	}
+	out->pictures = p;
+	out->npictures = all->n;
+}
+
 static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 {
 	const struct reply_call *c = &t->reply.calls[i];
@@ -424,6 +437,7 @@ static int one_call(struct run *r, struct turn *t, size_t i, struct err *err)
 	t->results[i] = (struct call_result){
 		.call_id = c->id, .text = str_dup(t->mem, buf_str(&out)), .is_error = !oc.ok
 	};
+	add_pictures(t, c, &oc.pictures, &t->results[i]);
 	return 0;
 }
 

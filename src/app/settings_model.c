@@ -54,6 +54,7 @@ static int use_recording(struct start *s)
 	s->params.deployment = STR("direct");
 	s->params.effort = STR("off");
 	s->params.temperature = -1;
+	s->params.pictures = STR("no");
 	s->params.price_in = s->params.price_out = -1;
 	s->params.price_cache_read = s->params.price_cache_write = -1;
 	return 0;
@@ -173,6 +174,7 @@ static int fill(struct start *s, enum config_role role, struct reached *have, st
 	out->price_out = m.price_out;
 	out->price_cache_read = m.price_cache_read;
 	out->price_cache_write = m.price_cache_write;
+	out->pictures = str_from(config_word("pictures", m.pictures));
 	out->extra_body = p->extra_body;
 	return check_price(s, &m, &s->endpoints.p[out->endpoint], err);
 }

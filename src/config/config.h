@@ -160,6 +160,7 @@ struct config_model {
 	int64_t context_tokens;  /* 0: not known */
 	double price_in, price_out; /* USD per million tokens; below 0: not known */
 	double price_cache_read, price_cache_write; /* below 0: by price_in */
+	int pictures;            /* 0: by what is known of it, 1: yes, 2: no */
 	struct config_origin origin[CONFIG_KEYS_MAX];
 };
 

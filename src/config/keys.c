@@ -25,6 +25,7 @@ static const char *const metric_goals[] = { "maximize", "minimize", NULL };
 static const char *const api_formats[] = { "anthropic", "openai", "responses", NULL };
 static const char *const deployments[] = { "direct", "vertex", "azure", NULL };
 static const char *const auth_styles[] = { "auto", "bearer", "x_api_key", "api_key_header", "none", NULL };
+static const char *const pictures[] = { "auto", "yes", "no", NULL };
 static const char *const efforts[] = { "unset", "off", "low", "medium", "high", "xhigh", "max", NULL };
 static const char *const approvals[] = { "ask", "yes", "no", NULL };
 static const char *const role_names[] = { "worker", "planner", "critic", "reviewer", "summarizer" };
@@ -303,6 +304,8 @@ static const struct field model[] = {
 		.help = "Dollars per million tokens that come from the provider's cache; below 0: a tenth of price_in." },
 	{ "price_cache_write", &field_num, AT(price_cache_write), 0, "-1", -1, 1000000,
 		.help = "Dollars per million tokens that go into it; below 0: a quarter more than price_in." },
+	{ "pictures", &field_enum, AT(pictures), 0, "auto", .choices = pictures,
+		.help = "Whether it is shown the pictures that MCP servers' tools bring; auto: if it is known to read some." },
 };
 #undef AT
 

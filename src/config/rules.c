@@ -345,6 +345,7 @@ struct config_model config_model_of(const struct config *c, enum config_role rol
 		m.price_out = w->price_out;
 		m.price_cache_read = w->price_cache_read;
 		m.price_cache_write = w->price_cache_write;
+		m.pictures = w->pictures;
 	}
 	if (!own && origin_in(&keys_model, m.origin, "effort")->layer == CONFIG_DEFAULT)
 		m.effort = w->effort;

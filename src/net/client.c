@@ -12,8 +12,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #define PIECE_MAX (60 * 1024) /* of WIRE_DATA */
 
@@ -616,19 +614,6 @@ static int on_agent(void *self, uint32_t events, struct err *err)
 
 /* --- opening --- */
 
-static int connect_notes(struct client *c, int dir_fd, struct err *err)
-{
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-
-	if (dir_fd < 0)
-		return 0;
-	c->notes = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" ROUTE_NOTES, dir_fd);
-	if (c->notes < 0 || connect(c->notes, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
-		return err_sys(err, errno, "reach the broker");
-	return 0;
-}
-
 static int open_all(struct client *c, const struct client_spec *spec, struct err *err)
 {
 	TRY(chan_nonblock(c->agent, err));
@@ -643,7 +628,7 @@ static int open_all(struct client *c, const struct client_spec *spec, struct err
 		if (live_init(&c->live[i], e, spec->dir_fd, &c->stores, err) < 0)
 			return err_wrap(err, "provider " STR_FMT, STR_ARG(e->name));
 	}
-	return connect_notes(c, spec->dir_fd, err);
+	return client_connect_notes(c, spec->dir_fd, err);
 }
 
 int client_open(const struct client_spec *spec, struct loop *loop, struct client **out, struct err *err)

@@ -6,6 +6,9 @@
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 void client_read_notes(struct client *c)
@@ -36,4 +39,17 @@ void client_read_notes(struct client *c)
 		n->outcome = outcome;
 		snprintf(n->text, sizeof(n->text), STR_FMT, STR_ARG(text));
 	}
+}
+
+int client_connect_notes(struct client *c, int dir_fd, struct err *err)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+	if (dir_fd < 0)
+		return 0;
+	c->notes = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" ROUTE_NOTES, dir_fd);
+	if (c->notes < 0 || connect(c->notes, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
+		return err_sys(err, errno, "reach the broker");
+	return 0;
 }

@@ -89,6 +89,7 @@ void client_stop_request(struct request *q); /* as a handler of the loop: ends t
 int client_watch_agent(struct client *c, struct err *err) CHECKED;
 
 /* client_notes.c */
+int client_connect_notes(struct client *c, int dir_fd, struct err *err) CHECKED; /* the broker's socket for them */
 void client_read_notes(struct client *c);
 
 int client_admit(struct request *q, uint8_t endpoint, struct err *err) CHECKED; /* what speaks against any request */

@@ -69,7 +69,7 @@ static bool is_plain_id(struct jval v)
 }
 
 /* The members that decide anything, read in one walk. */
-enum { B_TYPE, B_TEXT, B_ID, B_NAME, B_INPUT, B_RESULT_FOR, B_SIGNATURE, B_EXTRA, B_PHASE, B_COUNT };
+enum { B_TYPE, B_TEXT, B_ID, B_NAME, B_INPUT, B_RESULT_FOR, B_SIGNATURE, B_EXTRA, B_PHASE, B_SOURCE, B_COUNT };
 
 static const char *const block_keys[B_COUNT] = { [B_TYPE] = "type",
 	[B_TEXT] = "text",
@@ -79,7 +79,8 @@ static const char *const block_keys[B_COUNT] = { [B_TYPE] = "type",
 	[B_RESULT_FOR] = "tool_use_id",
 	[B_SIGNATURE] = "signature",
 	[B_EXTRA] = "extra_content",
-	[B_PHASE] = "x_phase" };
+	[B_PHASE] = "x_phase",
+	[B_SOURCE] = "source" };
 
 struct block {
 	struct jval whole, is[B_COUNT];
@@ -105,6 +106,18 @@ static int check_call(struct message *m, const struct jval *is, struct err *err)
 	return 0;
 }
 
+/* What the wires copy of it is looked at here. */
+static int check_picture(struct message *m, struct jval source, struct err *err)
+{
+	struct jval data = jval_get(source, "data");
+
+	if (!jval_is(jval_get(source, "type"), "base64") || jval_get(source, "media_type").type != JSCAN_STRING || data.type != JSCAN_STRING)
+		return err_set(err, ERR_INVALID, "an image block needs a source of base64 with media_type and data");
+	m->pictures++;
+	m->unweighed += data.text.n > PICTURE_BYTES ? data.text.n - PICTURE_BYTES : 0;
+	return 0;
+}
+
 static int note_block(struct message *m, const struct jval *is, struct err *err)
 {
 	bool thinking = jval_is(is[B_TYPE], "thinking");
@@ -117,7 +130,7 @@ static int note_block(struct message *m, const struct jval *is, struct err *err)
 		if (result && is[B_RESULT_FOR].type != JSCAN_STRING)
 			return err_set(err, ERR_INVALID, "a tool_result block needs a tool_use_id");
 		m->is_mixed = m->is_mixed || (result && !is_plain_id(is[B_RESULT_FOR]));
-		return 0;
+		return jval_is(is[B_TYPE], "image") ? check_picture(m, is[B_SOURCE], err) : 0;
 	}
 	if (jval_is(is[B_TYPE], "tool_use"))
 		TRY(check_call(m, is, err));
@@ -221,13 +234,22 @@ struct jval conversation_content(const struct conversation *c, size_t i)
 	return message_content(&c->p[i]);
 }
 
+static void weigh(struct conversation *c, const struct message *m, bool comes)
+{
+	size_t weight = m->text.n - m->unweighed;
+
+	c->bytes = comes ? c->bytes + weight : c->bytes - weight;
+	c->pictures = comes ? c->pictures + m->pictures : c->pictures - m->pictures;
+	c->unweighed = comes ? c->unweighed + m->unweighed : c->unweighed - m->unweighed;
+}
+
 int conversation_add(struct conversation *c, struct str text, struct err *err)
 {
 	struct message m;
 
 	TRY(message_make(&m, text, err));
 	*(struct message *)vec_new(c) = m;
-	c->bytes += m.text.n;
+	weigh(c, &m, true);
 	return 0;
 }
 
@@ -237,7 +259,8 @@ int conversation_replace(struct conversation *c, size_t i, struct str message, s
 
 	BUG_IF(i >= c->n);
 	TRY(message_make(&m, message, err));
-	c->bytes += m.text.n - c->p[i].text.n;
+	weigh(c, &c->p[i], false);
+	weigh(c, &m, true);
 	message_fini(&c->p[i]);
 	c->p[i] = m;
 	return 0;
@@ -295,6 +318,17 @@ int message_add_interrupted(struct buf *out, struct str call_id, struct err *err
 	return add_result(out, &o, err);
 }
 
+static int add_picture(struct buf *out, const struct picture *p, struct err *err)
+{
+	TRY(buf_addc(out, ',', err));
+	TRY(add_text(out, p->label, err));
+	TRY(buf_add(out, STR(",{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":"), err));
+	TRY(json_add_quoted(out, p->type, err));
+	TRY(buf_add(out, STR(",\"data\":"), err));
+	TRY(json_add_quoted(out, p->data, err));
+	return buf_addz(out, "}}", err);
+}
+
 int conversation_add_results(struct conversation *c, const struct call_result *results, size_t nresults,
 	const struct str *notices, size_t nnotices, struct err *err)
 {
@@ -307,6 +341,9 @@ int conversation_add_results(struct conversation *c, const struct call_result *r
 			TRY(buf_addc(&text, ',', err));
 		TRY(add_result(&text, &results[i], err));
 	}
+	for (size_t i = 0; i < nresults; i++)
+		for (size_t k = 0; k < results[i].npictures; k++)
+			TRY(add_picture(&text, &results[i].pictures[k], err));
 	for (size_t i = 0; i < nnotices; i++) {
 		if (notices[i].n == 0)
 			continue;
@@ -334,6 +371,16 @@ size_t conversation_bytes(const struct conversation *c)
 	return c->bytes;
 }
 
+size_t conversation_pictures(const struct conversation *c)
+{
+	return c->pictures;
+}
+
+size_t conversation_unweighed(const struct conversation *c)
+{
+	return c->unweighed;
+}
+
 size_t conversation_total(const struct conversation *c)
 {
 	return c->bytes + c->system.n + c->tools.n;
@@ -355,7 +402,7 @@ void conversation_truncate(struct conversation *c, size_t n)
 	while (c->n > n) {
 		struct message *m = &c->p[--c->n];
 
-		c->bytes -= m->text.n;
+		weigh(c, m, false);
 		message_fini(m);
 	}
 }

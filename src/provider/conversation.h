@@ -41,10 +41,18 @@ int conversation_set_prompt(struct conversation *c, struct str system, struct st
 /* Each adds one message. Text is cleaned: invalid UTF-8, NUL and lone surrogates become U+FFFD. */
 int conversation_add_user(struct conversation *c, struct str text, struct err *err) CHECKED;
 
+struct picture {
+	struct str type; /* image/png and the like */
+	struct str data; /* base64, clean */
+	struct str label; /* what stands in front of it */
+};
+
 struct call_result {
 	struct str call_id;
 	struct str text;
 	bool is_error;
+	const struct picture *pictures; /* behind the results, each with its label */
+	size_t npictures;
 };
 
 /* Results in call order, then notices as text; one user message. Notices that are empty are left out. */
@@ -64,7 +72,11 @@ int conversation_append(struct conversation *c, struct str text, struct err *err
 size_t conversation_count(const struct conversation *c);
 struct str conversation_get(const struct conversation *c, size_t i); /* canonical text */
 struct jval conversation_content(const struct conversation *c, size_t i); /* its blocks, without a walk over the text */
-size_t conversation_bytes(const struct conversation *c);             /* of all canonical texts */
+/* Of all canonical texts; a picture counts as PICTURE_BYTES, since it costs a model tokens by its size and not by its bytes. */
+#define PICTURE_BYTES 6400
+size_t conversation_bytes(const struct conversation *c);
+size_t conversation_pictures(const struct conversation *c);          /* how many there are */
+size_t conversation_unweighed(const struct conversation *c);         /* bytes of pictures that the two others leave out */
 size_t conversation_total(const struct conversation *c);             /* ... and of the prompt and the tools */
 bool conversation_is_user(const struct conversation *c, size_t i);
 bool conversation_has_open_calls(const struct conversation *c); /* the last message waits for results */

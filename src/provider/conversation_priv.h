@@ -15,6 +15,7 @@ struct message {
 	struct buf text;     /* canonical, ends with "}]}" */
 	struct buf wire;     /* the same for the wire of the last request, when it cannot be cut from text */
 	bool is_user, has_calls, has_thinking;
+	size_t pictures, unweighed; /* their number; bytes of them that are not counted */
 	bool is_mixed;       /* holds what Anthropic's wire may not see as it stands */
 	bool wire_made;
 	size_t content;      /* offset of the content's bracket in text */
@@ -23,7 +24,7 @@ struct message {
 
 struct conversation {
 	VEC(struct message);
-	size_t bytes;
+	size_t bytes, pictures, unweighed;
 	struct buf system;
 	struct buf tools;      /* canonical array, or empty */
 	struct buf wire_tools; /* for the wire of the last request */

@@ -85,6 +85,7 @@ static const struct {
 #undef THINKS
 };
 
+#define NAME_MAX_BYTES 128
 #define OWN_NAME "a strict server names the member that it refuses"
 
 /* What a refusal may name, and what we then leave out. Both texts must be there; the second may be "". */
@@ -114,6 +115,32 @@ static const struct {
 	{ 1 << API_ANTHROPIC, "thinking", "not supported", ADAPT_NO_THINKING, OWN_NAME },
 	{ 1 << API_ANTHROPIC, "output_config", "", ADAPT_NO_THINKING, OWN_NAME },
 	{ 1 << API_ANTHROPIC | 1 << API_CHAT | 1 << API_RESPONSES, "temperature", "", ADAPT_NO_TEMPERATURE, "openai-python 3.3.1" },
+	{ 1 << API_ANTHROPIC | 1 << API_CHAT | 1 << API_RESPONSES, "image", "", ADAPT_NO_PICTURES, OWN_NAME },
+	{ 1 << API_ANTHROPIC | 1 << API_CHAT | 1 << API_RESPONSES, "multimodal", "", ADAPT_NO_PICTURES, "words of local servers, observed" },
+};
+
+/* Parts of names, '.' read as '-', of models that read pictures. One that is missing is told of a picture, and not shown it,
+ * unless the operator says otherwise; one that stands here wrongly costs a refused request. */
+static const struct {
+	const char *name;
+	const char *source;
+} sight[] = {
+	{ "claude-", "platform.claude.com 2026-11" },
+	{ "gpt-4o", "developers.openai.com 2026-11" },
+	{ "gpt-4-1", "developers.openai.com 2026-11" },
+	{ "gpt-5", "developers.openai.com 2026-11" },
+	{ "gpt-6", "developers.openai.com 2026-11" },
+	{ "gemini-", "ai.google.dev, each model since 1.5" },
+	{ "gemma-3", "model card" },
+	{ "gemma3", "model card, as Ollama spells it" },
+	{ "pixtral", "model card" },
+	{ "mistral-medium", "docs.mistral.ai, since medium 3" },
+	{ "llama-4", "model card" },
+	{ "llama4", "model card, as Ollama spells it" },
+	{ "llava", "model card" },
+	{ "-vl", "the name says so" },
+	{ "5vl", "the name says so: qwen2.5vl" },
+	{ "vision", "the name says so" },
 };
 
 bool model_row(enum model_table table, size_t i, struct model_row *out)
@@ -131,6 +158,11 @@ bool model_row(enum model_table table, size_t i, struct model_row *out)
 		return true;
 	case MODEL_FACTS:
 		return model_facts_row(i, out);
+	case MODEL_SIGHT:
+		if (i >= COUNT(sight))
+			return false;
+		*out = (struct model_row){ .name = sight[i].name, .source = sight[i].source };
+		return true;
 	}
 	return false;
 }
@@ -178,6 +210,8 @@ bool model_adapt(struct model_spec *spec, int status, struct str body)
 			continue;
 		if (refusals[i].learned == ADAPT_NO_TEMPERATURE && spec->temperature < 0)
 			continue;
+		if (refusals[i].learned == ADAPT_NO_PICTURES && !spec->pictures)
+			continue;
 		if (!provider_text_holds(body, refusals[i].text) || !provider_text_holds(body, refusals[i].and_text))
 			continue;
 		spec->adapted |= refusals[i].learned;
@@ -202,20 +236,38 @@ static bool fits(const char *name, int match, const struct model_spec *spec, str
 	}
 }
 
-struct model_rule model_rule_get(const struct model_spec *spec)
+static struct str plain_name(struct str model, char text[NAME_MAX_BYTES])
 {
-	char text[128];
 	size_t n = 0;
 
-	for (; n < spec->model.n && n < sizeof(text); n++) {
-		char c = spec->model.p[n];
+	for (; n < model.n && n < NAME_MAX_BYTES; n++) {
+		char c = model.p[n];
 
 		text[n] = (char)(c == '.' ? '-' : c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 	}
+	return str_of(text, n);
+}
+
+struct model_rule model_rule_get(const struct model_spec *spec)
+{
+	char text[NAME_MAX_BYTES];
+	struct str name = plain_name(spec->model, text);
+
 	for (size_t i = 0; i < COUNT(rules); i++)
-		if (rules[i].wire == spec->wire && fits(rules[i].name, rules[i].match, spec, str_of(text, n)))
+		if (rules[i].wire == spec->wire && fits(rules[i].name, rules[i].match, spec, name))
 			return rules[i].rule;
 	return (struct model_rule){ .most = EFFORT_HIGH };
+}
+
+bool model_sees(struct str model)
+{
+	char text[NAME_MAX_BYTES];
+	struct str name = plain_name(model, text);
+
+	for (size_t i = 0; i < COUNT(sight); i++)
+		if (str_find(name, str_from(sight[i].name)) < name.n)
+			return true;
+	return false;
 }
 
 enum api_wire model_wire(const struct model_spec *spec)

@@ -58,6 +58,7 @@ enum model_adapted {
 	ADAPT_NO_ENCRYPTED = 1 << 8,     /* thoughts are not handed out */
 	ADAPT_NO_MAX_TOKENS = 1 << 9,
 	ADAPT_NINE_IDS = 1 << 10,        /* call ids are nine letters and digits */
+	ADAPT_NO_PICTURES = 1 << 12,     /* pictures were refused: the history goes without */
 	ADAPT_RESPONSES = 1 << 11,       /* the server named the other wire: it is API_RESPONSES from then on */
 };
 
@@ -74,6 +75,7 @@ struct model_spec {
 	bool prompt_caching;     /* cache_control marks; API_ANTHROPIC only */
 	struct str extra_body;   /* a JSON object merged into each request, or empty */
 	bool recover_text_calls; /* read tool calls that a model wrote as text */
+	bool pictures;           /* it is shown what tools bring; model_sees knows of which models */
 	bool think_tags;         /* <think>...</think> at the start of the text is thinking */
 	unsigned adapted;        /* enum model_adapted */
 };
@@ -127,8 +129,11 @@ struct model_rule {
 
 struct model_rule model_rule_get(const struct model_spec *spec);
 
+/* True of a model that is known to read pictures, and whose server was not seen to refuse them. */
+bool model_sees(struct str model);
+
 /* The rows of the tables, for who wants to know where a fact comes from; false: there is no such row. */
-enum model_table { MODEL_RULES, MODEL_FACTS, MODEL_REFUSALS };
+enum model_table { MODEL_RULES, MODEL_FACTS, MODEL_REFUSALS, MODEL_SIGHT };
 struct model_row {
 	const char *name; /* of MODEL_REFUSALS: what an answer names */
 	const char *source;

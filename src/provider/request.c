@@ -176,6 +176,51 @@ int content_add_result(struct buf *out, struct jval content, struct err *err)
 	return content.type == JSCAN_STRING ? buf_add(out, content.text, err) : buf_add(out, STR("\"\""), err);
 }
 
+size_t request_unweighed(const struct model_spec *spec, const struct conversation *c)
+{
+	return (spec->adapted & ADAPT_NO_PICTURES) ? 0 : conversation_unweighed(c);
+}
+
+bool message_shows(const struct body *b, const struct message *m)
+{
+	return m->pictures > 0 && !(b->spec->adapted & ADAPT_NO_PICTURES);
+}
+
+static int add_part(struct buf *out, struct jval block, const struct part_words *w, struct err *err)
+{
+	struct jval source = jval_get(block, "source"), type = jval_get(source, "media_type"), data = jval_get(source, "data");
+
+	if (jval_is(jval_get(block, "type"), "text")) {
+		TRY(buf_addf(out, err, "{\"type\":\"%s\",\"text\":", w->text));
+		TRY(buf_add(out, jval_get(block, "text").text, err));
+		return buf_addc(out, '}', err);
+	}
+	/* Both were looked at when they came into the conversation; each is a JSON string. */
+	TRY(buf_addz(out, w->before, err));
+	TRY(buf_addz(out, "\"data:", err));
+	TRY(buf_add(out, str_of(type.text.p + 1, type.text.n - 2), err));
+	TRY(buf_addz(out, ";base64,", err));
+	TRY(buf_add(out, str_skip(data.text, 1), err));
+	return buf_addz(out, w->after, err);
+}
+
+int content_add_parts(struct buf *out, struct jval content, const struct part_words *w, struct err *err)
+{
+	struct jval block;
+	size_t n = 0;
+
+	TRY(buf_addc(out, '[', err));
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		struct jval type = jval_get(block, "type");
+
+		if (!jval_is(type, "text") && !jval_is(type, "image"))
+			continue;
+		TRY(buf_addz(out, n++ > 0 ? "," : "", err));
+		TRY(add_part(out, block, w, err));
+	}
+	return buf_addc(out, ']', err);
+}
+
 /* The wire texts depend on the wire, the model and what it refused. While those stay, each is made once. */
 static int renew_texts(struct body *b, struct err *err)
 {
@@ -183,7 +228,7 @@ static int renew_texts(struct body *b, struct err *err)
 	auto_buf struct buf key = BUF_MAX(b->spec->model.n + 64);
 
 	TRY(buf_addf(&key, err, "%d %d %u " STR_FMT, (int)b->spec->wire, b->rule.replay_reasoning,
-		b->spec->adapted & (ADAPT_NO_THINKING_REPLAY | ADAPT_NINE_IDS), STR_ARG(b->spec->model)));
+		b->spec->adapted & (ADAPT_NO_THINKING_REPLAY | ADAPT_NINE_IDS | ADAPT_NO_PICTURES), STR_ARG(b->spec->model)));
 	if (!str_eq(buf_str(&key), buf_str(&c->made_for))) {
 		for (size_t i = 0; i < c->n; i++) {
 			buf_fini(&c->p[i].wire);

@@ -20,6 +20,9 @@ struct request_options {
 int request_encode(const struct model_spec *spec, struct conversation *c, const struct request_options *opts,
 	struct buf *out, struct err *err) CHECKED;
 
+/* Bytes of pictures in such a body beyond what they count as (PICTURE_BYTES): no measure of what a model reads. */
+size_t request_unweighed(const struct model_spec *spec, const struct conversation *c);
+
 /* True when a member of this name in extra_body would be ignored. */
 bool request_key_is_reserved(enum api_wire wire, struct str key);
 

@@ -121,6 +121,8 @@ static bool is_sent(const struct body *b, const struct message *m, struct jval b
 
 	if (!m->is_user && str_starts(str_skip(type.text, 1), STR("x_")))
 		return false;
+	if (m->is_user && jval_is(type, "image"))
+		return message_shows(b, m);
 	if (!thinking && !jval_is(type, "redacted_thinking"))
 		return true;
 	if (thinking && jval_get(block, "signature").type != JSCAN_STRING)
@@ -136,7 +138,7 @@ static int make_message(const struct body *b, const struct message *m, struct bu
 		(!message_is_own(b, m) || (b->spec->adapted & ADAPT_NO_THINKING_REPLAY));
 	size_t n = 0;
 
-	if (!m->is_mixed && !drop_thoughts)
+	if (!m->is_mixed && !drop_thoughts && (m->pictures == 0 || message_shows(b, m)))
 		return 0;
 	TRY(buf_addf(out, err, "{\"role\":\"%s\",\"content\":[", m->is_user ? "user" : "assistant"));
 	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {

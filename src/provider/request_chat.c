@@ -154,10 +154,16 @@ static int make_user(const struct body *b, const struct message *m, struct buf *
 		TRY(content_add_result(out, jval_get(block, "content"), err));
 		TRY(buf_addc(out, '}', err));
 	}
-	if (!content_has(content, "text"))
+	if (!content_has(content, "text") && !message_shows(b, m))
 		return out->n > 0 ? 0 : buf_add(out, LEFT_OUT, err);
 	TRY(buf_addz(out, out->n > 0 ? "," : "", err));
 	TRY(buf_add(out, STR("{\"role\":\"user\",\"content\":"), err));
+	if (message_shows(b, m)) {
+		static const struct part_words words = { "text", "{\"type\":\"image_url\",\"image_url\":{\"url\":", "}}" };
+
+		TRY(content_add_parts(out, content, &words, err));
+		return buf_addc(out, '}', err);
+	}
 	TRY(content_add_joined(out, content, "text", "text", "\n\n", err));
 	return buf_addc(out, '}', err);
 }

@@ -43,6 +43,13 @@ struct request_wire {
 
 extern const struct request_wire request_anthropic, request_chat, request_responses;
 
+/* The user's words as parts, where pictures stand between them: text_type and the two ends around a picture's data URI. */
+struct part_words {
+	const char *text, *before, *after;
+};
+int content_add_parts(struct buf *out, struct jval content, const struct part_words *w, struct err *err) CHECKED;
+bool message_shows(const struct body *b, const struct message *m); /* it has pictures, and they are sent */
+
 /* True when m was made by the model that is asked now. */
 bool message_is_own(const struct body *b, const struct message *m);
 

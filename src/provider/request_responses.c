@@ -140,7 +140,7 @@ static int make_assistant(const struct body *b, const struct message *m, struct 
 	return out->n > 0 ? 0 : buf_add(out, LEFT_OUT, err);
 }
 
-static int make_user(const struct message *m, struct buf *out, struct err *err)
+static int make_user(const struct body *b, const struct message *m, struct buf *out, struct err *err)
 {
 	struct jval content = message_content(m), block;
 
@@ -154,9 +154,16 @@ static int make_user(const struct message *m, struct buf *out, struct err *err)
 		TRY(content_add_result(out, jval_get(block, "content"), err));
 		TRY(buf_addc(out, '}', err));
 	}
-	if (!content_has(content, "text"))
+	if (!content_has(content, "text") && !message_shows(b, m))
 		return out->n > 0 ? 0 : buf_add(out, LEFT_OUT, err);
 	TRY(add_comma(out, err));
+	if (message_shows(b, m)) {
+		static const struct part_words words = { "input_text", "{\"type\":\"input_image\",\"image_url\":", "}" };
+
+		TRY(buf_add(out, STR("{\"type\":\"message\",\"role\":\"user\",\"content\":"), err));
+		TRY(content_add_parts(out, content, &words, err));
+		return buf_addc(out, '}', err);
+	}
 	TRY(buf_add(out, STR("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":"), err));
 	TRY(content_add_joined(out, content, "text", "text", "\n\n", err));
 	return buf_add(out, STR("}]}"), err);
@@ -164,7 +171,7 @@ static int make_user(const struct message *m, struct buf *out, struct err *err)
 
 static int make_message(const struct body *b, const struct message *m, struct buf *out, struct err *err)
 {
-	return m->is_user ? make_user(m, out, err) : make_assistant(b, m, out, err);
+	return m->is_user ? make_user(b, m, out, err) : make_assistant(b, m, out, err);
 }
 
 static int prompt(struct body *b, struct err *err)

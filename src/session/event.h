@@ -159,6 +159,7 @@ enum event_flags {
 	X(COMPACT_DEDUPED, "loop.compact.deduped", EVENT_AG, I("n"), LO("calls"))                             \
 	X(COMPACT_DROPPED, "loop.compact.dropped", EVENT_AG, I("n"), LO("calls"))                             \
 	X(COMPACT_THINKING, "loop.compact.thinking_dropped", EVENT_AG, I("turns"), I("chars"))                \
+	X(COMPACT_PICTURES, "loop.compact.pictures_dropped", EVENT_AG, I("n"))                                \
 	X(COMPACT_GISTS, "loop.compact.gists", EVENT_AG, I("gisted"), I("demoted"))                           \
 	X(COMPACT_SUMMARISE, "loop.compact.summarise.call", EVENT_AG, I("messages"))                          \
 	X(COMPACT_SUMMARISED, "loop.compact.summarise.done", EVENT_AG, I("summary_chars"), S("summary"), IO("kept_turns")) \

@@ -53,8 +53,22 @@ int mcp_offer(struct mcp_catalogue *c, size_t server, struct str server_name, st
 	struct arena *mem, struct str_list *left_out, struct err *err) CHECKED;
 const struct mcp_tool *mcp_tool_find(const struct mcp_catalogue *c, struct str shown); /* NULL: not offered */
 
-/* The answer's content as one JSON object for the model; *failed: the tool says that it failed. */
-int mcp_result(struct jval result, struct buf *out, bool *failed, struct err *err) CHECKED;
+/* A picture in an answer: what it is shows in its first bytes, whatever the server calls it. */
+#define MCP_PICTURES_MAX 4                  /* of one answer */
+#define MCP_PICTURE_MAX  (4 * 1024 * 1024)  /* bytes of base64 */
+struct mcp_picture {
+	const char *type; /* "image/png", ... */
+	struct str data;  /* clean base64 */
+};
+struct mcp_pictures {
+	struct mcp_picture p[MCP_PICTURES_MAX];
+	size_t n, most;   /* most: how many are wanted; 0: none is shown */
+	struct arena *mem;
+};
+
+/* The answer's content as one JSON object for the model; *failed: the tool says that it failed. What is shown beside it goes
+ * into pictures, in its order; what is not is named. */
+int mcp_result(struct jval result, struct buf *out, struct mcp_pictures *pictures, bool *failed, struct err *err) CHECKED;
 /* An error object as a sentence. */
 int mcp_error_text(struct jval error, struct buf *out, struct err *err) CHECKED;
 

@@ -30,14 +30,76 @@ static int add_text(struct buf *out, struct jval v, struct err *err)
 	return 0;
 }
 
-static int add_blob(struct buf *out, const char *what, struct jval type, struct jval data, struct err *err)
+/* Enough of base64 to see what begins so; the signatures of the four kinds that model servers take. */
+static const struct {
+	const char *begins, *type;
+} kinds[] = {
+	{ "iVBORw0KGgo", "image/png" },
+	{ "/9j/", "image/jpeg" },
+	{ "R0lGOD", "image/gif" },
+	{ "UklGR", "image/webp" },
+};
+
+static bool is_base64(struct str s)
 {
-	TRY(buf_addf(out, err, "[%s ", what));
-	TRY(add_word(out, type, err));
-	return buf_addf(out, err, ", %zu bytes of base64, not shown]", data.text.n > 2 ? data.text.n - 2 : 0);
+	size_t pad = s.n > 0 && s.p[s.n - 1] == '=' ? (s.n > 1 && s.p[s.n - 2] == '=' ? 2 : 1) : 0;
+
+	for (size_t i = 0; i + pad < s.n; i++) {
+		char c = s.p[i], low = (char)(c | 0x20);
+
+		if (!((c >= '0' && c <= '9') || (low >= 'a' && low <= 'z') || c == '+' || c == '/'))
+			return false;
+	}
+	return s.n > 0 && s.n % 4 == 0;
 }
 
-static int add_resource(struct buf *out, struct jval r, struct err *err)
+/* Careless servers break lines, and write the beginning of an address before it. */
+static int clean_base64(struct jval data, struct buf *out, struct err *err)
+{
+	auto_buf struct buf raw = BUF_MAX(TEXT_MAX);
+	struct str s;
+
+	TRY(jval_add_text(&raw, data, NUL_REPLACE, err));
+	s = str_trim(buf_str(&raw));
+	if (str_starts(s, STR("data:")))
+		s = str_skip(s, str_find(s, STR(",")) + 1);
+	while (s.n > 0) {
+		size_t n = 0;
+
+		while (n < s.n && s.p[n] != '\n' && s.p[n] != '\r' && s.p[n] != ' ')
+			n++;
+		TRY(buf_add(out, str_head(s, n), err));
+		s = str_skip(s, n + 1);
+	}
+	return 0;
+}
+
+/* True when it is shown. */
+static bool take_picture(struct mcp_pictures *all, struct jval data)
+{
+	auto_buf struct buf clean = BUF_MAX(MCP_PICTURE_MAX);
+
+	if (all->n >= all->most || all->n == MCP_PICTURES_MAX || data.type != JSCAN_STRING ||
+		clean_base64(data, &clean, ERR_DISCARD) < 0 || !is_base64(buf_str(&clean)))
+		return false;
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (str_starts(buf_str(&clean), str_from(kinds[i].begins))) {
+			all->p[all->n++] = (struct mcp_picture){ kinds[i].type, str_dup(all->mem, buf_str(&clean)) };
+			return true;
+		}
+	return false;
+}
+
+static int add_blob(struct buf *out, const char *what, struct jval type, struct jval data, struct mcp_pictures *all, struct err *err)
+{
+	bool shown = all && take_picture(all, data);
+
+	TRY(buf_addf(out, err, "[%s ", what));
+	TRY(add_word(out, type, err));
+	return buf_addf(out, err, ", %zu bytes of base64, %s]", data.text.n > 2 ? data.text.n - 2 : 0, shown ? "shown below" : "not shown");
+}
+
+static int add_resource(struct buf *out, struct jval r, struct mcp_pictures *all, struct err *err)
 {
 	struct jval text = jval_get(r, "text");
 
@@ -46,19 +108,21 @@ static int add_resource(struct buf *out, struct jval r, struct err *err)
 	TRY(buf_addz(out, "]\n", err));
 	if (text.type == JSCAN_STRING)
 		return add_text(out, text, err);
-	return add_blob(out, "data", jval_get(r, "mimeType"), jval_get(r, "blob"), err);
+	return add_blob(out, "data", jval_get(r, "mimeType"), jval_get(r, "blob"), all, err);
 }
 
-static int add_item(struct buf *out, struct jval v, struct err *err)
+static int add_item(struct buf *out, struct jval v, struct mcp_pictures *all, struct err *err)
 {
 	struct jval type = jval_get(v, "type");
 
 	if (jval_is(type, "text"))
 		return add_text(out, jval_get(v, "text"), err);
-	if (jval_is(type, "image") || jval_is(type, "audio"))
-		return add_blob(out, jval_is(type, "image") ? "image" : "audio", jval_get(v, "mimeType"), jval_get(v, "data"), err);
+	if (jval_is(type, "image"))
+		return add_blob(out, "image", jval_get(v, "mimeType"), jval_get(v, "data"), all, err);
+	if (jval_is(type, "audio"))
+		return add_blob(out, "audio", jval_get(v, "mimeType"), jval_get(v, "data"), NULL, err);
 	if (jval_is(type, "resource"))
-		return add_resource(out, jval_get(v, "resource"), err);
+		return add_resource(out, jval_get(v, "resource"), all, err);
 	if (jval_is(type, "resource_link")) {
 		TRY(buf_addz(out, "[link to ", err));
 		TRY(add_word(out, jval_get(v, "uri"), err));
@@ -71,21 +135,21 @@ static int add_item(struct buf *out, struct jval v, struct err *err)
 	return buf_addz(out, "]", err);
 }
 
-static int add_content(struct buf *text, struct jval result, struct err *err)
+static int add_content(struct buf *text, struct jval result, struct mcp_pictures *all, struct err *err)
 {
 	struct jval content = jval_get(result, "content"), structured = jval_get(result, "structuredContent"), v;
 	size_t pos = 0, items = 0;
 
 	while (jval_next(content, &pos, NULL, &v)) {
 		TRY(buf_addz(text, items++ > 0 ? "\n\n" : "", err));
-		TRY(add_item(text, v, err));
+		TRY(add_item(text, v, all, err));
 	}
 	if (text->n == 0 && structured.type != JSCAN_NONE && structured.type != JSCAN_NULL)
 		return jval_add(text, structured, NUL_REPLACE, err);
 	return 0;
 }
 
-int mcp_result(struct jval result, struct buf *out, bool *failed, struct err *err)
+int mcp_result(struct jval result, struct buf *out, struct mcp_pictures *pictures, bool *failed, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(TEXT_MAX);
 	struct jval type = jval_get(result, "resultType");
@@ -97,7 +161,7 @@ int mcp_result(struct jval result, struct buf *out, bool *failed, struct err *er
 		return result_error(out, STR("the server wants an input that agent6 does not give"), err);
 	if (type.type != JSCAN_NONE && !jval_is(type, "complete"))
 		return result_error(out, STR("the server's answer is of a kind that agent6 does not know"), err);
-	TRY(add_content(&text, result, err));
+	TRY(add_content(&text, result, pictures, err));
 	*failed = jval_get(result, "isError").type == JSCAN_TRUE;
 	if (*failed && text.n == 0)
 		return result_error(out, STR("the tool failed and does not say why"), err);

@@ -178,6 +178,7 @@ static int call_mcp(struct tool_ctx *ctx, const struct mcp_tool *t, struct str t
 			r.why == JOB_DENIED ? "was denied" : r.why == JOB_REFUSED ? "was refused" : "failed", STR_ARG(r.note));
 	oc->ok = !r.failed;
 	oc->ran_command = r.may_have_written;
+	oc->pictures = r.pictures;
 	oc->summary = str_printf(ctx->mem, "%s%zu bytes in %.1fs", r.failed ? "failed, " : "", r.json.n, (double)r.wall_ms / 1000.0);
 	return buf_add(json, r.json, err);
 }

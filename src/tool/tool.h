@@ -77,6 +77,7 @@ struct mcp_reply {
 	enum job_end why;     /* JOB_EXITED: it was answered; else note says why not */
 	struct str json;      /* the result for the model */
 	bool failed;          /* it says of itself that it failed */
+	struct mcp_pictures pictures;
 	bool may_have_written; /* files that the run's commands see */
 	struct str note;
 	int64_t wall_ms;
@@ -158,6 +159,7 @@ struct tool_outcome {
 	bool metric_full;        /* ... which is all there is: 12/12 */
 	double score;
 	struct job_result job;   /* of the gate or the command, when one ran */
+	struct mcp_pictures pictures; /* beside the result */
 	bool finish;             /* finish_run was called */
 	struct str summary_text; /* its summary */
 	struct str result_json;  /* its result object, or empty */

@@ -598,6 +598,7 @@ static const struct {
 	{ EVENT_METRIC_CEILING, VIEW_MARKER, "metric: {score} is all there is" },
 	{ EVENT_COMPACT_SUMMARISED, VIEW_MARKER, "context summarised ({summary_chars} characters)" },
 	{ EVENT_COMPACT_DROPPED, VIEW_MARKER, "context: {n} old results set aside" },
+	{ EVENT_COMPACT_PICTURES, VIEW_MARKER, "context: {n} pictures set aside" },
 	{ EVENT_COMPACT_THINKING, VIEW_MARKER, "context: the thoughts of {turns} old answers set aside" },
 	{ EVENT_COMPACT_FAILED, VIEW_WARNING, "context could not be summarised: {error}" },
 	{ EVENT_PLAN_REREAD, VIEW_MARKER, "the plan was changed by hand ({bytes} bytes): the person's holds" },

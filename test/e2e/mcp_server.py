@@ -11,6 +11,7 @@ import sys
 import threading
 
 HOW = set(sys.argv[1:])
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 out = sys.stdout.buffer
 received = []
 
@@ -97,6 +98,10 @@ def call(ident, name, arguments):
         answer(ident, text(json.dumps(received)))
     elif name == "look":
         answer(ident, look(arguments))
+    elif name == "rich" and "pictures" in HOW:
+        answer(ident, {"content": [{"type": "text", "text": "two"}, {"type": "image", "data": PNG, "mimeType": "image/png"},
+                                   {"type": "image", "data": "PHN2Zz4=", "mimeType": "image/svg+xml"},
+                                   {"type": "resource", "resource": {"uri": "shot://1", "mimeType": "image/png", "blob": PNG}}]})
     elif name == "rich":
         answer(ident, {"content": [{"type": "text", "text": "one"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"},
                                    {"type": "resource_link", "uri": "note://17", "name": "Ring buffers"},

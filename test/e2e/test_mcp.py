@@ -153,6 +153,85 @@ def test_a_call_whose_server_tells_how_far_it_is_may_take_longer(lab, era):
     assert results(mock) == [{"content": "x"}]
 
 
+def shown(request):
+    """The pictures of a request, whatever its wire, as data URIs."""
+    found = []
+
+    def walk(v):
+        if isinstance(v, dict):
+            source, url = v.get("source"), v.get("image_url")
+            if isinstance(source, dict):
+                found.append(f"data:{source['media_type']};base64,{source['data']}")
+            if url:
+                found.append(url if isinstance(url, str) else url["url"])
+            for x in v.values():
+                walk(x)
+        elif isinstance(v, list):
+            for x in v:
+                walk(x)
+    walk(request["body"])
+    return found
+
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+TWO = [f"data:image/png;base64,{PICTURE}"] * 2
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "responses"])
+@pytest.mark.parametrize("asked,sees", [("", False), ('pictures = "yes"\n', True)])
+def test_a_picture_is_shown_to_a_model_that_can_see_and_named_to_one_that_cannot(lab, api, asked, sees):
+    lab.repo(a="1\n")
+    mock = lab.mock(script(turn(call("mcp__lab__rich")), turn(call("mcp__lab__echo", text="x")), finish()), api=api,
+                    extra=asked + server(lab, "pictures"))
+    r = lab.run("do it")
+    assert r.returncode == 0, r.both
+    assert mock.stop()[0] == 0
+    asked = mock.model_requests()
+    assert [shown(q) for q in asked] == [[], *[TWO if sees else []] * (len(asked) - 1)]
+    word = "shown below" if sees else "not shown"
+    assert json.dumps(asked[1]["body"]).count(word) == (2 if sees else 3)
+    assert lab.agent6("replay", os.path.basename(lab.run_dirs()[-1])).returncode == 0
+    assert PICTURE not in r.both and PICTURE not in lab.agent6("runs", "transcript").both
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_pictures_are_set_aside_with_old_results(lab, api):
+    lab.repo(**{f"f{n}": f"{n}\n" * 1500 for n in range(12)})
+    mock = lab.mock(script(turn(call("mcp__lab__rich")), *[turn(call("read_file", path=f"f{n}")) for n in range(12)], finish()), api=api,
+                    top="[context]\ndrop_at_chars = 20000\n", extra='pictures = "yes"\n' + server(lab, "pictures"))
+    r = lab.run("do it")
+    assert r.returncode == 0 and mock.stop()[0] == 0, r.both
+    counts = [len(shown(q)) for q in mock.model_requests()]
+    gone = counts.index(0, 1)
+    assert gone > 3 and counts[1:gone] == [2] * (gone - 1) and set(counts[gone:]) == {0}
+    assert json.dumps(mock.model_requests()[-1]["body"]).count("[it is not shown any more]") == 2
+    assert [e["n"] for e in lab.events("loop.compact.pictures_dropped")] == [2]
+    assert lab.agent6("replay", os.path.basename(lab.run_dirs()[-1])).returncode == 0
+
+
+def test_a_conversation_holds_so_many_pictures_and_the_rest_is_named(lab):
+    lab.repo(a="1\n")
+    mock, r = play(lab, 'pictures = "yes"\n' + server(lab, "pictures"), *[turn(call("mcp__lab__rich", n=n), call("mcp__lab__echo", text=str(n)))
+                                                                         for n in range(10)])
+    assert r.returncode == 0, r.both
+    assert [len(shown(q)) for q in mock.model_requests()][:12] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 16, 16, *[16] * (len(mock.model_requests()) > 11)]
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic", "responses"])
+def test_a_model_that_refuses_pictures_goes_on_without(lab, api):
+    lab.repo(a="1\n")
+    refused = {"text": "x", "fault": {"attempts": 1, "status": 400, "error": {"type": "invalid_request_error",
+                                                                             "message": "this model does not support image input"}}}
+    mock = lab.mock(script(turn(call("mcp__lab__rich")), dict(turn(call("mcp__lab__rich")), fault=refused["fault"]), finish()), api=api,
+                    extra='pictures = "yes"\n' + server(lab, "pictures"))
+    r = lab.run("do it")
+    assert r.returncode == 0, r.both
+    asked = mock.model_requests()
+    assert [len(shown(q)) for q in asked] == [0, 2, 0, 0, *[0] * (len(asked) - 4)]
+    assert not lab.events("loop.provider.fatal") and lab.events("run.end")[-1]["reason"] == "finish_run"
+    assert lab.agent6("replay", os.path.basename(lab.run_dirs()[-1])).returncode == 0
+
+
 def test_a_cancelled_call_is_told_to_the_server(lab):
     lab.repo(a="1\n")
     mock, r = play(lab, server(lab, "hang-call", extra="call_timeout_s = 1"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__seen")))
@@ -393,11 +472,14 @@ def node_server(lab, npm, which, *args, **kw):
 
 def test_the_reference_server_for_everything(lab, npm):
     lab.repo(a="1\n")
-    mock, r = play(lab, node_server(lab, npm, "everything"), turn(call("mcp__everything__echo", message="hello")),
-                   turn(call("mcp__everything__get-sum", a=2, b=3)))
+    mock, r = play(lab, 'pictures = "yes"\n' + node_server(lab, npm, "everything"), turn(call("mcp__everything__echo", message="hello")),
+                   turn(call("mcp__everything__get-sum", a=2, b=3)), turn(call("mcp__everything__get-tiny-image")),
+                   turn(call("mcp__everything__get-structured-content", location="Chicago")),
+                   turn(call("mcp__everything__get-resource-reference", resourceType="Text", resourceId=1)))
     assert r.returncode == 0, r.both
-    assert results(mock)[0]["content"] == "Echo: hello"
-    assert "5" in results(mock)[1]["content"]
+    got = [x.get("content", x) for x in results(mock)]
+    assert got[0] == "Echo: hello" and "5" in got[1] and "temperature" in got[3] and "[resource demo://" in got[4], got
+    assert [u[:30] for u in shown(mock.model_requests()[-1])] == ["data:image/png;base64,iVBORw0K"] and "shown below" in got[2]
     assert lab.events("mcp.ready")[0]["tools"] >= 8
 
 

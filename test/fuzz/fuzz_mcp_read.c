@@ -52,7 +52,9 @@ static int on_message(void *self, const struct rpc_message *m, struct err *err)
 	s->bytes += m->body.text.n;
 	if (m->kind == RPC_RESULT) {
 		BUG_IF(mcp_read_page(m->body, s->mem, &s->list, &cursor, ERR_DISCARD) == 0 && s->list.n > MCP_LISTED_MAX);
-		if (mcp_result(m->body, &out, &failed, ERR_DISCARD) == 0)
+		struct mcp_pictures pictures = { .most = MCP_PICTURES_MAX, .mem = s->mem };
+
+		if (mcp_result(m->body, &out, &pictures, &failed, ERR_DISCARD) == 0)
 			BUG_IF(json_decode(buf_str(&out), JSON_EXACT, &j, ERR_DISCARD) < 0 || !json_is_object(j));
 	}
 	return 0;

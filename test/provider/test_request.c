@@ -29,7 +29,7 @@ static const char assistant_turn[] =
 
 static void add_turn(struct conversation *c)
 {
-	struct call_result result = { STR("t1"), STR("42"), false };
+	struct call_result result = { .call_id = STR("t1"), .text = STR("42") };
 	struct str notice = STR("note");
 	struct err err = { 0 };
 
@@ -106,7 +106,7 @@ static const char responses_turn[] =
 static void add_responses_turn(struct conversation *c, const char *more)
 {
 	auto_buf struct buf text = BUF_MAX(4096);
-	struct call_result result = { STR("t1"), STR("42"), false };
+	struct call_result result = { .call_id = STR("t1"), .text = STR("42") };
 	struct str notice = STR("note");
 	struct err err = { 0 };
 
@@ -474,4 +474,117 @@ TEST(request_without_tools_for_a_summary_names_them_but_forbids_them)
 		CHECK_OK(request_encode(&spec, c, &(struct request_options){ .no_tools = true }, &got, &err));
 		CHECK(strstr(got.p, want[wire]) && strstr(got.p, "\"tools\":["));
 	}
+}
+
+/* ---- pictures ---- */
+
+static const struct picture shots[] = {
+	{ { "image/png", 9 }, { "iVBORw0KGgo=", 12 }, { "A picture from a:", 17 } },
+	{ { "image/jpeg", 10 }, { "/9j/AAAA", 8 }, { "A picture from a:", 17 } },
+};
+
+static void add_shots(struct conversation *c)
+{
+	const struct call_result result = { STR("t1"), STR("two"), false, shots, 2 };
+	struct err err = { 0 };
+
+	CHECK_OK(conversation_add(c, str_from(assistant_turn), &err));
+	CHECK_OK(conversation_add_results(c, &result, 1, NULL, 0, &err));
+}
+
+TEST(request_shows_pictures_as_each_wire_wants_them_and_not_where_they_were_refused)
+{
+#define LABEL "A picture from a:"
+	static const struct {
+		enum api_wire wire;
+		const char *shown, *hidden;
+	} cases[] = {
+		{ API_ANTHROPIC,
+			"{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"two\"},"
+			"{\"type\":\"text\",\"text\":\"" LABEL "\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\","
+			"\"data\":\"iVBORw0KGgo=\"}},{\"type\":\"text\",\"text\":\"" LABEL "\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\","
+			"\"media_type\":\"image/jpeg\",\"data\":\"/9j/AAAA\"}," MARK "}]}]}",
+			"\"content\":\"two\"},{\"type\":\"text\",\"text\":\"" LABEL "\"},{\"type\":\"text\",\"text\":\"" LABEL "\"," MARK "}]}]}" },
+		{ API_CHAT,
+			"{\"role\":\"tool\",\"tool_call_id\":\"t1\",\"content\":\"two\"},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"" LABEL
+			"\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,iVBORw0KGgo=\"}},{\"type\":\"text\",\"text\":\"" LABEL
+			"\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/jpeg;base64,/9j/AAAA\"}}]}]}",
+			"\"content\":\"two\"},{\"role\":\"user\",\"content\":\"" LABEL "\\n\\n" LABEL "\"}]}" },
+		{ API_RESPONSES,
+			"\"output\":\"two\"},{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"" LABEL
+			"\"},{\"type\":\"input_image\",\"image_url\":\"data:image/png;base64,iVBORw0KGgo=\"},{\"type\":\"input_text\",\"text\":\"" LABEL
+			"\"},{\"type\":\"input_image\",\"image_url\":\"data:image/jpeg;base64,/9j/AAAA\"}]}]}",
+			"\"content\":[{\"type\":\"input_text\",\"text\":\"" LABEL "\\n\\n" LABEL "\"}]}]}" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_conversation struct conversation *c = start();
+		struct model_spec spec = spec_of(cases[i].wire, "claude-opus-5");
+		auto_buf struct buf got = BUF_MAX(1 << 16), again = BUF_MAX(1 << 16);
+
+		spec.pictures = true;
+		add_shots(c);
+		encode(&spec, c, &got);
+		CHECK_STR(str_tail(buf_str(&got), strlen(cases[i].shown)), str_from(cases[i].shown));
+		/* A refusal takes them out of all that was said. */
+		CHECK(model_adapt(&spec, 400, STR("{\"error\":{\"message\":\"this model does not support image input\"}}")));
+		CHECK(!model_adapt(&spec, 400, STR("{\"error\":{\"message\":\"this model does not support image input\"}}")));
+		encode(&spec, c, &got);
+		CHECK_STR(str_tail(buf_str(&got), strlen(cases[i].hidden)), str_from(cases[i].hidden));
+		CHECK(str_find(buf_str(&got), STR("iVBOR")) == got.n);
+		spec.adapted = 0;
+		encode(&spec, c, &again);
+		CHECK_STR(str_tail(buf_str(&again), strlen(cases[i].shown)), str_from(cases[i].shown));
+	}
+}
+
+TEST(conversation_counts_a_picture_by_what_it_costs_a_model)
+{
+	auto_conversation struct conversation *c = start();
+	auto_buf struct buf data = BUF_MAX(1 << 20);
+	struct model_spec spec = spec_of(API_CHAT, "gpt-5.1");
+	struct err err = { 0 };
+	size_t before = conversation_bytes(c);
+
+	for (size_t i = 0; i < 100000; i++)
+		CHECK_OK(buf_addz(&data, "AAAA", &err));
+	struct picture big = { STR("image/png"), buf_str(&data), STR("A picture from a:") };
+	const struct call_result result = { STR("t1"), STR("one"), false, &big, 1 };
+
+	CHECK_OK(conversation_add(c, str_from(assistant_turn), &err));
+	CHECK_OK(conversation_add_results(c, &result, 1, NULL, 0, &err));
+	CHECK_INT(conversation_pictures(c), 1);
+	CHECK(conversation_bytes(c) - before > PICTURE_BYTES && conversation_bytes(c) - before < 2 * PICTURE_BYTES);
+	CHECK(conversation_unweighed(c) > 390000 && request_unweighed(&spec, c) == conversation_unweighed(c));
+	spec.adapted |= ADAPT_NO_PICTURES;
+	CHECK_INT(request_unweighed(&spec, c), 0);
+	CHECK_OK(conversation_replace(c, 2, STR("{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t1\",\"content\":\"x\"}]}"), &err));
+	CHECK_INT(conversation_pictures(c), 0);
+	CHECK_INT(conversation_unweighed(c), 0);
+	CHECK_OK(conversation_add(c, str_from(assistant_turn), &err));
+	CHECK_OK(conversation_add_results(c, &result, 1, NULL, 0, &err));
+	conversation_truncate(c, 1);
+	CHECK_INT(conversation_pictures(c), 0);
+	CHECK_INT(conversation_bytes(c), before);
+	static const char *const bad[] = {
+		"{\"role\":\"user\",\"content\":[{\"type\":\"image\"}]}",
+		"{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"source\":{\"type\":\"url\",\"url\":\"https://e.example/x\"}}]}",
+		"{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"data\":7,\"media_type\":\"image/png\"}}]}",
+	};
+	for (size_t i = 0; i < COUNT(bad); i++)
+		CHECK_INT(conversation_add(c, str_from(bad[i]), &err), -ERR_INVALID);
+}
+
+TEST(model_sees_what_is_known_of_it_and_nothing_else)
+{
+	static const struct {
+		const char *model;
+		bool sees;
+	} cases[] = { { "claude-opus-5", true }, { "anthropic/claude-sonnet-4.6", true }, { "gpt-5.1-codex", true }, { "GPT-4o-mini", true },
+		{ "google/gemini-3-flash-preview", true }, { "qwen2.5vl:7b", true }, { "qwen3-vl-30b", true }, { "llava:13b", true },
+		{ "qwen3-coder", false }, { "deepseek-v4-pro", false }, { "gpt-oss-120b", false }, { "glm-4.7", false }, { "mock-model", false },
+		{ "", false } };
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		CHECK_INT(model_sees(str_from(cases[i].model)), cases[i].sees);
 }

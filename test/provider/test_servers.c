@@ -19,7 +19,7 @@ static bool is_file(const char *dir, struct str name, const char *end)
 
 static bool is_defined(const char *source, struct str name)
 {
-	static const char *const files[] = { "test_providers.py", "test_scenarios.py" };
+	static const char *const files[] = { "test_providers.py", "test_scenarios.py", "test_mcp.py", "test_failures.py" };
 	auto_buf struct buf want = BUF_MAX(300);
 
 	CHECK(buf_addf(&want, ERR_DISCARD, "\ndef " STR_FMT "(", STR_ARG(name)) == 0);

@@ -123,8 +123,78 @@ TEST(mcp_answers_become_one_object_for_the_model)
 		struct err err = { 0 };
 		bool failed;
 
-		CHECK_OK(mcp_result(jval_from(str_from(cases[i].in)), &out, &failed, &err));
+		CHECK_OK(mcp_result(jval_from(str_from(cases[i].in)), &out, &(struct mcp_pictures){ 0 }, &failed, &err));
 		CHECK_STR(buf_str(&out), str_from(cases[i].want));
 		CHECK_INT(failed, cases[i].failed);
 	}
 }
+
+TEST(mcp_pictures_are_shown_when_they_are_wanted_and_are_what_they_say)
+{
+#define PNG "iVBORw0KGgoAAAANSUhEUg=="
+	static const struct {
+		const char *why, *in;
+		size_t most;
+		const char *want;
+		const char *type, *data; /* NULL: none is shown */
+	} cases[] = {
+		{ "a picture", "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"}", 4,
+			"[image image/png, 24 bytes of base64, shown below]", "image/png", PNG },
+		{ "nobody wants any", "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"}", 0,
+			"[image image/png, 24 bytes of base64, not shown]", NULL, NULL },
+		{ "what it is counts, not what it is called", "{\"type\":\"image\",\"data\":\"/9j/4AAQ\",\"mimeType\":\"image/png\"}", 4,
+			"[image image/png, 8 bytes of base64, shown below]", "image/jpeg", "/9j/4AAQ" },
+		{ "none of the four kinds", "{\"type\":\"image\",\"data\":\"PHN2Zz4=\",\"mimeType\":\"image/svg+xml\"}", 4,
+			"[image image/svg+xml, 8 bytes of base64, not shown]", NULL, NULL },
+		{ "line breaks, and an address before it", "{\"type\":\"image\",\"data\":\"data:image/gif;base64,R0lG\\r\\nODlh\\n\",\"mimeType\":\"image/gif\"}", 4,
+			"[image image/gif, 36 bytes of base64, shown below]", "image/gif", "R0lGODlh" },
+		{ "a letter too few", "{\"type\":\"image\",\"data\":\"iVBORw0KGgo\",\"mimeType\":\"image/png\"}", 4,
+			"[image image/png, 11 bytes of base64, not shown]", NULL, NULL },
+		{ "a quote in it", "{\"type\":\"image\",\"data\":\"iVBORw0KGgo\\\"\",\"mimeType\":\"image/png\"}", 4,
+			"[image image/png, 13 bytes of base64, not shown]", NULL, NULL },
+		{ "no data", "{\"type\":\"image\",\"mimeType\":\"image/png\"}", 4, "[image image/png, 0 bytes of base64, not shown]", NULL, NULL },
+		{ "sound, which no wire takes", "{\"type\":\"audio\",\"data\":\"UklGRiQA\",\"mimeType\":\"audio/wav\"}", 4,
+			"[audio audio/wav, 8 bytes of base64, not shown]", NULL, NULL },
+		{ "a resource that is one", "{\"type\":\"resource\",\"resource\":{\"uri\":\"shot://1\",\"mimeType\":\"image/webp\",\"blob\":\"UklGRiQA\"}}", 4,
+			"[resource shot://1]\\n[data image/webp, 8 bytes of base64, shown below]", "image/webp", "UklGRiQA" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_buf struct buf out = BUF_MAX(4096), in = BUF_MAX(4096), want = BUF_MAX(4096);
+		struct mcp_pictures got = { .most = cases[i].most, .mem = mem };
+		struct err err = { 0 };
+		bool failed;
+
+		CHECK_OK(buf_addf(&in, &err, "{\"content\":[%s]}", cases[i].in));
+		CHECK_OK(buf_addf(&want, &err, "{\"content\":\"%s\"}", cases[i].want));
+		CHECK_OK(mcp_result(jval_from(buf_str(&in)), &out, &got, &failed, &err));
+		CHECK_STR(buf_str(&out), buf_str(&want));
+		CHECK_INT(got.n, cases[i].type != NULL);
+		if (!cases[i].type || got.n != 1)
+			continue;
+		CHECK_STR(str_from(got.p[0].type), str_from(cases[i].type));
+		CHECK_STR(got.p[0].data, str_from(cases[i].data));
+	}
+}
+
+TEST(mcp_pictures_of_one_answer_are_few_and_not_too_large)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf in = BUF_MAX(16 << 20), out = BUF_MAX(1 << 16);
+	struct mcp_pictures got = { .most = 9, .mem = mem };
+	struct err err = { 0 };
+	bool failed;
+
+	CHECK_OK(buf_addz(&in, "{\"content\":[{\"type\":\"image\",\"data\":\"iVBORw0KGgoA", &err));
+	for (size_t i = 0; i < MCP_PICTURE_MAX / 4; i++)
+		CHECK_OK(buf_addz(&in, "AAAA", &err));
+	CHECK_OK(buf_addz(&in, "\",\"mimeType\":\"image/png\"}", &err));
+	for (int i = 0; i < 7; i++)
+		CHECK_OK(buf_addz(&in, ",{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"}", &err));
+	CHECK_OK(buf_addz(&in, "]}", &err));
+	CHECK_OK(mcp_result(jval_from(buf_str(&in)), &out, &got, &failed, &err));
+	CHECK_INT(got.n, MCP_PICTURES_MAX);
+	CHECK(str_find(buf_str(&out), STR("4194316 bytes of base64, not shown")) < out.n);
+}
+
