@@ -21,6 +21,7 @@ static const char *const parsers[] = { "/usr/sbin/apparmor_parser", "/sbin/appar
 #define LSM      "/sys/kernel/security/lsm"
 #define LOADED   "/sys/kernel/security/apparmor/profiles"
 #define RESTRICT "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+#define MEDIATES "/sys/kernel/security/apparmor/features/namespaces/mask"
 
 static const char *in_root(const struct apparmor *a, const char *path)
 {
@@ -45,7 +46,8 @@ static void say(const struct apparmor *a, const char *fmt, ...)
 struct found {
 	const char *parser;   /* NULL: none */
 	struct str lsm;       /* the kernel's list; empty: it cannot be read */
-	char restricts;       /* '0', '1', or 0: this kernel has no such switch */
+	char restricts;       /* '0', '1', or 0: this kernel has no such switch, which is Ubuntu's */
+	bool mediates;        /* a profile decides who makes user namespaces (Linux 6.7): one around agent6 may refuse them */
 	bool exists, ours;    /* the file of the profile */
 	struct str text;      /* of that file */
 };
@@ -57,10 +59,10 @@ static struct str read_small(const struct apparmor *a, const char *path)
 	return file_read(AT_FDCWD, in_root(a, path), &b, ERR_DISCARD) < 0 ? STR("") : str_dup(a->mem, str_trim(buf_str(&b)));
 }
 
-static bool list_has(struct str list, const char *word)
+static bool list_has(struct str list, char sep, const char *word)
 {
 	while (list.n > 0)
-		if (str_eqz(str_cut(&list, ','), word))
+		if (str_eqz(str_cut(&list, sep), word))
 			return true;
 	return false;
 }
@@ -86,7 +88,8 @@ static int look(const struct apparmor *a, struct found *f, struct err *err)
 {
 	struct str restricts = read_small(a, RESTRICT);
 
-	*f = (struct found){ .lsm = read_small(a, LSM), .restricts = restricts.n > 0 ? restricts.p[0] : '\0' };
+	*f = (struct found){ .lsm = read_small(a, LSM), .restricts = restricts.n > 0 ? restricts.p[0] : '\0',
+		.mediates = list_has(read_small(a, MEDIATES), ' ', "userns_create") };
 	for (size_t i = 0; i < COUNT(parsers) && !f->parser; i++)
 		if (access(in_root(a, parsers[i]), X_OK) == 0)
 			f->parser = in_root(a, parsers[i]);
@@ -125,14 +128,14 @@ static int need_apparmor(const struct found *f, struct err *err)
 {
 	int r;
 
-	if (f->parser && list_has(f->lsm, "apparmor") && f->restricts)
+	if (f->parser && list_has(f->lsm, ',', "apparmor") && (f->restricts || f->mediates))
 		return 0;
-	if (!f->parser || !list_has(f->lsm, "apparmor"))
+	if (!f->parser || !list_has(f->lsm, ',', "apparmor"))
 		r = err_set(err, ERR_UNSUPPORTED, "this host does not use AppArmor: %s",
 			f->lsm.n == 0 ? LSM " cannot be read"
 				      : f->parser ? "it is not in " LSM : "there is no apparmor_parser in /usr/sbin or /sbin");
 	else
-		r = err_set(err, ERR_UNSUPPORTED, "AppArmor restricts no user namespaces on this kernel: there is nothing to allow");
+		r = err_set(err, ERR_UNSUPPORTED, "the AppArmor of this kernel has no rule about user namespaces: there is nothing to allow");
 	err_hint(err, "agent6 check sandbox says what keeps \"strict\" away, if anything does");
 	return r;
 }
@@ -256,6 +259,9 @@ int apparmor_install(const struct apparmor *a, struct err *err)
 	say(a, "installed and loaded: %s may make user namespaces", a->launcher);
 	if (f.restricts == '0')
 		say(a, "this host does not restrict them at the moment: %s is 0", RESTRICT);
+	if (!f.restricts)
+		say(a, "this kernel restricts them for no program but those with a profile that does: it counts where one of these starts "
+		       "agent6");
 	return 0;
 }
 
@@ -323,8 +329,9 @@ int apparmor_status(const struct apparmor *a, struct err *err)
 	say(a, "modules   " STR_FMT, STR_ARG(f.lsm.n > 0 ? f.lsm : STR(LSM " cannot be read")));
 	say(a, "restricts %s", f.restricts == '1' ? "user namespaces need a profile that allows them"
 		: f.restricts == '0'		    ? "not at the moment (" RESTRICT " is 0)"
-						    : "no: this kernel has no such switch");
-	if (!f.parser || !list_has(f.lsm, "apparmor"))
+		: f.mediates			    ? "programs whose profile does not allow them: this kernel has no switch for all"
+						    : "no: this kernel has no such rule");
+	if (!f.parser || !list_has(f.lsm, ',', "apparmor"))
 		say(a, "this host does not use AppArmor: there is nothing to install");
 	return 0;
 }

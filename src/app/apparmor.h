@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* apparmor: the profile that lets agent6-jail, and nothing else, make user namespaces where AppArmor restricts them
- * (kernel.apparmor_restrict_unprivileged_userns = 1, as on Ubuntu). A person runs this by hand, with root's rights; no
+/* apparmor: the profile that lets agent6-jail, and nothing else, make user namespaces where AppArmor restricts them:
+ * for all (kernel.apparmor_restrict_unprivileged_userns = 1, Ubuntu's), or in a profile that is around whoever starts agent6. A person runs this by hand, with root's rights; no
  * process of a run does, and nothing of a workspace is looked at.
  *
  * Shape    apparmor_status, apparmor_install, apparmor_remove. What happens is said line by line, each program that is run

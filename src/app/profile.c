@@ -19,27 +19,34 @@ enum probe_wish profile_wish(const struct config *c)
 	return wishes[c->sandbox.profile];
 }
 
-/* It says nothing, it only ends: 0 when it could. */
-static bool launcher_can(void)
+/* It ends with 0 when it could, or says on one line what came instead. False: it did neither. One that is broken says so
+ * when it is started; till then what this process finds stands. */
+static bool ask_launcher(struct probe *p)
 {
 	static const char *const argv[] = { "agent6-jail", "--probe", NULL };
-	auto_programs struct programs p = PROGRAMS_NONE;
-	auto_buf struct buf out = BUF_MAX(256), errs = BUF_MAX(256);
+	auto_programs struct programs programs = PROGRAMS_NONE;
+	auto_buf struct buf out = BUF_MAX(256), errs = BUF_MAX(4096);
 	struct proc_status st = { .code = 1 };
 
-	if (programs_open(&p, ERR_DISCARD) < 0)
+	if (programs_open(&programs, ERR_DISCARD) < 0 ||
+		proc_run(&(struct proc_spec){ .argv = argv, .exe_fd = programs.jail }, STR(""), ASK_MS, &out, &errs, &st, ERR_DISCARD) < 0)
 		return false;
-	return proc_run(&(struct proc_spec){ .argv = argv, .exe_fd = p.jail }, STR(""), ASK_MS, &out, &errs, &st, ERR_DISCARD) == 0 &&
-		st.code == 0;
+	if (st.code != 0)
+		return probe_hear(p, buf_str(&out), ERR_DISCARD) == 0;
+	p->userns = true;
+	p->userns_errno = 0;
+	p->userns_empty = false;
+	return true;
 }
 
+/* Each try makes a network namespace, the dearest thing of a start: there is one where one will do. */
 int profile_probe(struct probe *out, struct err *err)
 {
-	TRY(probe_host(out, err));
-	if (!out->userns && launcher_can()) {
-		out->userns = true;
-		out->userns_errno = 0;
-		out->userns_empty = false;
-	}
+	TRY(probe_look(out, err));
+	if (out->apparmor[0] && ask_launcher(out))
+		return 0;
+	probe_try(out);
+	if (!out->userns)
+		(void)ask_launcher(out);
 	return 0;
 }

@@ -11,8 +11,8 @@
 #include "sandbox/probe.h"
 
 enum probe_wish profile_wish(const struct config *c);
-/* What this host can do for agent6-jail, which makes the namespaces: where agent6 itself may make none, it is asked, since
- * AppArmor allows them by program. */
+/* What this host can do for agent6-jail, which makes the namespaces. It is asked where agent6 itself may make none, and
+ * wherever AppArmor is in use, since that allows or refuses them by program. */
 int profile_probe(struct probe *out, struct err *err) CHECKED;
 
 #endif

@@ -45,14 +45,20 @@ static int run_once(struct err *err)
 	return file_write_fd(1, buf_str(&answer), err);
 }
 
-/* Whether this program may make the namespaces that "strict" needs: AppArmor may allow it what it refuses others. */
+/* Whether this program may make the namespaces that "strict" needs: AppArmor may allow it what it refuses others, or refuse
+ * it what it allows them. Who asked is told on one line. */
 static int run_probe(struct err *err)
 {
+	auto_buf struct buf line = BUF_MAX(256);
 	struct probe p;
 
 	TRY(proc_sanitize(0, err));
 	TRY(probe_host(&p, err));
-	return p.userns ? 0 : err_set(err, ERR_UNSUPPORTED, "%s", probe_reason(&p));
+	if (p.userns)
+		return 0;
+	TRY(probe_tell(&p, &line, err));
+	TRY(file_write_fd(1, buf_str(&line), err));
+	return err_set(err, ERR_UNSUPPORTED, "%s", probe_reason(&p));
 }
 
 int main(int argc, char **argv)

@@ -23,6 +23,29 @@ static bool file_says(const char *path, char first)
 	return fd >= 0 && read(fd, text, 2) >= 1 && text[0] == first && (text[1] == '\n' || text[1] == '\0');
 }
 
+void probe_set_apparmor(struct probe *p, struct str label)
+{
+	struct str name = str_trim(label);
+	size_t mode = str_find(name, STR(" ("));
+
+	name = str_head(str_head(name, mode), sizeof(p->apparmor) - 1);
+	for (size_t i = 0; i < name.n; i++)
+		p->apparmor[i] = name.p[i] > ' ' && name.p[i] < 0x7f ? name.p[i] : '?';
+	p->apparmor[name.n] = '\0';
+	snprintf(p->apparmor_reason, sizeof(p->apparmor_reason), "the AppArmor profile \"%s\" does not let user namespaces be made and used",
+		p->apparmor);
+}
+
+/* Where AppArmor is not used the kernel refuses to say. */
+static void ask_apparmor(struct probe *p)
+{
+	autoclose int fd = open("/proc/self/attr/apparmor/current", O_RDONLY | O_CLOEXEC);
+	char text[256];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	probe_set_apparmor(p, n > 0 ? str_of(text, (size_t)n) : STR(""));
+}
+
 static bool in_container(void)
 {
 	static const char *const marks[] = { "/.dockerenv", "/run/.containerenv" };
@@ -52,6 +75,22 @@ static int try_namespaces(bool map, uid_t uid, gid_t gid)
 	return 0;
 }
 
+/* One that gives no right to make the others: who may make it and nothing in it is refused by something around us. */
+static bool can_be_made_alone(void)
+{
+	int pidfd = -1, st = 0;
+	pid_t pid = -1;
+	int r = ns_clone(CLONE_NEWUSER, &pid, &pidfd, ERR_DISCARD);
+
+	if (r == 0)
+		_exit(0);
+	if (r < 0)
+		return false;
+	waitpid(pid, &st, 0);
+	close(pidfd);
+	return true;
+}
+
 static int probe_userns(bool real_root)
 {
 	uid_t uid = geteuid(); /* before the namespace, in which it is nobody until mapped */
@@ -63,7 +102,7 @@ static int probe_userns(bool real_root)
 	int r = ns_clone(flags | (real_root ? 0 : CLONE_NEWUSER), &pid, &pidfd, &err);
 
 	if (r < 0)
-		return err.sys;
+		return real_root || !can_be_made_alone() ? err.sys : WAS_MADE | err.sys;
 	if (r == 0)
 		_exit(try_namespaces(!real_root, uid, gid));
 	waitpid(pid, &st, 0);
@@ -71,7 +110,7 @@ static int probe_userns(bool real_root)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : EINTR;
 }
 
-int probe_host(struct probe *out, struct err *err)
+int probe_look(struct probe *out, struct err *err)
 {
 	struct probe p = { .real_root = ns_is_real_root(), .landlock = landlock_abi(), .container = in_container() };
 	struct seccomp_filter *filter = mem_alloc(sizeof(*filter));
@@ -86,17 +125,55 @@ int probe_host(struct probe *out, struct err *err)
 	free(filter);
 	/* Strict mode 1 with a bad argument: EINVAL where filters exist, ENOSYS where not. */
 	p.seccomp = syscall(SYS_seccomp, 1 /* SECCOMP_SET_MODE_FILTER */, 0, NULL) < 0 && errno != ENOSYS;
-	p.userns_errno = probe_userns(p.real_root);
-	p.userns = p.userns_errno == 0;
-	p.userns_empty = p.userns_errno & WAS_MADE;
-	p.userns_errno &= WAS_MADE - 1;
 	p.apparmor_restricts = file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1');
 	p.userns_zero = file_says("/proc/sys/user/max_user_namespaces", '0');
+	p.userns_privileged = !p.real_root && file_says("/proc/sys/kernel/unprivileged_userns_clone", '0');
+	ask_apparmor(&p);
 	*out = p;
 	return 0;
 }
 
-enum cause { CAUSE_NONE, CAUSE_ARCH, CAUSE_APPARMOR, CAUSE_ZERO, CAUSE_NESTED, CAUSE_CONTAINER, CAUSE_OTHER, CAUSE_COUNT };
+void probe_try(struct probe *p)
+{
+	int r = probe_userns(p->real_root);
+
+	p->userns = r == 0;
+	p->userns_empty = r & WAS_MADE;
+	p->userns_errno = r & (WAS_MADE - 1);
+}
+
+int probe_host(struct probe *out, struct err *err)
+{
+	TRY(probe_look(out, err));
+	probe_try(out);
+	return 0;
+}
+
+/* ---- said by the one that tried ---- */
+
+int probe_tell(const struct probe *p, struct buf *out, struct err *err)
+{
+	return buf_addf(out, err, "%d %d %s\n", p->userns_errno, p->userns_empty, p->apparmor);
+}
+
+int probe_hear(struct probe *p, struct str line, struct err *err)
+{
+	struct str rest = str_trim_suffix(line, STR("\n")), number = str_cut(&rest, ' '), empty = str_cut(&rest, ' ');
+	int64_t n;
+
+	if (str_to_i64(number, &n, ERR_DISCARD) < 0 || n < 0 || n >= WAS_MADE || (!str_eqz(empty, "0") && !str_eqz(empty, "1")) ||
+		(n == 0 && str_eqz(empty, "0")) || rest.n >= PROBE_LABEL_MAX || str_find_any(rest, STR(" \n")) < rest.n)
+		return err_set(err, ERR_INVALID, "not what agent6-jail says of user namespaces");
+	p->userns = false;
+	p->userns_errno = (int)n;
+	p->userns_empty = str_eqz(empty, "1");
+	p->apparmor_own = !str_eqz(rest, p->apparmor);
+	probe_set_apparmor(p, rest);
+	return 0;
+}
+
+enum cause { CAUSE_NONE, CAUSE_ARCH, CAUSE_APPARMOR, CAUSE_ZERO, CAUSE_PRIVILEGED, CAUSE_PROFILE, CAUSE_OWN_PROFILE, CAUSE_NESTED,
+	CAUSE_CONTAINER, CAUSE_OTHER, CAUSE_COUNT };
 
 static const struct {
 	const char *reason, *remedy;
@@ -105,9 +182,15 @@ static const struct {
 	[CAUSE_ARCH] = { "there is no system-call filter for this machine (x86_64 and aarch64 have one)",
 		"run agent6 on such a machine" },
 	[CAUSE_APPARMOR] = { "AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1)",
-		"run \"agent6 system apparmor install\"" },
+		"run \"sudo agent6 system apparmor install\"" },
 	[CAUSE_ZERO] = { "user namespaces are switched off (user.max_user_namespaces = 0)",
 		"ask the administrator to raise user.max_user_namespaces, or use profile = \"hardened\"" },
+	[CAUSE_PRIVILEGED] = { "user namespaces are switched off for all but root (kernel.unprivileged_userns_clone = 0)",
+		"ask the administrator to set kernel.unprivileged_userns_clone = 1, or use profile = \"hardened\"" },
+	[CAUSE_PROFILE] = { NULL, /* it has a name */
+		"run \"sudo agent6 system apparmor install\"; where that profile lets no other begin, have it allow \"userns,\", or use "
+		"profile = \"hardened\"" },
+	[CAUSE_OWN_PROFILE] = { NULL, "have that profile, which is agent6-jail's, allow \"userns,\", or use profile = \"hardened\"" },
 	[CAUSE_NESTED] = { "namespaces can be made here, but nothing can be mounted in them: agent6 runs inside another sandbox "
 			   "(Landlock, AppArmor or SELinux)",
 		"start agent6 outside of it, or use profile = \"hardened\"" },
@@ -115,6 +198,13 @@ static const struct {
 		"start the container with a seccomp profile that allows them, or use profile = \"hardened\"" },
 	[CAUSE_OTHER] = { "this host does not let user namespaces be made", "use profile = \"hardened\"" },
 };
+
+/* AppArmor says EACCES, where other reasons say EPERM or ENOSPC; a profile that lets a namespace be made and nothing in it be
+ * done looks like any other sandbox but for its name. */
+static bool profile_refuses(const struct probe *p)
+{
+	return p->apparmor[0] && strcmp(p->apparmor, "unconfined") != 0 && (p->userns_errno == EACCES || p->userns_empty);
+}
 
 static enum cause find_cause(const struct probe *p)
 {
@@ -124,6 +214,8 @@ static enum cause find_cause(const struct probe *p)
 		return CAUSE_NONE;
 	return p->apparmor_restricts ? CAUSE_APPARMOR
 		: p->userns_zero     ? CAUSE_ZERO
+		: p->userns_privileged ? CAUSE_PRIVILEGED
+		: profile_refuses(p) ? (p->apparmor_own ? CAUSE_OWN_PROFILE : CAUSE_PROFILE)
 		: p->userns_empty    ? CAUSE_NESTED
 		: p->container	     ? CAUSE_CONTAINER
 				     : CAUSE_OTHER;
@@ -131,7 +223,9 @@ static enum cause find_cause(const struct probe *p)
 
 const char *probe_reason(const struct probe *p)
 {
-	return causes[find_cause(p)].reason;
+	const char *reason = causes[find_cause(p)].reason;
+
+	return reason ? reason : p->apparmor_reason;
 }
 
 const char *probe_remedy(const struct probe *p)

@@ -12,6 +12,7 @@
 #include "sandbox/policy.h"
 
 #define PROBE_LANDLOCK_MIN 3 /* below it a file outside every grant can still be truncated */
+#define PROBE_LABEL_MAX 128
 #define PROBE_LANDLOCK_SCOPES 6 /* below it signals reach every process of the user */
 
 struct probe {
@@ -23,6 +24,10 @@ struct probe {
 	bool seccomp;
 	bool apparmor_restricts; /* kernel.apparmor_restrict_unprivileged_userns = 1 */
 	bool userns_zero;  /* user.max_user_namespaces = 0 */
+	bool userns_privileged; /* kernel.unprivileged_userns_clone = 0, a switch of Debian's kernels, and this is not root */
+	char apparmor[PROBE_LABEL_MAX];         /* the profile that AppArmor has around us; "unconfined", or "" without AppArmor */
+	char apparmor_reason[PROBE_LABEL_MAX + 80]; /* probe_set_apparmor's */
+	bool apparmor_own; /* it is around agent6-jail and not around who starts that */
 	bool container;
 	bool real_root;
 	char kernel[64];   /* release, for people only */
@@ -31,6 +36,15 @@ struct probe {
 enum probe_wish { WISH_AUTO, WISH_STRICT, WISH_HARDENED, WISH_NONE };
 
 int probe_host(struct probe *out, struct err *err) CHECKED;
+/* Its two halves: what can be seen, and whether user namespaces can be made, which is tried. */
+int probe_look(struct probe *out, struct err *err) CHECKED;
+void probe_try(struct probe *p);
+/* The label as the kernel writes it, "NAME (enforce)" say; what is not printable becomes '?', a long one is cut. */
+void probe_set_apparmor(struct probe *p, struct str label);
+/* Why no user namespace could be made, on one line from the process that tried to the one that asked it. Heard, it replaces
+ * what p says of them; -ERR_INVALID for anything else, and p is as it was. */
+int probe_tell(const struct probe *p, struct buf *out, struct err *err) CHECKED;
+int probe_hear(struct probe *p, struct str line, struct err *err) CHECKED;
 /* Why strict is not possible, as a sentence; "" when it is. */
 const char *probe_reason(const struct probe *p);
 const char *probe_remedy(const struct probe *p);

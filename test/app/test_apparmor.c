@@ -138,6 +138,24 @@ TEST(apparmor_changes_nothing_when_the_parser_refuses)
 	CHECK(said(&l, "not for this agent6-jail: install it again"));
 }
 
+TEST(apparmor_installs_where_only_a_profile_can_refuse_and_says_when_that_counts)
+{
+	auto_lab struct lab l = lab_new();
+	struct err err = { 0 };
+
+	l.a.self = &l;
+	CHECK(unlinkat(l.dir.fd, "proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 0);
+	test_write(&l.dir, "sys/kernel/security/apparmor/features/namespaces/mask", STR("pivot userns_created\n"));
+	CHECK_INT(apparmor_install(&l.a, &err), -ERR_UNSUPPORTED); /* another word */
+	test_write(&l.dir, "sys/kernel/security/apparmor/features/namespaces/mask", STR("other userns_create\n"));
+	CHECK_OK(apparmor_install(&l.a, &err));
+	CHECK(file_is(l.dir.fd, PROFILE, str_from(expected)) && file_is(l.dir.fd, "loaded", str_from(expected)));
+	CHECK(said(&l, "for no program but those with a profile"));
+	buf_clear(&l.said);
+	CHECK_OK(apparmor_status(&l.a, &err));
+	CHECK(said(&l, "restricts programs whose profile does not allow them"));
+}
+
 TEST(apparmor_refuses_what_it_must_not_do)
 {
 	static const char *const none[] = { "other" };
@@ -156,7 +174,7 @@ TEST(apparmor_refuses_what_it_must_not_do)
 		{ "not in the kernel", "sys/kernel/security/lsm", "capability,yama\n", .want = -ERR_UNSUPPORTED, .says = "does not use" },
 		{ "unknown", "sys/kernel/security/lsm", .want = -ERR_UNSUPPORTED, .says = "cannot be read" },
 		{ "another word", "sys/kernel/security/lsm", "noapparmor\n", .want = -ERR_UNSUPPORTED, .says = "does not use" },
-		{ "nothing to allow", "proc/sys/kernel/apparmor_restrict_unprivileged_userns", .want = -ERR_UNSUPPORTED,
+		{ "no switch and no rule", "proc/sys/kernel/apparmor_restrict_unprivileged_userns", .want = -ERR_UNSUPPORTED,
 			.says = "nothing to allow" },
 		{ "somebody else's profile", PROFILE, "profile agent6-jail {}\n", .want = -ERR_DENIED, .says = "not agent6's" },
 		{ "a launcher all may write", "usr/local/bin/agent6-jail", "x", .mode = 0757, .want = -ERR_DENIED,

@@ -3,6 +3,7 @@
 #include "sandbox/probe.h"
 #include "test/lib/test.h"
 
+#include <errno.h>
 #include <string.h>
 
 TEST(probe_resolution_never_weakens_in_silence)
@@ -13,6 +14,8 @@ TEST(probe_resolution_never_weakens_in_silence)
 	static const struct probe nested = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_empty = true };
 	static const struct probe apparmor = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_empty = true,
 		.apparmor_restricts = true };
+	static const struct probe privileged = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_errno = EPERM,
+		.userns_privileged = true };
 	static const struct probe no_ll = { .linux_arch = true, .userns = true, .seccomp = true };
 	static const struct probe arch = { .userns = true, .landlock = 7, .seccomp = true };
 	static const struct {
@@ -30,6 +33,7 @@ TEST(probe_resolution_never_weakens_in_silence)
 		{ "strict does not", &no_ns, WISH_STRICT, -ERR_UNSUPPORTED, 0, "max_user_namespaces = 0" },
 		{ "a sandbox around us", &nested, WISH_STRICT, -ERR_UNSUPPORTED, 0, "inside another sandbox" },
 		{ "which one is known", &apparmor, WISH_AUTO, 0, PROFILE_HARDENED, "agent6 system apparmor install" },
+		{ "Debian's switch", &privileged, WISH_STRICT, -ERR_UNSUPPORTED, 0, "unprivileged_userns_clone = 0" },
 		{ "auto says why not the better one either", &old, WISH_AUTO, -ERR_UNSUPPORTED, 0, "\"strict\" is not possible" },
 		{ "auto never becomes none", &old, WISH_AUTO, -ERR_UNSUPPORTED, 0, "truncated" },
 		{ "nor does hardened", &old, WISH_HARDENED, -ERR_UNSUPPORTED, 0, "truncated" },
@@ -52,6 +56,63 @@ TEST(probe_resolution_never_weakens_in_silence)
 		CHECK(cases[i].r == 0 || err.hint[0] != '\0');
 		if (cases[i].says[0] ? !strstr(said, cases[i].says) : said[0] != '\0')
 			CHECK_STR(str_from(said), str_from(cases[i].says));
+	}
+}
+
+TEST(probe_names_the_profile_of_apparmor_that_refuses)
+{
+	static const struct {
+		const char *why, *label;
+		int sys;
+		bool empty;
+		const char *says, *helps; /* of the reason, of the remedy */
+	} cases[] = {
+		{ "it refuses", "web (enforce)\n", EACCES, false, "profile \"web\"", "apparmor install" },
+		{ "it takes the power away", "web (enforce)", 0, true, "profile \"web\"", "apparmor install" },
+		{ "a stack", "a//&b (mixed)\n", EACCES, false, "profile \"a//&b\"", "apparmor install" },
+		{ "a name that is none", "a\033[2J\tb", EACCES, false, "profile \"a?[2J?b\"", "apparmor install" },
+		{ "something else refuses", "web (enforce)", EPERM, false, "this host", "hardened" },
+		{ "no profile", "unconfined\n", EACCES, false, "this host", "hardened" },
+		{ "nor one that takes the power away", "unconfined", 0, true, "another sandbox", "outside" },
+		{ "no AppArmor", "", EACCES, false, "this host", "hardened" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct probe p = { .linux_arch = true, .userns_errno = cases[i].sys, .userns_empty = cases[i].empty };
+
+		probe_set_apparmor(&p, str_from(cases[i].label));
+		if (!strstr(probe_reason(&p), cases[i].says))
+			CHECK_STR(str_from(probe_reason(&p)), str_from(cases[i].says));
+		if (!strstr(probe_remedy(&p), cases[i].helps))
+			CHECK_STR(str_from(probe_remedy(&p)), str_from(cases[i].helps));
+	}
+}
+
+TEST(probe_believes_of_a_launcher_one_line_in_its_shape)
+{
+	static const struct probe could = { .linux_arch = true, .userns = true, .apparmor = "unconfined" };
+	static const char *const bad[] = { "", "\n", "13", "13 2 web\n", "-1 0 web\n", "128 0 web\n", "x 0 web\n", "0 0 web\n",
+		"13 0 web more\n", "13 0 web\nmore\n" };
+	auto_buf struct buf line = BUF_MAX(256);
+	struct probe p, told = { .userns_errno = EACCES };
+	char longest[PROBE_LABEL_MAX + 8] = "13 0 ";
+	struct err err = { 0 };
+
+	memset(longest + 5, 'a', PROBE_LABEL_MAX);
+	probe_set_apparmor(&told, str_from("jailer (enforce)"));
+	CHECK_OK(probe_tell(&told, &line, &err));
+	CHECK_STR(buf_str(&line), STR("13 0 jailer\n"));
+	p = could;
+	CHECK_OK(probe_hear(&p, buf_str(&line), &err));
+	CHECK(!p.userns && p.apparmor_own && strstr(probe_reason(&p), "\"jailer\"") && strstr(probe_remedy(&p), "agent6-jail's"));
+	p = could;
+	probe_set_apparmor(&p, STR("jailer (enforce)"));
+	CHECK_OK(probe_hear(&p, buf_str(&line), &err));
+	CHECK(!p.apparmor_own && strstr(probe_remedy(&p), "apparmor install"));
+	for (size_t i = 0; i < COUNT(bad) + 1; i++) {
+		p = could;
+		CHECK_INT(probe_hear(&p, str_from(i < COUNT(bad) ? bad[i] : longest), &err), -ERR_INVALID);
+		CHECK(p.userns && strcmp(p.apparmor, "unconfined") == 0);
 	}
 }
 
