@@ -12,6 +12,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -19,7 +20,8 @@ import subprocess
 import pytest
 
 import conftest
-from conftest import finish, missing, script
+from conftest import call, finish, missing, script, turn
+from test_netmatrix import servers  # noqa: F401  a fixture
 
 EVIL = os.path.join(conftest.BUILD, "agent6-evil")
 KEY = "dummy-key-0123456789"
@@ -54,11 +56,11 @@ def refs(lab):
 
 
 class Evil:
-    def __init__(self, lab):
+    def __init__(self, lab, *turns, **files):
         if not os.path.exists(EVIL):
             missing(f"{EVIL} is not built (meson option tests)")
-        self.lab = lab
-        lab.repo(a_DOT_txt="one\n", b_DOT_c="int b;\n")
+        self.lab, self.program = lab, EVIL
+        lab.repo(a_DOT_txt="one\n", b_DOT_c="int b;\n", **files)
         for path, text in (("work/canary", CANARY), ("home/secret", CANARY), ("home/.ssh/id_ed25519", CANARY)):
             full = os.path.join(lab.folder, path)
             os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -66,7 +68,7 @@ class Evil:
                 f.write(text + "\n")
         if lab.profile == "hardened" and os.geteuid() == 0:
             self.give_away()
-        self.mock = lab.mock(script(finish()))
+        self.mock = lab.mock(script(*turns, finish()))
         self.lost_git = False
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: who is left becomes our child
         self.others = self.left()
@@ -87,7 +89,7 @@ class Evil:
         report = os.path.join(self.lab.ws, "evil.report")
         if os.path.exists(report):
             os.unlink(report)
-        argv = [EVIL, "run", *(["--auto-approve"] if approve else []), *flags, "evil " + case]
+        argv = [self.program, "run", *(["--auto-approve"] if approve else []), *flags, "evil " + case]
         self.result = subprocess.run(argv, cwd=self.lab.ws, env=self.lab.env, capture_output=True, timeout=120,
                                      stdin=subprocess.DEVNULL)
         return self.judge(report)
@@ -170,6 +172,33 @@ def test_the_kernel_refuses_a_taken_over_agent_everything_outside_its_workspace(
     assert "environment has 0" in lines
     ok, said = evil.verified()
     assert ok, said
+
+
+@pytest.mark.parametrize("profile", ["strict", "hardened"])
+def test_a_taken_over_index_worker_reads_the_workspace_and_nothing_else(lab, servers, profile):  # noqa: F811
+    """What parses source files stands beside the run's other processes: it is agent6-index of an agent6 that has another one."""
+    for name in ("agent6", "agent6-jail", "agent6-net", "index-evil"):
+        os.makedirs(os.path.join(lab.folder, "bin"), exist_ok=True)
+        shutil.copy(os.path.join(conftest.BUILD, name), os.path.join(lab.folder, "bin", name.replace("index-evil", "agent6-index")))
+    lab.profile = profile
+    evil = Evil(lab, turn(call("grep", pattern="x")), net_DOT_targets=servers.words(), x_DOT_program="#!/bin/sh\nexit 0\n")
+    evil.program = os.path.join(lab.folder, "bin", "agent6")
+    os.chmod(os.path.join(lab.ws, "x.program"), 0o755)
+    lab.git("config", "core.fileMode", "false")
+    evil.before = snapshot(lab)
+    listed = sorted(os.listdir(lab.ws))
+    evil.run("index")
+    said = json.loads([m["content"] for m in evil.mock.model_requests()[-1]["body"]["messages"] if m["role"] == "tool"][0])
+    lines = [m["text"] for m in said.get("matches", [])]
+    assert lines, said
+    assert [l for l in lines if l.startswith("HOLE")] == [] and sorted(os.listdir(lab.ws)) == listed
+    # The one thing that the agent's stand-in may and this one may not: to write the workspace.
+    assert [l for l in lines if l.startswith("FAIL")] and all("workspace" in l for l in lines if l.startswith("FAIL")), lines
+    assert int(lines[-1].split()[1]) > 200, lines
+    assert [l for l in lines if l.startswith("net ")] == ["net socketpair reached"] and servers.came == []
+    # ctags is a program of the system; what the model wrote is none here. Nobody outlives the answer (evil.run looked too).
+    assert "program 0: 101" in lines and "program 1: 7" in lines, lines
+    assert KEY not in json.dumps(said) and CANARY not in json.dumps(said)
 
 
 def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_refused(evil_of_each_profile):
