@@ -35,6 +35,7 @@ agent6_run_hardened) set -- --flood-mb 64 --skip git.write_config --skip git.wri
 esac
 none=$(mktemp)
 trap 'rm -f "$none"' EXIT
-python3 "$corpus/run.py" --launcher "$corpus/launchers/none.json" --as root --out "$none" --jobs 2 >/dev/null || :
+# In a session of its own: without a jail the probes lower the priority of the whole session that they are started in.
+setsid -w python3 "$corpus/run.py" --launcher "$corpus/launchers/none.json" --as root --out "$none" --jobs 2 >/dev/null || :
 python3 "$corpus/run.py" --launcher "test/redteam/$launcher.json" --as "$as" --baseline "$none" --jobs 2 \
 	--build-dir "${TMPDIR:-/tmp}/agent6-redteam-$launcher-$(id -u)" --host-git "$git" "$@"
