@@ -4,8 +4,9 @@
 import json
 import os
 import re
+import subprocess
 
-from conftest import call, finish, script, turn
+from conftest import AGENT6, call, finish, script, turn
 from test_terminal import NEXT, paused, screen  # noqa: F401 (screen is a fixture)
 
 # typed in `agent6 watch` of a run that is paused: what the watcher sees
@@ -99,6 +100,26 @@ def test_answer_files_end_and_leave_a_run(lab, screen):
     lab.wait_for(lambda: lab.events("run.end"))
     assert lab.events("run.detached")[0]["away"] == "deny"
     assert os.path.exists(os.path.join(lab.ws, "later"))
+
+
+def test_undo_as_a_file_takes_the_words_back_on_the_terminal_that_waits(lab, screen):
+    first = paused(lab, screen)
+    tell(lab, "undo")
+    first.until(NEXT + " [do it]:")
+    assert len(lab.run_dirs()) == 2 and not os.path.exists(os.path.join(lab.ws, "later"))
+    assert first.status() == 0  # what was taken back is no failure
+
+
+def test_undo_where_no_terminal_waits_is_refused_with_words_and_ends_nothing(lab):
+    lab.repo()
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done"])), finish()))
+    p = subprocess.Popen([AGENT6, "run", "--auto-approve", "do it"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    tell(lab, "undo")
+    lab.write("go", "")
+    out = p.communicate(timeout=60)[0]
+    assert p.returncode == 0 and "undo" in out and len(lab.run_dirs()) == 1, out
 
 
 def test_a_line_that_the_terminal_cut_is_not_sent(lab, screen):

@@ -379,20 +379,23 @@ def test_a_run_outlives_the_terminal_it_left(lab, screen):
     lab.wait_for(lambda: subprocess.run(["pgrep", "-f", lab.folder + "/home"], capture_output=True).returncode != 0)
 
 
-@pytest.mark.parametrize("away,first", [("deny", False), ("approve", True)])
-def test_who_leaves_says_what_becomes_of_questions(lab, screen, away, first):
+@pytest.mark.parametrize("away,runs", [("deny", False), ("approve", True)])
+def test_who_leaves_says_what_becomes_of_questions(lab, screen, away, runs):
     lab.repo()
-    lab.mock(script(turn(call("run_command", argv=["touch", "first"])), finish()))
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done"])),
+                    turn(call("run_command", argv=["touch", "second"])), finish()))
     s = screen("run", "do it")
     s.until("N never:")
-    s.keys("C-c")  # the question can wait, the person cannot
-    s.until("pausing after the step")
-    s.keys("n", "Enter")
-    s.until("paused. Enter goes on")
+    s.keys("y", "Enter")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     s.keys("/detach " + away, "Enter")
     lab.wait_for(s.ended)
+    assert s.ended() == "0"
+    lab.write("go", "")
     lab.wait_for(lambda: lab.events("run.end"))
     assert lab.events("run.detached")[0]["away"] == away
+    assert os.path.exists(os.path.join(lab.ws, "second")) is runs
+    assert len(lab.events("approval.prompt")) == 1  # nobody was asked again
 
 
 def test_a_question_is_answered_from_another_terminal_after_the_first_was_left(lab, screen):
