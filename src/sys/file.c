@@ -248,11 +248,11 @@ int file_replace(int dirfd, const char *name, struct str bytes, mode_t mode, str
 	if (snprintf(tmp, sizeof(tmp), ".%s.%d.tmp", name, (int)getpid()) >= (int)sizeof(tmp))
 		return err_set(err, ERR_LIMIT, "the name %s is too long", name);
 	if (unlinkat(dirfd, tmp, 0) < 0 && errno != ENOENT) /* of a dead process with our number */
-		return err_sys(err, errno, "remove %s", tmp);
+		return err_sys(err, errno, "write %s", name);
 	int r = fill_and_rename(dirfd, tmp, name, bytes, mode, err);
 	if (r < 0) {
 		unlinkat(dirfd, tmp, 0);
-		return r;
+		return err_wrap(err, "write %s", name);
 	}
 	/* The new name itself must be on disk. Not every file system can; the content is safe anyway. */
 	if (FAULTY(fsync(dirfd)) < 0 && errno != EINVAL && errno != EBADF)

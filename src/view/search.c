@@ -380,6 +380,13 @@ static int look_in_piece(struct looking *l, struct str text, struct err *err)
 	return 0;
 }
 
+/* A whole answer in the conversation stands there in full; here it lies in the pieces it was sent in. */
+static bool is_in_the_conversation(struct jval whole)
+{
+	return (jval_is(jval_get(whole, "seat"), "worker") || jval_is(jval_get(whole, "seat"), "planner")) &&
+		jval_is(jval_get(jval_get(whole, "response"), "outcome"), "ok");
+}
+
 /* What was sent and what came; the prompt and its tools; the rest is ours and stands in the journal too. */
 static int look_in_transcript(struct looking *l, struct str line, struct err *err)
 {
@@ -395,6 +402,12 @@ static int look_in_transcript(struct looking *l, struct str line, struct err *er
 		if (text.type != JSCAN_STRING)
 			continue;
 		TRY(jval_add_text(&plain, text, NUL_KEEP, err));
+		if (strcmp(parts[i].text, "body") == 0 && is_in_the_conversation(whole)) {
+			size_t from, to;
+
+			l->found += matches(l->s, buf_str(&plain), 0, &from, &to);
+			continue;
+		}
 		l->hit.who = str_from(parts[i].who);
 		int r = parts[i].part || parts[i].text[0] == 't' ? look_in_piece(l, buf_str(&plain), err)
 								: look_in_text(l, buf_str(&plain), err);

@@ -61,6 +61,17 @@ def test_who_said_it_is_told_and_the_match_is_marked_on_a_terminal(lab):
     assert "find the \x1b[1;31mhaystack\x1b[0m" in r.stdout, r.stdout
 
 
+def test_what_was_streamed_in_pieces_is_found_as_it_was_said_and_not_by_the_piece(lab):
+    lab.repo(a_DOT_txt="one\n")
+    lab.mock(script(turn(call("read_file", path="a-very-long-name/of-a-needle/in-a-haystack.txt"), text="the needle, again and again the needle"),
+                    finish(), defaults={"wire": {"delta_chars": 9}}))
+    assert lab.run("look").returncode == 0
+    hits = json.loads(lab.agent6("history", "search", "--json", "needle").out)
+    assert {h["text"] for h in hits if h["who"] == "model"} == {"the needle, again and again the needle",
+                                                                 "a-very-long-name/of-a-needle/in-a-haystack.txt"}, hits
+    assert not [h for h in hits if h["who"] == "answer"], hits
+
+
 def test_a_search_can_be_for_one_session(lab):
     past(lab, "first")
     past(lab, "second")
