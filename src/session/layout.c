@@ -368,7 +368,8 @@ static int take_lock(const char *path, const char *id, int *out, struct err *err
 	TRY(buf_addf(&body, err, "%d %s\n", (int)getpid(), id));
 	if (ftruncate(fd, 0) < 0)
 		return err_sys(err, errno, "write %s", path);
-	TRY(file_write_fd(fd, buf_str(&body), err));
+	if (file_write_fd(fd, buf_str(&body), err) < 0)
+		return err_wrap(err, "%s", path);
 	*out = take_fd(&fd);
 	return 0;
 }

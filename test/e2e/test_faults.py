@@ -6,6 +6,7 @@ proves itself, the repository is where it was, and the next run works."""
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import threading
@@ -357,6 +358,20 @@ def test_a_state_directory_that_cannot_be_written_refuses_the_run(lab):
     r = mounted(lab, "ro", state, AGENT6, "run", "--auto-approve", "x")
     assert "Read-only file system" in r.stderr and state in r.stderr, r.stdout + r.stderr
     assert r.returncode in (1, 2) and m.model_requests() == []
+
+
+@pytest.mark.parametrize("words_", [("run", "--auto-approve", "x"), ("ask", "--no-commands", "x"), ("memory", "add", "build", "make"),
+                                    ("config", "set", "--repo", "workflow.max_iterations", "3")])
+def test_a_disk_that_is_full_from_the_start_is_said_with_the_file_and_nothing_is_left(lab, words_):
+    lab.repo(a_DOT_txt="a\n")
+    m = lab.mock(script(finish()))
+    state = os.path.join(lab.home, ".local", "state")
+    r = mounted(lab, "size=4k,mode=700", state, "sh", "-c", 'head -c 9000 /dev/zero > "$0/fill"; "$@"; r=$?; find "$0" -type f -o -name "*-*-*"; exit $r',
+                state, AGENT6, *words_)
+    assert r.returncode in (1, 2) and m.model_requests() == [], r.stdout + r.stderr
+    assert re.search(r"ERROR: .*(run\.lock|repo\.lock|m-\w+\.md|config\.toml).*: No space left on device", r.stderr), r.stderr
+    left = [os.path.basename(x) for x in r.stdout.split()]
+    assert not [x for x in left if x not in ("fill", "repo.lock", "config.lock", ".lock") and not x.startswith("-")], r.stdout
 
 
 def test_a_full_runtime_directory_stops_no_run(lab):
