@@ -5,6 +5,7 @@
 #include "agent/run_priv.h"
 #include "fmt/fence.h"
 #include "fmt/json.h"
+#include "tool/tool.h"
 
 #define SEAT_TOKENS 4000
 #define TASK_MAX    4000
@@ -130,6 +131,68 @@ static void judge(struct panel_seat *s, const struct answer *a, struct str diff)
 	s->verdict = blocks > 0 ? SEAT_BLOCK : SEAT_PASS; /* what it points at decides, not what it says */
 }
 
+/* ---- looking around ---- */
+
+#define LOOKS      6     /* requests of one seat */
+#define LOOK_MS    90000
+#define LOOK_MAX   8000  /* bytes of one result */
+#define ARGS_SHOWN 300
+
+struct explorer {
+	struct run *r;
+	const struct panel_ask *ask;
+	struct str persona;
+	struct seat_tools tools;
+};
+
+static int put_look(const struct explorer *e, const struct reply_call *c, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "iteration", e->ask->iteration);
+	note_str(&n, "persona", str_head(e->persona, utf8_head(e->persona, 200)));
+	note_str(&n, "name", str_head(c->name, utf8_head(c->name, 200)));
+	note_str(&n, "args", str_head(c->args, utf8_head(c->args, ARGS_SHOWN)));
+	return note_send(&n, e->r->keep, EVENT_REVIEW_LOOK, err);
+}
+
+/* What only reads is there for a reviewer; anything else is refused as in any session that only looks. */
+static int look(void *self, const struct reply_call *c, struct arena *mem, struct buf *out, struct err *err)
+{
+	struct explorer *e = self;
+	auto_buf struct buf whole = BUF_MAX(2 * TOOL_RESULT_MAX), clipped = BUF_MAX(2 * LOOK_MAX);
+	struct tool_ctx ctx = e->r->tools;
+	struct tool_outcome oc = { 0 };
+
+	ctx.mode = MODE_REVIEW;
+	ctx.mem = mem;
+	ctx.mcp = NULL;
+	TRY(put_look(e, c, err));
+	if (c->args_error)
+		return buf_addz(out, "{\"error\":\"the arguments were not valid JSON\"}", err);
+	TRY(tool_call(&ctx, c->name, c->args, &whole, &oc, err));
+	if (whole.n <= LOOK_MAX)
+		return buf_add(out, buf_str(&whole), err);
+	TRY(buf_add_clipped(&clipped, buf_str(&whole), LOOK_MAX * 3 / 4, LOOK_MAX / 4, err));
+	TRY(buf_addz(out, "{\"cut\":", err));
+	TRY(json_add_quoted(out, buf_str(&clipped), err));
+	return buf_addc(out, '}', err);
+}
+
+static int open_explorer(struct explorer *e, struct run *r, const struct panel_ask *ask, struct str persona, struct arena *mem, struct err *err)
+{
+	auto_buf struct buf schema = BUF_MAX(256 * 1024);
+	struct tool_ctx ctx = r->tools;
+
+	ctx.mode = MODE_REVIEW;
+	ctx.mcp = NULL;
+	TRY(tools_schema(&ctx, &schema, err));
+	*e = (struct explorer){ r, ask, persona, { str_dup(mem, buf_str(&schema)), LOOKS, LOOK_MS, look, e } };
+	return 0;
+}
+
+static const char may_look[] = " You may look at the repository with the tools first, a few times; a finding is about the diff all the same.";
+
 /* "persona@role": another role's model. */
 static enum config_role role_of(struct str *persona)
 {
@@ -212,6 +275,7 @@ int panel_run(struct run *r, const struct panel_ask *ask, struct arena *mem, str
 	auto_buf struct buf user = BUF_MAX(256 * 1024);
 	struct panel p = { .n = list.n < PANEL_SEATS_MAX ? list.n : PANEL_SEATS_MAX };
 	struct seat_ask asks[PANEL_SEATS_MAX];
+	struct explorer explorers[PANEL_SEATS_MAX];
 	struct seat_got got[PANEL_SEATS_MAX] = { 0 };
 	struct answer answers[PANEL_SEATS_MAX];
 
@@ -220,6 +284,11 @@ int panel_run(struct run *r, const struct panel_ask *ask, struct arena *mem, str
 	for (size_t i = 0; i < p.n; i++) {
 		open_seat(r, buf_str(&user), list.p[i], mem, &p.seats[i], &asks[i]);
 		got[i].out = &answers[i];
+		if (!ask->explore)
+			continue;
+		TRY(open_explorer(&explorers[i], r, ask, p.seats[i].persona, mem, err));
+		asks[i].tools = &explorers[i].tools;
+		asks[i].system = str_printf(mem, STR_FMT "%s", STR_ARG(asks[i].system), may_look);
 	}
 	TRY(seat_typed_all(r, asks, p.n, (size_t)ask->at_once, mem, got, err));
 	for (size_t i = 0; i < p.n; i++) {

@@ -53,6 +53,7 @@ struct panel_ask {
 	int64_t quorum;
 	bool disarmed;      /* the decision is advisory because too much was sent back */
 	int64_t at_once;    /* seats asked at the same time */
+	bool explore;       /* a seat may look at the repository before it answers */
 	struct str raised;  /* findings of earlier panels, or empty */
 	struct str log;     /* newest commits, or empty */
 	struct str trigger; /* for the record */

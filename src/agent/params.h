@@ -93,6 +93,8 @@
 	X(STR, review_range)      /* FROM..TO, or empty */                                                   \
 	X(STRS, review_seats)     /* personas; empty: one reviewer */                                        \
 	X(STR, review_decision)   /* advisory, veto, quorum, all */                                          \
+	X(STR, review_tier)       /* diff, explore */ \
+	X(STRS, review_paths)     /* review: what lies beneath these alone; empty: all */ \
 	X(INT, review_quorum)                                                                                \
 	X(STR, review_trigger)    /* off, on_verify_fail, before_finish, periodic */                         \
 	X(INT, review_period)     /* turns between two, periodic */                                          \

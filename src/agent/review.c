@@ -79,6 +79,63 @@ int review_untracked(struct run *r, const struct str_list *skip, struct arena *m
 	return 0;
 }
 
+/* ---- some paths of it ---- */
+
+static bool is_beneath(struct str name, const struct str_list *paths)
+{
+	for (size_t i = 0; i < paths->n; i++) {
+		struct str p = str_trim_suffix(str_trim_prefix(paths->p[i], STR("./")), STR("/"));
+
+		if (p.n == 0 || str_eqz(p, ".") || str_eq(name, p) ||
+			(str_starts(name, p) && name.p[p.n] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* A name as a diff spells it, without its side. */
+static bool names(struct str spelled, const char *side, const struct str_list *paths, struct arena *mem)
+{
+	struct str name = spelled;
+
+	if (str_starts(spelled, STR("\"")) && cquote_take(&spelled, mem, &name, ERR_DISCARD) < 0)
+		return false;
+	name = str_trim_suffix(name, STR("\t")); /* git's, behind a name with a blank */
+	return is_beneath(str_trim_prefix(name, str_from(side)), paths);
+}
+
+/* "a/NAME b/NAME", which is all that a change of mode or of a binary has. */
+static bool header_names(struct str both, const struct str_list *paths, struct arena *mem)
+{
+	if (str_starts(both, STR("\"")))
+		return names(both, "a/", paths, mem);
+	return both.n > 5 && names(str_head(both, (both.n - 1) / 2), "a/", paths, mem);
+}
+
+/* The parts of a diff that are about files beneath these paths, from the repository's top. */
+static int keep_paths(struct str diff, const struct str_list *paths, struct arena *mem, struct buf *out, struct err *err)
+{
+	static const struct {
+		const char *head, *side;
+	} heads[] = { { "--- ", "a/" }, { "+++ ", "b/" }, { "rename from ", "" }, { "rename to ", "" }, { "copy to ", "" } };
+
+	while (diff.n > 0) {
+		struct str part = diff, line = str_trim_suffix(str_line(&diff), STR("\n"));
+		bool wanted = header_names(str_trim_prefix(line, STR("diff --git ")), paths, mem), in_head = true;
+
+		while (diff.n > 0 && !str_starts(diff, STR("diff --git "))) {
+			line = str_trim_suffix(str_line(&diff), STR("\n"));
+			in_head = in_head && !str_starts(line, STR("@@ "));
+			for (size_t i = 0; in_head && i < COUNT(heads); i++)
+				if (str_starts(line, str_from(heads[i].head)))
+					wanted = wanted || names(str_skip(line, strlen(heads[i].head)), heads[i].side, paths, mem);
+		}
+		if (wanted)
+			TRY(buf_add(out, str_head(part, part.n - diff.n), err));
+	}
+	return 0;
+}
+
 static int find_diff(struct run *r, struct buf *out, struct err *err)
 {
 	struct str range = r->p->review_range, from, to, patch;
@@ -104,14 +161,18 @@ static int find_diff(struct run *r, struct buf *out, struct err *err)
 
 int review_open(struct run *r, struct err *err)
 {
-	auto_buf struct buf text = BUF_MAX(DIFF_MAX + (64 * 1024));
+	auto_buf struct buf text = BUF_MAX(DIFF_MAX + (64 * 1024)), whole = BUF_MAX(DIFF_MAX);
 
 	r->conv = conversation_new();
 	TRY(conversation_set_prompt(r->conv, STR(""), STR(""), err));
 	TRY(buf_addz(&text, "TASK:\n", err));
 	TRY(buf_add_utf8(&text, str_trim(r->p->task), err));
 	TRY(buf_addz(&text, "\n\n" MARK, err));
-	TRY(find_diff(r, &text, err));
+	TRY(find_diff(r, &whole, err));
+	if (r->p->review_paths.n > 0)
+		TRY(keep_paths(buf_str(&whole), &r->p->review_paths, r->mem, &text, err));
+	else
+		TRY(buf_add(&text, buf_str(&whole), err));
 	TRY(conversation_add_user(r->conv, buf_str(&text), err));
 	return keep_put(r->keep, RECORD_MESSAGE, 0, STR(""), conversation_get(r->conv, 0), err);
 }
@@ -184,7 +245,7 @@ static int judge(struct run *r, struct err *err)
 	auto_buf struct buf agents = BUF_MAX(256 * 1024);
 	struct panel_ask ask = { .task = r->p->task, .diff = recorded_diff(r), .personas = r->p->review_seats,
 		.decision = panel_decision_from(r->p->review_decision), .quorum = r->p->review_quorum, .trigger = STR("command"),
-		.iteration = 1, .at_once = CALLS_AT_ONCE };
+		.iteration = 1, .at_once = CALLS_AT_ONCE, .explore = str_eqz(r->p->review_tier, "explore") };
 	struct panel p;
 
 	r->iterations = 1;

@@ -117,7 +117,7 @@ static int ask_panel(struct run *r, struct turn *t, enum panel_decision decision
 	double left = budget_remaining(&r->caller.budget, &r->caller.totals);
 	struct panel_ask ask = { .task = r->st.original_task, .personas = r->p->review_seats, .decision = decision,
 		.disarmed = disarmed, .quorum = r->p->review_quorum, .trigger = r->p->review_trigger, .iteration = t->iteration,
-		.at_once = r->p->review_concurrency };
+		.at_once = r->p->review_concurrency, .explore = str_eqz(r->p->review_tier, "explore") };
 
 	*asked = false;
 	if (left < r->p->review_budget_fraction)

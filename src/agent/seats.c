@@ -3,6 +3,7 @@
 #include "agent/seats.h"
 
 #include "agent/run_priv.h"
+#include "base/time.h"
 #include "fmt/json.h"
 
 #define TRIES 3
@@ -104,6 +105,8 @@ static void turn_to(void *self, size_t i)
 	t->in = !t->in;
 }
 
+#define CALLED_MAX (64 * 1024) /* bytes of a result */
+
 static int ask_once(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct arena *mem,
 	struct reply *out, struct err *err)
 {
@@ -126,7 +129,7 @@ static int open_conversation(const struct seat_ask *ask, struct conversation *co
 		TRY(buf_addz(&system, "\nAnswer with one JSON object and nothing else. Its schema:\n", err));
 		TRY(fields_schema(ask->fields, ask->nfields, &system, err));
 	}
-	TRY(conversation_set_prompt(conv, buf_str(&system), STR(""), err));
+	TRY(conversation_set_prompt(conv, buf_str(&system), ask->tools ? ask->tools->schema : STR(""), err));
 	return conversation_add_user(conv, ask->user, err);
 }
 
@@ -173,6 +176,53 @@ int seat_decode(const struct seat_ask *ask, struct str answer, struct arena *mem
 	return fields_from_json(ask->fields, ask->nfields, obj, mem, out, ask->size, err);
 }
 
+/* Without its tools: what it has seen must do. */
+static int ask_last(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct arena *mem, struct reply *out,
+	struct err *err)
+{
+	bool was = r->caller.no_calls;
+	int rc;
+
+	r->caller.no_calls = ask->tools != NULL;
+	rc = ask_once(r, ask, conv, mem, out, err);
+	r->caller.no_calls = was;
+	return rc;
+}
+
+static int answer_calls(const struct seat_ask *ask, const struct reply *reply, bool last, struct conversation *conv, struct arena *mem,
+	struct err *err)
+{
+	const struct str now = STR("That was the last look. Answer now, with the JSON object and nothing else.");
+	struct call_result *results = arena_array(mem, reply->ncalls, sizeof(*results));
+
+	for (size_t i = 0; i < reply->ncalls; i++) {
+		auto_buf struct buf out = BUF_MAX(CALLED_MAX);
+
+		TRY(ask->tools->call(ask->tools->self, &reply->calls[i], mem, &out, err));
+		results[i] = (struct call_result){ .call_id = reply->calls[i].id, .text = str_dup(mem, buf_str(&out)) };
+	}
+	TRY(conversation_add(conv, reply->message, err));
+	return conversation_add_results(conv, results, reply->ncalls, &now, last, err);
+}
+
+/* From an answer that asks to look at something, to one that does not. */
+static int explore(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct reply *reply, struct arena *mem,
+	struct seat_got *got, struct err *err)
+{
+	int64_t until = time_mono_ms() + ask->tools->ms;
+
+	for (int64_t asked = 1; reply->ncalls > 0 && reply->message.n > 0 && asked < ask->tools->requests; asked++) {
+		bool last = asked + 1 == ask->tools->requests || time_mono_ms() >= until;
+
+		TRY(answer_calls(ask, reply, last, conv, mem, err));
+		TRY(last ? ask_last(r, ask, conv, mem, reply, err) : ask_once(r, ask, conv, mem, reply, err));
+		got->transcript = (int64_t)r->caller.transcript - 1;
+		if (last)
+			break;
+	}
+	return 0;
+}
+
 /* From the first answer on, until one can be used. */
 static int settle(struct run *r, const struct seat_ask *ask, struct conversation *conv, struct reply *first, struct arena *mem,
 	struct seat_got *got, struct err *err)
@@ -180,6 +230,8 @@ static int settle(struct run *r, const struct seat_ask *ask, struct conversation
 	struct reply reply = *first;
 	struct err why = { 0 };
 
+	if (ask->tools)
+		TRY(explore(r, ask, conv, &reply, mem, got, err));
 	for (int i = 1;; i++) {
 		struct str back;
 
@@ -196,7 +248,7 @@ static int settle(struct run *r, const struct seat_ask *ask, struct conversation
 		} else { /* calls of tools that it does not have get no results */
 			TRY(conversation_append(conv, back, err));
 		}
-		TRY(ask_once(r, ask, conv, mem, &reply, err));
+		TRY(ask_last(r, ask, conv, mem, &reply, err));
 		got->transcript = (int64_t)r->caller.transcript - 1;
 	}
 	return err_set(err, ERR_INVALID, "the %s gave no answer that can be used: %s", ask->name, why.msg);

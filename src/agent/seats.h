@@ -33,6 +33,15 @@ struct seats {
 int seat_from(const struct seat_params *p, struct seat *out, struct err *err) CHECKED;
 int seats_open(struct run *r, struct err *err) CHECKED; /* after the leading model was set */
 
+/* What a seat may look at before it answers: tools that only read. */
+struct seat_tools {
+	struct str schema;
+	int64_t requests, ms; /* at most, with the one that is answered without a call */
+	/* One call's result, as JSON. -ERR_CLOSED, -ERR_STOPPED: the run ends over it. */
+	int (*call)(void *self, const struct reply_call *c, struct arena *mem, struct buf *out, struct err *err);
+	void *self;
+};
+
 struct seat_ask {
 	enum config_role role;
 	const char *name;   /* in events and transcripts: "critic", "review:security" */
@@ -41,6 +50,7 @@ struct seat_ask {
 	/* typed: what the object holds */
 	const struct field *fields;
 	size_t nfields, size;
+	const struct seat_tools *tools; /* typed: NULL: it has none */
 };
 
 int seat_text(struct run *r, const struct seat_ask *ask, struct arena *mem, struct str *out, struct err *err) CHECKED;

@@ -22,7 +22,8 @@ struct run_request {
 	bool json;              /* not run mode: the result goes to stdout as one JSON object */
 	bool decompose;         /* the model breaks the task up first */
 	struct str review_base, review_range, review_decision; /* review; empty: as configured */
-	struct str_list review_seats;
+	struct str review_tier;
+	struct str_list review_seats, review_paths;
 	int questions_fd;       /* open questions are written there as JSON, and end a run that nobody answers; -1: nowhere */
 	struct str workspace;   /* a directory; empty: the current one */
 	struct str config;      /* --config FILE, or empty */

@@ -351,6 +351,8 @@ int settings_params(struct start *s, struct err *err)
 	p->review_seats = s->rq->review_seats.n > 0 ? s->rq->review_seats : c->review.seats;
 	p->review_decision = s->rq->review_decision.n > 0 ? s->rq->review_decision
 							   : str_from(config_word("review.decision", c->review.decision));
+	p->review_tier = s->rq->review_tier.n > 0 ? s->rq->review_tier : str_from(config_word("review.tier", c->review.tier));
+	p->review_paths = s->rq->review_paths;
 	p->review_quorum = c->review.quorum;
 	p->review_trigger = str_from(config_word("review.trigger", c->review.trigger));
 	p->review_period = c->review.period;

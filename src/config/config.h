@@ -93,7 +93,7 @@ struct config_prompt {
 };
 
 struct config_review {
-	int trigger, decision;
+	int trigger, decision, tier;
 	int64_t quorum, max_total_rejections, period, concurrency;
 	double budget_fraction;
 	struct str_list seats; /* personas, "security" or "security@worker" */

@@ -20,6 +20,7 @@ static const char *const workflows[] = { "loop", "implement", NULL };
 static const char *const decompose[] = { "off", "auto", "on", NULL };
 static const char *const revise[] = { "off", "auto", "interactive", NULL };
 static const char *const triggers[] = { "off", "on_verify_fail", "before_finish", "periodic", NULL };
+static const char *const tiers[] = { "diff", "explore", NULL };
 static const char *const decisions[] = { "advisory", "veto", "quorum", "all", NULL };
 static const char *const metric_goals[] = { "maximize", "minimize", NULL };
 static const char *const api_formats[] = { "anthropic", "openai", "responses", NULL };
@@ -184,6 +185,8 @@ static const struct field fixed[] = {
 	{ "review.seats", &field_strs, AT(review.seats), .max = 8,
 		.help = "Who reviews: security, correctness, tests, over-engineering, edge-cases, or what to look for in your own "
 			"words; @ROLE behind it takes that role's model. Empty is one reviewer." },
+	{ "review.tier", &field_enum, AT(review.tier), 0, "diff", .choices = tiers,
+		.help = "What a seat sees: the diff alone, or the repository too, which it reads with at most six requests." },
 	{ "review.period", &field_int, AT(review.period), 0, "10", 1, 1000000,
 		.help = "Turns between two reviews under trigger periodic." },
 	{ "review.concurrency", &field_int, AT(review.concurrency), 0, "1", 1, 4,

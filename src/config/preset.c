@@ -19,6 +19,7 @@ static const char built_in[] =
 	"review.decision = \"veto\"\n"
 	"review.seats = [\"correctness\", \"security\", \"tests\", \"edge-cases\", \"over-engineering\"]\n"
 	"review.concurrency = 4\n"
+	"review.tier = \"explore\"\n"
 	"workflow.require_verify_to_finish = true\n";
 
 const struct config_preset *presets_built_in(struct arena *mem, size_t *n)

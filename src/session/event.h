@@ -148,6 +148,7 @@ enum event_flags {
 	X(METRIC_CEILING, "loop.metric_ceiling.stop", EVENT_AG, I("iteration"), NO("score"))                  \
 	X(REVIEW_START, "loop.review.start", EVENT_AG, I("iteration"), S("trigger"), I("seats"))              \
 	X(REVIEW_SEAT, "loop.review.seat", EVENT_AG, I("iteration"), I("seat"), S("model"), S("verdict"), I("findings"), SO("persona"), IO("transcript")) \
+	X(REVIEW_LOOK, "loop.review.look", EVENT_AG, I("iteration"), S("persona"), S("name"), SO("args"))       \
 	X(REVIEW_PANEL, "loop.review.panel", EVENT_AG, I("iteration"), S("trigger"), S("decision"), B("blocked"), BO("raw_blocked"), BO("disarmed"), IO("n_block"), IO("n_abstain")) \
 	X(REVIEW_SKIPPED, "loop.review.skipped", EVENT_AG, I("iteration"), S("reason"), SO("trigger"), NO("remaining")) \
 	X(REVIEW_REJECTED, "loop.review.rejected_finish", EVENT_AG, I("iteration"))                           \

@@ -590,6 +590,7 @@ static const struct {
 	{ EVENT_METRIC_SAMPLE, VIEW_MARKER, "metric {label}: {score}" },
 	{ EVENT_REVIEW_START, VIEW_MARKER, "review ({trigger}): asking" },
 	{ EVENT_REVIEW_SEAT, VIEW_MARKER, "review by {persona} ({model}): {verdict}, findings: {findings}" },
+	{ EVENT_REVIEW_LOOK, VIEW_MARKER, "review by {persona}: looks with {name}" },
 	{ EVENT_REVIEW_PANEL, VIEW_MARKER, "review ({decision}): {n_block} block, {n_abstain} abstain" },
 	{ EVENT_REVIEW_SKIPPED, VIEW_MARKER, "no review: {reason}" },
 	{ EVENT_REVIEW_REJECTED, VIEW_MARKER, "not finished yet: the review blocks it" },

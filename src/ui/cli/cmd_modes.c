@@ -20,11 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLAN_MAX (512 * 1024)
+#define PLAN_MAX  (512 * 1024)
+#define SEATS_MAX 8
 
 struct mode_args {
-	struct str text, id, from, base, range, decision, questions_file, answers_file, run_id, preset;
-	struct str_list file, seat;
+	struct str text, id, from, base, head, range, decision, tier, personas, questions_file, answers_file, run_id, preset;
+	struct str_list file, seat, path;
+	int64_t reviewers;
 	bool interactive;
 	bool json, auto_approve, no_commands, disable_sandbox, unattended;
 	struct given_num max_usd;
@@ -99,6 +101,13 @@ static const struct field review_fields[] = {
 	{ "base", &field_str, AT(base), .flags = FIELD_NONEMPTY, .max = 250,
 		.help = "Judge what is new in the work tree since it left this branch, commit or run, instead of since HEAD." },
 	{ "range", &field_str, AT(range), .flags = FIELD_NONEMPTY, .max = 500, .help = "Judge FROM..TO instead: branches, commits, runs." },
+	{ "head", &field_str, AT(head), .flags = FIELD_NONEMPTY, .max = 250, .help = "With --base: judge up to this branch, commit or run, not the work tree." },
+	{ "path", &field_strs, AT(path), .max = 64,
+		.help = "Judge only what lies beneath this path, from the repository's top; may be given several times." },
+	{ "personas", &field_str, AT(personas), .flags = FIELD_NONEMPTY, .max = 1000, .help = "Reviewers, with commas between them: security,tests." },
+	{ "reviewers", &field_int, AT(reviewers), .dflt = "0", .min = 0, .max = 8,
+		.help = "So many seats: of the personas, or of security, correctness, tests, over-engineering, edge-cases." },
+	{ "tier", &field_str, AT(tier), .max = 16, .help = "diff, or explore: a seat may read the repository too (review.tier)." },
 	{ "seat", &field_strs, AT(seat), .max = 8, .help = "A reviewer; may be given several times (review.seats)." },
 	{ "decision", &field_str, AT(decision), .max = 16, .help = "advisory, veto, quorum or all (review.decision)." },
 	LIMIT_FIELDS,
@@ -177,6 +186,37 @@ static int run_ask(struct command_ctx *ctx, const void *decoded, struct err *err
 	return talk_run(ctx, &rq, err);
 }
 
+/* Who judges: named with --seat or --personas, and as many as --reviewers says. */
+static int seats_of(const struct mode_args *a, struct arena *mem, struct str_list *out, struct err *err)
+{
+	static struct str usual[] = { { "security", 8 }, { "correctness", 11 }, { "tests", 5 }, { "over-engineering", 16 }, { "edge-cases", 10 } };
+	struct str_list from = a->seat, list = { arena_array(mem, SEATS_MAX, sizeof(struct str)), 0 };
+
+	if (a->personas.n > 0 && from.n > 0)
+		return err_set(err, ERR_INVALID, "--seat and --personas exclude each other");
+	for (struct str rest = a->personas; rest.n > 0;) {
+		struct str one = str_trim(str_cut(&rest, ','));
+
+		if (one.n == 0)
+			return err_set(err, ERR_INVALID, "--personas: \"" STR_FMT "\" has an empty name in it", STR_ARG(a->personas));
+		if (list.n == SEATS_MAX)
+			return err_set(err, ERR_INVALID, "--personas: more than %d", SEATS_MAX);
+		list.p[list.n++] = one;
+	}
+	from = list.n > 0 ? list : from;
+	if (a->reviewers > 0 && from.n == 0)
+		from = (struct str_list){ usual, COUNT(usual) };
+	if (a->reviewers > 0) { /* more than there are begin again: another look of the same kind */
+		struct str *seats = arena_array(mem, SEATS_MAX, sizeof(*seats));
+
+		for (size_t i = 0; i < (size_t)a->reviewers; i++)
+			seats[i] = from.p[i % from.n];
+		from = (struct str_list){ seats, (size_t)a->reviewers };
+	}
+	*out = from;
+	return 0;
+}
+
 static int run_review(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	static const char *const decisions[] = { "", "advisory", "veto", "quorum", "all" };
@@ -190,9 +230,15 @@ static int run_review(struct command_ctx *ctx, const void *decoded, struct err *
 		return err_set(err, ERR_INVALID, "--decision: \"" STR_FMT "\" is not one of advisory, veto, quorum, all", STR_ARG(a->decision));
 	if (a->base.n > 0 && a->range.n > 0)
 		return err_set(err, ERR_INVALID, "--base and --range exclude each other");
-	rq.review_base = a->base;
-	rq.review_range = a->range;
-	rq.review_seats = a->seat;
+	if (a->head.n > 0 && a->base.n == 0)
+		return err_set(err, ERR_INVALID, "--head needs --base: judge from where?");
+	if (a->tier.n > 0 && !str_eqz(a->tier, "diff") && !str_eqz(a->tier, "explore"))
+		return err_set(err, ERR_INVALID, "--tier: \"" STR_FMT "\" is not one of diff, explore", STR_ARG(a->tier));
+	TRY(seats_of(a, ctx->mem, &rq.review_seats, err));
+	rq.review_base = a->head.n > 0 ? STR("") : a->base;
+	rq.review_range = a->head.n > 0 ? str_printf(ctx->mem, STR_FMT ".." STR_FMT, STR_ARG(a->base), STR_ARG(a->head)) : a->range;
+	rq.review_paths = a->path;
+	rq.review_tier = a->tier;
 	rq.review_decision = a->decision;
 	return start(ctx, &rq, err);
 }
