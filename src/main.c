@@ -10,6 +10,7 @@
 #include "role/spawner.h"
 #include "sys/crash.h"
 #include "sys/proc.h"
+#include "sys/term.h"
 #include "tool/tool.h"
 #include "ui/cli/args.h"
 #include "ui/cli/view_role.h"
@@ -96,7 +97,10 @@ static int print_help(const struct command *c, struct err *err)
 {
 	auto_buf struct buf out = BUF_MAX(64 * 1024);
 
-	TRY(c ? help_command(c, &out, err) : help_all(&out, err));
+	int cols = term_is_tty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0;
+
+	cols = cols == 0 ? 0 : cols < HELP_COLS_MIN ? HELP_COLS_MIN : cols > HELP_COLS_MAX ? HELP_COLS_MAX : cols;
+	TRY(c ? help_command(c, (size_t)cols, &out, err) : help_all((size_t)cols, &out, err));
 	cli_out(STR_FMT, STR_ARG(buf_str(&out)));
 	return 0;
 }

@@ -28,8 +28,11 @@ int args_decode(const struct command *c, struct args_words words, struct command
 extern const struct command_group *const command_groups[];
 const struct command *command_find(struct str name);
 
-int help_all(struct buf *out, struct err *err) CHECKED;
-int help_command(const struct command *c, struct buf *out, struct err *err) CHECKED;
+/* In lines of at most so many columns; 0: as they are written, which is what a program reads. */
+#define HELP_COLS_MIN 60
+#define HELP_COLS_MAX 110
+int help_all(size_t cols, struct buf *out, struct err *err) CHECKED;
+int help_command(const struct command *c, size_t cols, struct buf *out, struct err *err) CHECKED;
 int usage_field(const struct field *f, struct buf *out, struct err *err) CHECKED; /* "--max-usd NUMBER", "ID" */
 int usage_line(const struct command *c, struct buf *out, struct err *err) CHECKED;
 

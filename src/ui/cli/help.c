@@ -61,60 +61,108 @@ int usage_field(const struct field *f, struct buf *out, struct err *err)
 	return add_value(f, out, err);
 }
 
-static int add_flag(const struct field *f, struct buf *out, struct err *err)
+#define FLAG_COLS 34 /* of the flags, before what they do */
+#define NAME_COLS 25 /* of the commands */
+
+/* Words of one paragraph after another, in lines of so many columns; 0: as they stand. A line that begins with a blank
+ * stays one. */
+static int add_text(struct str text, size_t at, size_t indent, size_t cols, struct buf *out, struct err *err)
 {
-	size_t start = out->n;
+	bool blank = false, own = at == 0 && str_starts(text, STR(" "));
 
-	TRY(buf_addz(out, "  ", err));
-	TRY(usage_field(f, out, err));
-	if (out->n - start >= 32)
-		return buf_addf(out, err, "\n%*s%s\n", 34, "", f->help);
-	return buf_addf(out, err, "%*s%s\n", (int)(34 - (out->n - start)), "", f->help);
-}
+	if (cols == 0)
+		return buf_add(out, text, err);
+	for (size_t i = 0, n; i < text.n; i += n) {
+		char c = text.p[i], next = i + 1 < text.n ? text.p[i + 1] : '\n';
 
-int help_command(const struct command *c, struct buf *out, struct err *err)
-{
-	bool any = false;
-
-	TRY(buf_addz(out, "usage: ", err));
-	TRY(usage_line(c, out, err));
-	TRY(buf_addf(out, err, "\n\n%s\n", c->help));
-	if (c->about)
-		TRY(buf_addf(out, err, "\n%s\n", c->about));
-	for (size_t i = 0; i < c->nfields; i++) {
-		const struct field *f = &c->fields[i];
-
-		if (f->flags & FIELD_HIDDEN)
-			continue;
-		if (!any)
-			TRY(buf_addz(out, "\n", err));
-		any = true;
-		if (f->flags & FIELD_POSITIONAL) {
-			size_t start = out->n;
-
-			TRY(buf_addz(out, "  ", err));
-			TRY(add_value(f, out, err));
-			TRY(buf_addf(out, err, "%*s%s\n", (int)(out->n - start < 33 ? 34 - (out->n - start) : 1), "",
-				f->help));
+		n = 1;
+		if (c == '\n' && (own || next == ' ' || next == '\n' || at == 0)) {
+			TRY(buf_addc(out, '\n', err));
+			at = 0;
+			blank = false;
+			own = next == ' ';
+		} else if (at == 0 && c == ' ') {
+			TRY(buf_addc(out, ' ', err));
+		} else if (c == ' ' || c == '\n') {
+			blank = true;
 		} else {
-			TRY(add_flag(f, out, err));
+			n = str_find_any(str_skip(text, i), STR(" \n"));
+			if (blank && at > indent && at + 1 + n > cols) {
+				TRY(buf_addf(out, err, "\n%*s", (int)indent, ""));
+				at = indent;
+			} else if (blank) {
+				TRY(buf_addc(out, ' ', err));
+				at++;
+			}
+			TRY(buf_add(out, str_head(str_skip(text, i), n), err));
+			at += n;
+			blank = false;
 		}
 	}
 	return 0;
 }
 
-int help_all(struct buf *out, struct err *err)
+/* What stands in the right column of a line that began at `start`. */
+static int add_column(size_t start, const char *text, size_t indent, size_t cols, struct buf *out, struct err *err)
 {
-	TRY(buf_addz(out, "usage: agent6 [--config FILE] [--allow-root] COMMAND ...\n\n"
+	size_t used = out->n - start;
+
+	if (used >= indent - 1) {
+		TRY(buf_addc(out, '\n', err));
+		used = 0;
+	}
+	TRY(buf_addf(out, err, "%*s", (int)(indent - used), ""));
+	TRY(add_text(str_from(text), indent, indent, cols, out, err));
+	return buf_addc(out, '\n', err);
+}
+
+int help_command(const struct command *c, size_t cols, struct buf *out, struct err *err)
+{
+	auto_buf struct buf usage = BUF_MAX(4096);
+	bool any = false;
+
+	TRY(buf_addz(&usage, "usage: ", err));
+	TRY(usage_line(c, &usage, err));
+	TRY(add_text(buf_str(&usage), 0, 7, cols, out, err));
+	TRY(buf_addz(out, "\n\n", err));
+	TRY(add_text(str_from(c->help), 0, 0, cols, out, err));
+	TRY(buf_addc(out, '\n', err));
+	if (c->about) {
+		TRY(buf_addc(out, '\n', err));
+		TRY(add_text(str_from(c->about), 0, 0, cols, out, err));
+		TRY(buf_addc(out, '\n', err));
+	}
+	for (size_t i = 0; i < c->nfields; i++) {
+		const struct field *f = &c->fields[i];
+		size_t start;
+
+		if (f->flags & FIELD_HIDDEN)
+			continue;
+		TRY(buf_addz(out, any ? "" : "\n", err));
+		any = true;
+		start = out->n;
+		TRY(buf_addz(out, "  ", err));
+		TRY(usage_field(f, out, err));
+		TRY(add_column(start, f->help, FLAG_COLS, cols, out, err));
+	}
+	return 0;
+}
+
+int help_all(size_t cols, struct buf *out, struct err *err)
+{
+	TRY(add_text(STR("usage: agent6 [--config FILE] [--allow-root] COMMAND ...\n\n"
 		"A coding agent that treats the language model as an adversary: every command in its own jail,\n"
-		"every green step a commit on a side chain, every run on the record.\n\n", err));
+		"every green step a commit on a side chain, every run on the record.\n\n"), 0, 0, cols, out, err));
 	for (size_t i = 0; command_groups[i]; i++)
 		for (size_t k = 0; k < command_groups[i]->n; k++) {
 			const struct command *c = &command_groups[i]->p[k];
+			size_t start = out->n;
 
-			if (!c->hidden)
-				TRY(buf_addf(out, err, "  %-22s %s\n", c->name, c->help));
+			if (c->hidden)
+				continue;
+			TRY(buf_addf(out, err, "  %s", c->name));
+			TRY(add_column(start, c->help, NAME_COLS, cols, out, err));
 		}
-	return buf_addz(out, "\n\"agent6 COMMAND --help\" tells more; \"agent6 config path\" shows where things are kept.\n"
-		"Start with \"agent6 demo\": it needs no key, no network and no configuration.\n", err);
+	return add_text(STR("\n\"agent6 COMMAND --help\" tells more; \"agent6 config path\" shows where things are kept.\n"
+		"Start with \"agent6 demo\": it needs no key, no network and no configuration.\n"), 0, 0, cols, out, err);
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "sys/term.h"
+#include "test/lib/test.h"
+#include "ui/cli/args.h"
+
+#define HELP_BYTES (256 * 1024)
+
+/* The words alone, whatever stands between them. */
+static void words_of(struct str s, struct buf *out)
+{
+	while (s.n > 0) {
+		size_t n = str_find_any(s, STR(" \n"));
+
+		CHECK(buf_add(out, str_head(s, n), ERR_DISCARD) == 0);
+		if (n > 0)
+			CHECK(buf_addc(out, ' ', ERR_DISCARD) == 0);
+		s = str_skip(s, n + (n < s.n));
+	}
+}
+
+static void check_help(const struct command *c, size_t cols)
+{
+	auto_buf struct buf plain = BUF_MAX(HELP_BYTES), wrapped = BUF_MAX(HELP_BYTES), a = BUF_MAX(HELP_BYTES), b = BUF_MAX(HELP_BYTES);
+
+	CHECK((c ? help_command(c, 0, &plain, ERR_DISCARD) : help_all(0, &plain, ERR_DISCARD)) == 0);
+	CHECK((c ? help_command(c, cols, &wrapped, ERR_DISCARD) : help_all(cols, &wrapped, ERR_DISCARD)) == 0);
+	for (struct str rest = buf_str(&wrapped); rest.n > 0;) {
+		struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
+
+		if (term_width(line) > (int)cols && str_find_any(str_trim(line), STR(" ")) < str_trim(line).n)
+			fail_msg("%s at %zu columns: \"" STR_FMT "\"", c ? c->name : "help", cols, STR_ARG(line));
+	}
+	words_of(buf_str(&plain), &a);
+	words_of(buf_str(&wrapped), &b);
+	CHECK_STR(buf_str(&b), buf_str(&a));
+}
+
+TEST(help_keeps_to_its_terminal_and_loses_no_word)
+{
+	for (size_t cols = HELP_COLS_MIN; cols <= HELP_COLS_MAX; cols += 10) {
+		check_help(NULL, cols);
+		for (size_t i = 0; command_groups[i]; i++)
+			for (size_t k = 0; k < command_groups[i]->n; k++)
+				check_help(&command_groups[i]->p[k], cols);
+	}
+}
