@@ -43,6 +43,12 @@ def shared(*parts):
     return path
 
 
+def whole_lines(path):
+    """What stands in a file of JSON lines that somebody else may be writing: its last line counts when it is ended."""
+    with open(path, "rb") as f:
+        return [json.loads(l) for l in f.read().split(b"\n")[:-1] if l.strip()]
+
+
 class Mock:
     """A running mockllm with one scenario."""
 
@@ -70,8 +76,7 @@ class Mock:
     def requests(self):
         if not os.path.exists(self.log):
             return []
-        with open(self.log, encoding="utf-8") as f:
-            return [json.loads(l) for l in f if l.strip()]
+        return whole_lines(self.log)
 
     def model_requests(self):
         return [r for r in self.requests() if r.get("api") in ("chat", "anthropic", "responses")]
@@ -192,8 +197,7 @@ model = "mock-model"
         return sorted(found, key=os.path.getmtime)
 
     def journal(self, index=-1):
-        with open(os.path.join(self.run_dirs()[index], "record", "logs.jsonl"), encoding="utf-8") as f:
-            return [json.loads(l) for l in f]
+        return whole_lines(os.path.join(self.run_dirs()[index], "record", "logs.jsonl"))
 
     def events(self, kind, index=-1):
         return [e for e in self.journal(index) if e["type"] == kind]
