@@ -56,7 +56,7 @@ def refs(lab):
 
 
 class Evil:
-    def __init__(self, lab, *turns, **files):
+    def __init__(self, lab, *turns, extra="", **files):
         if not os.path.exists(EVIL):
             missing(f"{EVIL} is not built (meson option tests)")
         self.lab, self.program = lab, EVIL
@@ -68,8 +68,8 @@ class Evil:
                 f.write(text + "\n")
         if lab.profile == "hardened" and os.geteuid() == 0:
             self.give_away()
-        self.mock = lab.mock(script(*turns, finish()))
-        self.lost_git = False
+        self.mock = lab.mock(script(*turns, finish()), extra=extra)
+        self.lost_git, self.may_change = False, set()
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: who is left becomes our child
         self.others = self.left()
         self.before = snapshot(lab)
@@ -111,13 +111,27 @@ class Evil:
             assert self.lab.events("jail.git_changed") and self.result.returncode != 0, changed
             changed -= git
             self.lost_git = True
-        assert changed == set(), changed
+        assert changed - self.may_change == set(), changed
         assert self.lost_git or [r for r in refs(self.lab) if not re.match(r"refs/(heads/)?agent6/", r)] == self.refs
         assert not os.path.exists(os.path.join(self.lab.ws, "owned")) and not os.path.exists("/tmp/owned")
         assert [p for p in self.left() if p not in self.others] == []
         lines = text.decode("utf-8", "replace").splitlines()
         assert [l for l in lines if l.startswith("FAIL")] == [], out.decode("utf-8", "replace") + text.decode()
         return lines
+
+    def allow_program(self):
+        """What the model wrote may be executed, as far as its mode says."""
+        os.chmod(os.path.join(self.lab.ws, "x.program"), 0o755)
+        self.lab.git("config", "core.fileMode", "false")
+        self.before, self.listed = snapshot(self.lab), sorted(os.listdir(self.lab.ws))
+
+    def judge_reader(self, lines):
+        """Of a process that may read the workspace: unlike the agent's stand-in it may not write it. A program of the system runs
+        there, one that the model wrote does not, and no one outlives the answer (judge looked)."""
+        assert sorted(os.listdir(self.lab.ws)) == self.listed
+        assert [l for l in lines if l.startswith("FAIL")] and all("workspace" in l for l in lines if l.startswith("FAIL")), lines
+        assert int(lines[-1].split()[1]) > 200 and "program 0: 101" in lines and "program 1: 7" in lines, lines
+        assert KEY not in str(lines) and CANARY not in str(lines)
 
     def left(self):
         """Processes of the run that outlived it."""
@@ -141,6 +155,11 @@ class Evil:
 def evil_of_each_profile(request, lab):
     lab.profile = request.param
     return Evil(lab)
+
+
+@pytest.fixture(params=["strict", "hardened"])
+def evil_profile(request):
+    return request.param
 
 
 @pytest.fixture
@@ -174,31 +193,84 @@ def test_the_kernel_refuses_a_taken_over_agent_everything_outside_its_workspace(
     assert ok, said
 
 
-@pytest.mark.parametrize("profile", ["strict", "hardened"])
-def test_a_taken_over_index_worker_reads_the_workspace_and_nothing_else(lab, servers, profile):  # noqa: F811
+def holes(lines, *own):
+    """What did not fail, but in places that are its own."""
+    assert int(lines[-1].split()[3]) == len([l for l in lines if l.startswith("HOLE")]), lines
+    return [l for l in lines if l.startswith("HOLE") and not re.match("HOLE (" + "|".join(own or ["$"]) + ")", l)]
+
+
+def networks(lines):
+    return [l for l in lines if l.startswith("net ")]
+
+
+# A process that may make sockets, in a network with nothing on it: they lead nowhere, and the targets saw nobody.
+SOCKETS = [r"socket (unix|tcp|udp|tcp6|netlink) = \d+$"]
+OF_ITS_OWN = [r"(create|mkdir|move-out|link-out|symlink-out) (/tmp|/dev/shm)/new ", r"through-link-read /proc/self/environ ",
+              r"read /proc/sys/kernel/core_pattern "]
+
+
+def test_a_taken_over_index_worker_reads_the_workspace_and_nothing_else(evil_profile, lab, servers):  # noqa: F811
     """What parses source files stands beside the run's other processes: it is agent6-index of an agent6 that has another one."""
-    for name in ("agent6", "agent6-jail", "agent6-net", "index-evil"):
+    for name in ("agent6", "agent6-jail", "agent6-net", "standin"):
         os.makedirs(os.path.join(lab.folder, "bin"), exist_ok=True)
-        shutil.copy(os.path.join(conftest.BUILD, name), os.path.join(lab.folder, "bin", name.replace("index-evil", "agent6-index")))
-    lab.profile = profile
+        shutil.copy(os.path.join(conftest.BUILD, name), os.path.join(lab.folder, "bin", name.replace("standin", "agent6-index")))
+    lab.profile = evil_profile
     evil = Evil(lab, turn(call("grep", pattern="x")), net_DOT_targets=servers.words(), x_DOT_program="#!/bin/sh\nexit 0\n")
     evil.program = os.path.join(lab.folder, "bin", "agent6")
-    os.chmod(os.path.join(lab.ws, "x.program"), 0o755)
-    lab.git("config", "core.fileMode", "false")
-    evil.before = snapshot(lab)
-    listed = sorted(os.listdir(lab.ws))
+    evil.allow_program()
     evil.run("index")
     said = json.loads([m["content"] for m in evil.mock.model_requests()[-1]["body"]["messages"] if m["role"] == "tool"][0])
     lines = [m["text"] for m in said.get("matches", [])]
     assert lines, said
-    assert [l for l in lines if l.startswith("HOLE")] == [] and sorted(os.listdir(lab.ws)) == listed
-    # The one thing that the agent's stand-in may and this one may not: to write the workspace.
-    assert [l for l in lines if l.startswith("FAIL")] and all("workspace" in l for l in lines if l.startswith("FAIL")), lines
-    assert int(lines[-1].split()[1]) > 200, lines
-    assert [l for l in lines if l.startswith("net ")] == ["net socketpair reached"] and servers.came == []
-    # ctags is a program of the system; what the model wrote is none here. Nobody outlives the answer (evil.run looked too).
-    assert "program 0: 101" in lines and "program 1: 7" in lines, lines
-    assert KEY not in json.dumps(said) and CANARY not in json.dumps(said)
+    assert holes(lines) == [] and networks(lines) == ["net socketpair reached"] and servers.came == []
+    evil.judge_reader(lines)
+
+
+def test_a_taken_over_language_server_reads_the_workspace_and_nothing_else(evil_profile, lab, servers):  # noqa: F811
+    folder = os.path.join(lab.home, ".local", "bin")
+    os.makedirs(folder)
+    shutil.copy(os.path.join(conftest.BUILD, "standin"), os.path.join(folder, "pyright-langserver"))
+    lab.env["PATH"] = folder + ":" + lab.env["PATH"]
+    lab.profile = evil_profile
+    evil = Evil(lab, turn(call("outline", path="a.py")), extra='[lsp]\nenabled = true\nservers = ["pyright"]\ntimeout_s = 120\n',
+                a_DOT_py="def one():\n    pass\n", net_DOT_targets=servers.words(), x_DOT_program="#!/bin/sh\nexit 0\n")
+    evil.program = conftest.AGENT6
+    evil.allow_program()
+    evil.run("language")
+    gone = lab.events("lsp.ended")
+    assert [g["detail"] for g in gone] == ["it ended with status 3"], gone
+    lines = gone[0]["stderr_tail"].splitlines()
+    assert holes(lines, *OF_ITS_OWN, *(SOCKETS if evil_profile == "strict" else [])) == [] and servers.came == [], lines
+    evil.judge_reader(lines)
+
+
+def test_a_taken_over_mcp_server_has_its_grant_and_nothing_else(evil_profile, lab, servers):  # noqa: F811
+    theirs, granted = (os.path.join(lab.folder, n) for n in ("server", "granted"))
+    for folder in (theirs, granted):
+        os.makedirs(folder)
+        os.chmod(folder, 0o777)
+    shutil.copy(os.path.join(conftest.BUILD, "standin"), theirs)
+    report = os.path.join(granted, "report")
+    state = os.path.join(lab.home, ".local", "state", "agent6")
+    hidden = [lab.ws, lab.ws + "/a.txt", lab.ws + "/.git/config", lab.home + "/secret", lab.home + "/.config/agent6/config.toml", state,
+              lab.folder + "/work/canary"]
+    lab.profile = evil_profile
+    lab.env.update(STANDIN_REPORT=report, STANDIN_TARGETS=servers.words(), STANDIN_PATHS=":".join(hidden))
+    evil = Evil(lab, extra=f"[mcp.lab]\ncommand = {json.dumps([theirs + '/standin'])}\n"
+                f"env = {json.dumps(sorted(n for n in lab.env if n.startswith('STANDIN_')))}\nextra_read_paths = {json.dumps([theirs])}\nextra_write_paths = {json.dumps([granted])}\n")
+    evil.program = conftest.AGENT6
+    open(report, "w", encoding="utf-8").close()
+    os.chmod(report, 0o666)
+    evil.before = snapshot(lab)
+    evil.may_change = {report}
+    evil.run("server")
+    with open(report, encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    assert lines, evil.result
+    # It stands in its own HOME, below a /tmp of its own; no repository is there.
+    mine = OF_ITS_OWN + [r"(create|mkdir|move-out|link-out|symlink-out) \.\./new "]
+    assert holes(lines, *mine, *(SOCKETS if evil_profile == "strict" else [])) == [] and servers.came == [], lines
+    assert int(lines[-1].split()[1]) > 200 and "program 1: 7" in lines, lines
 
 
 def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_refused(evil_of_each_profile):

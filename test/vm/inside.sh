@@ -56,7 +56,7 @@ chown user $U $U/cgroup.procs $U/cgroup.subtree_control $U/shell $U/shell/cgroup
 SH=$U/shell
 
 printf '[mcp.idle]\ncommand = ["sleep", "600"]\nstartup_timeout_s = 120\n[sandbox]\nmemory_limit_mb = 128\n' >/tmp/idle.toml
-printf '[mcp.greedy]\ncommand = ["sh", "-c", "for i in 1 2 3 4; do dd if=/dev/zero of=/dev/null bs=60M count=20 & done; wait; exit 1"]\n[sandbox]\nmemory_limit_mb = 128\n' >/tmp/greedy.toml
+printf '[mcp.greedy]\nstartup_timeout_s = 120\ncommand = ["sh", "-c", "for i in 1 2 3 4; do dd if=/dev/zero of=/dev/null bs=60M count=20 & done; wait; exit 1"]\n[sandbox]\nmemory_limit_mb = 128\n' >/tmp/greedy.toml
 chmod 644 /tmp/idle.toml /tmp/greedy.toml
 
 case_ "an ordinary command runs" 'as_user $SH "agent6 exec -- echo hello" | grep -q hello'
