@@ -92,7 +92,6 @@ static void note_result(size_t i, struct jval calls, struct jval block, struct r
 	struct jval call = call_of(calls, jval_get(block, "tool_use_id"));
 
 	*e = (struct result){ .message = i, .content = jval_get(block, "content") };
-	e->hash = run_hash(e->content.text, STR(""));
 	e->read = jval_is(jval_get(call, "name"), "read_file");
 	e->fresh = e->read && was_edited(&out->edits, jval_get(jval_get(call, "input"), "path"));
 	out->bytes += e->content.text.n;
@@ -142,6 +141,8 @@ static void drop(struct results *l, size_t i, bool gists)
 
 static void drop_repeats(struct results *l, enum elide_how how)
 {
+	for (size_t i = 0; i < l->n; i++)
+		l->p[i].hash = run_hash(l->p[i].content.text, STR(""));
 	for (size_t i = 0; i < l->n; i++)
 		for (size_t k = i + 1; may_go(l, i, how) && k < l->n; k++)
 			if (l->p[i].hash == l->p[k].hash && str_eq(l->p[i].content.text, l->p[k].content.text)) {

@@ -88,20 +88,24 @@ static int32_t unit_at(const char *p, const char *end)
 	return v;
 }
 
-/* Eight bytes at a time up to the eight that hold a quote or a backslash. */
+/* Up to a quote or a backslash, eight bytes at a time; of a last few bytes only to where they begin. */
 static const char *skip_plain(const char *p, const char *end)
 {
 	const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
 
-	while (end - p >= 8) {
-		uint64_t w, quote, back;
+	for (; end - p >= 8; p += 8) {
+		uint64_t w, quote, back, hit;
 
 		memcpy(&w, p, 8);
 		quote = w ^ (ones * '"');
 		back = w ^ (ones * '\\');
-		if ((((quote - ones) & ~quote) | ((back - ones) & ~back)) & tops)
-			break;
-		p += 8;
+		hit = (((quote - ones) & ~quote) | ((back - ones) & ~back)) & tops;
+		if (hit == 0)
+			continue;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		p += __builtin_ctzll(hit) / 8; /* the lowest is a true one; above it a borrow may make others */
+#endif
+		break;
 	}
 	return p;
 }
@@ -167,7 +171,7 @@ static const char *scan_value(const char *p, const char *end, int depth, enum js
 		*type = *p == '{' ? JSCAN_OBJECT : JSCAN_ARRAY;
 		return scan_container(p, end, depth, *p == '{' ? '}' : ']');
 	}
-	for (size_t i = 0; i < COUNT(words); i++)
+	for (size_t i = 0; !is_digit(p, end) && i < COUNT(words); i++)
 		if (str_starts(str_of(p, (size_t)(end - p)), words[i].word)) {
 			*type = words[i].type;
 			return p + words[i].word.n;
@@ -387,17 +391,24 @@ size_t jtext_whole(struct str s)
 	return last >= 0 && last < 0xdc00 ? s.n - 3 : s.n;
 }
 
-bool jval_is(struct jval string, const char *want)
+/* With escapes in it, which no writer needs for a name of ours. */
+static bool is_spelt(struct jval string, const char *want)
 {
 	auto_buf struct buf text = BUF_MAX(256); /* no name we compare with is longer */
+
+	return string.text.n < 256 && jval_add_text(&text, string, NUL_KEEP, ERR_DISCARD) == 0 &&
+		str_eqz(buf_str(&text), want);
+}
+
+bool jval_is(struct jval string, const char *want)
+{
 	size_t n = strlen(want);
 
 	if (string.type != JSCAN_STRING || string.text.n < n + 2)
 		return false;
 	if (string.text.n == n + 2 && memcmp(string.text.p + 1, want, n) == 0)
 		return true;
-	return memchr(string.text.p, '\\', string.text.n) && string.text.n < 256 &&
-		jval_add_text(&text, string, NUL_KEEP, ERR_DISCARD) == 0 && str_eqz(buf_str(&text), want);
+	return memchr(string.text.p, '\\', string.text.n) && is_spelt(string, want);
 }
 
 void jval_pick(struct jval object, const char *const *keys, size_t n, struct jval *out)
@@ -408,10 +419,13 @@ void jval_pick(struct jval object, const char *const *keys, size_t n, struct jva
 	memset(out, 0, n * sizeof(*out)); /* JSCAN_NONE */
 	if (object.type != JSCAN_OBJECT)
 		return;
-	while (jval_next(object, &pos, &k, &v))
+	while (jval_next(object, &pos, &k, &v)) {
+		char first = k.text.p[1];
+
 		for (size_t i = 0; i < n; i++)
-			if (jval_is(k, keys[i]))
+			if ((first == keys[i][0] || first == '\\' || keys[i][0] == '\0') && jval_is(k, keys[i]))
 				out[i] = v;
+	}
 }
 
 struct jval jval_get(struct jval object, const char *key)
@@ -515,6 +529,8 @@ static void members_fini(struct members *m)
 	vec_fini(m);
 }
 
+static int add_value(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err);
+
 static int add_object(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err)
 {
 	CLEANUP(members_fini) struct members list = { 0 };
@@ -542,12 +558,12 @@ static int add_object(struct buf *b, struct jval v, enum jtext_nul nul, struct e
 		first = false;
 		TRY(add_string(b, list.p[i].k, nul, err));
 		TRY(buf_addc(b, ':', err));
-		TRY(jval_add(b, list.p[i].v, nul, err));
+		TRY(add_value(b, list.p[i].v, nul, err));
 	}
 	return buf_addc(b, '}', err);
 }
 
-int jval_add(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err)
+static int add_value(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err)
 {
 	struct jval item;
 	bool first = true;
@@ -560,7 +576,7 @@ int jval_add(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err)
 		for (size_t pos = 0; jval_next(v, &pos, NULL, &item); first = false) {
 			if (!first)
 				TRY(buf_addc(b, ',', err));
-			TRY(jval_add(b, item, nul, err));
+			TRY(add_value(b, item, nul, err));
 		}
 		return buf_addc(b, ']', err);
 	case JSCAN_STRING:
@@ -574,4 +590,99 @@ int jval_add(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err)
 		break;
 	}
 	return buf_add(b, v.text, err);
+}
+
+/* ---- what needs no rewriting, which is nearly everything ---- */
+
+#define AS_IS_DEPTH 16
+#define AS_IS_KEYS  24
+
+/* No control characters, and UTF-8. */
+static bool is_clean(struct str s)
+{
+	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+
+	for (size_t i = 0; i < s.n;) {
+		for (uint64_t w; s.n - i >= sizeof(w); i += sizeof(w)) {
+			memcpy(&w, s.p + i, sizeof(w));
+			if ((w | (w - ones * ' ')) & tops)
+				break;
+		}
+		if (i < s.n && ((unsigned char)s.p[i] < ' ' || utf8_next(s, &i) < 0))
+			return false;
+	}
+	return true;
+}
+
+static const char *as_is_string(const char *p, const char *end, bool escapes)
+{
+	const char *after = p < end && *p == '"' ? scan_string(p, end) : NULL;
+
+	return after && (!escapes || is_strict(str_of(p, (size_t)(after - p)))) ? after : NULL;
+}
+
+static const char *as_is_value(const char *p, const char *end, int depth, bool escapes);
+
+/* A key that is spelt with escapes may be another one's double: that is for add_object to find out. */
+static const char *as_is_key(const char *p, const char *end, bool escapes, struct str *keys, size_t *n)
+{
+	const char *after = as_is_string(p, end, escapes);
+
+	if (!after || after >= end || *after != ':' || *n == AS_IS_KEYS)
+		return NULL;
+	struct str key = str_of(p, (size_t)(after - p));
+
+	if (escapes && memchr(key.p, '\\', key.n))
+		return NULL;
+	for (size_t i = 0; i < *n; i++)
+		if (str_eq(keys[i], key))
+			return NULL;
+	keys[(*n)++] = key;
+	return after + 1;
+}
+
+static const char *as_is_container(const char *p, const char *end, int depth, bool escapes)
+{
+	char close = *p == '{' ? '}' : ']';
+	struct str keys[AS_IS_KEYS];
+	size_t n = 0;
+
+	if (depth >= AS_IS_DEPTH)
+		return NULL;
+	if (p + 1 < end && p[1] == close)
+		return p + 2;
+	do {
+		p++;
+		if (close == '}')
+			p = as_is_key(p, end, escapes, keys, &n);
+		p = p ? as_is_value(p, end, depth + 1, escapes) : NULL;
+	} while (p && p < end && *p == ',');
+	return p && p < end && *p == close ? p + 1 : NULL;
+}
+
+/* What follows the value at p, or NULL when add_value would write it in another way. */
+static const char *as_is_value(const char *p, const char *end, int depth, bool escapes)
+{
+	enum jscan_type type = JSCAN_NONE;
+	const char *after;
+
+	if (p < end && (*p == '{' || *p == '['))
+		return as_is_container(p, end, depth, escapes);
+	if (p < end && *p == '"')
+		return as_is_string(p, end, escapes);
+	after = scan_value(p, end, 0, &type);
+	return type == JSCAN_NULL && *p != 'n' ? NULL : after;
+}
+
+static bool is_as_is(struct jval v)
+{
+	const char *end = v.text.p + v.text.n;
+
+	return (v.type == JSCAN_OBJECT || v.type == JSCAN_ARRAY) && is_clean(v.text) &&
+		as_is_value(v.text.p, end, 0, memchr(v.text.p, '\\', v.text.n) != NULL) == end;
+}
+
+int jval_add(struct buf *b, struct jval v, enum jtext_nul nul, struct err *err)
+{
+	return is_as_is(v) ? buf_add(b, v.text, err) : add_value(b, v, nul, err);
 }

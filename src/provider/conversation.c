@@ -124,6 +124,8 @@ static int note_block(struct message *m, const struct jval *is, struct err *err)
 
 	if (is[B_TYPE].type != JSCAN_STRING)
 		return err_set(err, ERR_INVALID, "a block of a message has no type");
+	if (jval_is(is[B_TYPE], "text"))
+		m->has_text = true;
 	if (m->is_user) {
 		bool result = jval_is(is[B_TYPE], "tool_result");
 
@@ -177,7 +179,8 @@ static int make(struct message *m, struct jval v, struct err *err)
 	if (!m->is_user && !jval_is(is[ROLE], "assistant"))
 		return err_set(
 			err, ERR_INVALID, "a message is not an object with the role user or assistant");
-	TRY(buf_addf(&m->text, err, "{\"role\":\"%s\",", m->is_user ? "user" : "assistant"));
+	TRY(buf_reserve(&m->text, v.text.n, err)); /* more is needed only where something is spelt anew */
+	TRY(buf_add(&m->text, m->is_user ? STR("{\"role\":\"user\",") : STR("{\"role\":\"assistant\","), err));
 	if (!m->is_user && is[FROM].type == JSCAN_STRING) {
 		size_t at;
 
@@ -194,6 +197,7 @@ static int make(struct message *m, struct jval v, struct err *err)
 		TRY(buf_add(&m->text, STR("{\"type\":\"text\",\"text\":"), err));
 		TRY(jval_add(&m->text, is[CONTENT], NUL_REPLACE, err));
 		TRY(buf_addc(&m->text, '}', err));
+		m->has_text = true;
 		n = 1;
 	}
 	for (size_t pos = 0; jval_next(is[CONTENT], &pos, NULL, &block);) {

@@ -14,7 +14,7 @@
 struct message {
 	struct buf text;     /* canonical, ends with "}]}" */
 	struct buf wire;     /* the same for the wire of the last request, when it cannot be cut from text */
-	bool is_user, has_calls, has_thinking;
+	bool is_user, has_text, has_calls, has_thinking;
 	size_t pictures, unweighed; /* their number; bytes of them that are not counted */
 	bool is_mixed;       /* holds what Anthropic's wire may not see as it stands */
 	bool wire_made;

@@ -21,11 +21,14 @@ static void ids_fini(struct ids *ids)
 /* The ids that a message calls or answers, as JSON strings in its text. */
 static void collect(const struct message *m, const char *type, const char *member, struct ids *out)
 {
-	struct jval content = message_content(m), block;
+	const char *const keys[] = { "type", member };
+	struct jval content = message_content(m), block, is[COUNT(keys)];
 
-	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);)
-		if (jval_is(jval_get(block, "type"), type))
-			*(struct jval *)vec_new(out) = jval_get(block, member);
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		jval_pick(block, keys, COUNT(keys), is);
+		if (jval_is(is[0], type))
+			*(struct jval *)vec_new(out) = is[1];
+	}
 }
 
 static bool same(struct jval a, struct jval b) /* both were written by us: equal ids have equal spelling */

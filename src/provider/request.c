@@ -6,6 +6,7 @@
 #include "fmt/json.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const struct request_wire *const wires[API_COUNT] = {
 	[API_ANTHROPIC] = &request_anthropic,
@@ -115,15 +116,22 @@ int body_messages(struct body *b, struct err *err)
 	return buf_addc(b->out, ']', err);
 }
 
+/* "wire:model" */
+static bool names(const struct body *b, struct str from)
+{
+	return str_eqz(str_cut(&from, ':'), api_wire_name(b->spec->wire)) && str_eq(from, b->spec->model);
+}
+
 bool message_is_own(const struct body *b, const struct message *m)
 {
 	auto_buf struct buf from = BUF_MAX(3 * m->from.n + 1);
-	struct str rest;
 
-	if (m->from.n < 2 || jval_add_text(&from, (struct jval){ JSCAN_STRING, m->from }, NUL_KEEP, ERR_DISCARD) < 0)
+	if (m->from.n < 2)
 		return false;
-	rest = buf_str(&from);
-	return str_eqz(str_cut(&rest, ':'), api_wire_name(b->spec->wire)) && str_eq(rest, b->spec->model);
+	if (!memchr(m->from.p, '\\', m->from.n))
+		return names(b, str_of(m->from.p + 1, m->from.n - 2));
+	return jval_add_text(&from, (struct jval){ JSCAN_STRING, m->from }, NUL_KEEP, ERR_DISCARD) == 0 &&
+		names(b, buf_str(&from));
 }
 
 const char *effort_word(const struct body *b, enum api_effort e)
@@ -135,12 +143,15 @@ const char *effort_word(const struct body *b, enum api_effort e)
 static int join(struct jval content, const char *type, const char *member, const char *sep, struct buf *out,
 	struct err *err)
 {
-	struct jval block;
+	const char *const keys[] = { "type", member };
+	struct jval block, is[COUNT(keys)];
 
 	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
-		struct jval text = jval_get(block, member);
+		struct jval text;
 
-		if (!jval_is(jval_get(block, "type"), type) || text.type != JSCAN_STRING || text.text.n == 2)
+		jval_pick(block, keys, COUNT(keys), is);
+		text = is[1];
+		if (!jval_is(is[0], type) || text.type != JSCAN_STRING || text.text.n == 2)
 			continue;
 		if (out->n > 0)
 			TRY(buf_addz(out, sep, err));

@@ -79,25 +79,28 @@ static int add_id(const struct body *b, struct buf *out, struct jval id, struct 
 	return buf_add(out, str_of(nine, 11), err);
 }
 
+enum { C_TYPE, C_ID, C_NAME, C_INPUT, C_EXTRA, C_COUNT };
+static const char *const call_keys[C_COUNT] = { "type", "id", "name", "input", "extra_content" };
+
 static int add_calls(const struct body *b, struct buf *out, struct jval content, bool own, struct err *err)
 {
-	struct jval block, extra;
+	struct jval block, is[C_COUNT];
 
 	TRY(buf_add(out, STR(",\"tool_calls\":["), err));
 	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
-		if (!jval_is(jval_get(block, "type"), "tool_use"))
+		jval_pick(block, call_keys, C_COUNT, is);
+		if (!jval_is(is[C_TYPE], "tool_use"))
 			continue;
-		extra = jval_get(block, "extra_content");
-		TRY(buf_addz(out, out->p[out->n - 1] == '[' ? "{\"id\":" : ",{\"id\":", err));
-		TRY(add_id(b, out, jval_get(block, "id"), err));
+		TRY(buf_add(out, out->p[out->n - 1] == '[' ? STR("{\"id\":") : STR(",{\"id\":"), err));
+		TRY(add_id(b, out, is[C_ID], err));
 		TRY(buf_add(out, STR(",\"type\":\"function\",\"function\":{\"name\":"), err));
-		TRY(buf_add(out, jval_get(block, "name").text, err));
+		TRY(buf_add(out, is[C_NAME].text, err));
 		TRY(buf_add(out, STR(",\"arguments\":"), err));
-		TRY(json_add_quoted(out, jval_get(block, "input").text, err));
+		TRY(json_add_quoted(out, is[C_INPUT].text, err));
 		TRY(buf_addc(out, '}', err));
-		if (own && extra.type == JSCAN_OBJECT) {
+		if (own && is[C_EXTRA].type == JSCAN_OBJECT) {
 			TRY(buf_add(out, STR(",\"extra_content\":"), err));
-			TRY(buf_add(out, extra.text, err));
+			TRY(buf_add(out, is[C_EXTRA].text, err));
 		}
 		TRY(buf_addc(out, '}', err));
 	}
@@ -105,16 +108,19 @@ static int add_calls(const struct body *b, struct buf *out, struct jval content,
 }
 
 /* Thoughts go back only to the model they came from, and only where its server wants them. */
-static int add_thoughts(const struct body *b, struct buf *out, struct jval content, struct err *err)
+static int add_thoughts(const struct body *b, struct buf *out, const struct message *m, struct err *err)
 {
-	struct jval block;
+	static const char *const keys[] = { "type", "details" };
+	struct jval content = message_content(m), block, is[COUNT(keys)];
 
-	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);)
-		if (jval_is(jval_get(block, "type"), "x_reasoning_details")) {
+	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
+		jval_pick(block, keys, COUNT(keys), is);
+		if (jval_is(is[0], "x_reasoning_details")) {
 			TRY(buf_add(out, STR(",\"reasoning_details\":"), err));
-			return buf_add(out, jval_get(block, "details").text, err);
+			return buf_add(out, is[1].text, err);
 		}
-	if (!b->rule.replay_reasoning || !content_has(content, "thinking"))
+	}
+	if (!b->rule.replay_reasoning || !m->has_thinking || !content_has(content, "thinking"))
 		return 0;
 	TRY(buf_add(out, STR(",\"reasoning_content\":"), err));
 	return content_add_joined(out, content, "thinking", "thinking", "", err);
@@ -123,38 +129,43 @@ static int add_thoughts(const struct body *b, struct buf *out, struct jval conte
 static int make_assistant(const struct body *b, const struct message *m, struct buf *out, struct err *err)
 {
 	struct jval content = message_content(m);
-	bool text = content_has(content, "text"), own = message_is_own(b, m);
+	bool own = message_is_own(b, m);
 
-	if (!text && !m->has_calls)
+	if (!m->has_text && !m->has_calls)
 		return buf_add(out, LEFT_OUT, err); /* thoughts alone */
 	TRY(buf_add(out, STR("{\"role\":\"assistant\",\"content\":"), err));
-	if (text)
+	if (m->has_text)
 		TRY(content_add_joined(out, content, "text", "text", "", err));
 	else
 		TRY(buf_add(out, STR("null"), err));
 	if (own)
-		TRY(add_thoughts(b, out, content, err));
+		TRY(add_thoughts(b, out, m, err));
 	if (m->has_calls)
 		TRY(add_calls(b, out, content, own, err));
 	return buf_addc(out, '}', err);
 }
 
+enum { R_TYPE, R_ID, R_CONTENT, R_COUNT };
+static const char *const result_keys[R_COUNT] = { "type", "tool_use_id", "content" };
+
 /* Each result is a message of its own, before the user's words. */
 static int make_user(const struct body *b, const struct message *m, struct buf *out, struct err *err)
 {
-	struct jval content = message_content(m), block;
+	struct jval content = message_content(m), block, is[R_COUNT];
 
 	for (size_t pos = 0; jval_next(content, &pos, NULL, &block);) {
-		if (!jval_is(jval_get(block, "type"), "tool_result"))
+		jval_pick(block, result_keys, R_COUNT, is);
+		if (!jval_is(is[R_TYPE], "tool_result"))
 			continue;
-		TRY(buf_addz(out, out->n > 0 ? "," : "", err));
+		if (out->n > 0)
+			TRY(buf_addc(out, ',', err));
 		TRY(buf_add(out, STR("{\"role\":\"tool\",\"tool_call_id\":"), err));
-		TRY(add_id(b, out, jval_get(block, "tool_use_id"), err));
+		TRY(add_id(b, out, is[R_ID], err));
 		TRY(buf_add(out, STR(",\"content\":"), err));
-		TRY(content_add_result(out, jval_get(block, "content"), err));
+		TRY(content_add_result(out, is[R_CONTENT], err));
 		TRY(buf_addc(out, '}', err));
 	}
-	if (!content_has(content, "text") && !message_shows(b, m))
+	if (!m->has_text && !message_shows(b, m))
 		return out->n > 0 ? 0 : buf_add(out, LEFT_OUT, err);
 	TRY(buf_addz(out, out->n > 0 ? "," : "", err));
 	TRY(buf_add(out, STR("{\"role\":\"user\",\"content\":"), err));

@@ -20,6 +20,15 @@ static const struct {
 	{ "raw controls are escaped", "\"a\nb\tc\"", "\"a\\nb\\tc\"" },
 	{ "invalid bytes are replaced", "\"a\xff\"", "\"a\xEF\xBF\xBD\"" },
 	{ "a NUL in a string is written, not lost", "\"\\u0000\"", "\"\\u0000\"" },
+	{ "equal keys side by side", "{\"a\":1,\"a\":2}", "{\"a\":2}" },
+	{ "equal keys further in", "[{\"a\":{\"b\":1,\"c\":0,\"b\":2}}]", "[{\"a\":{\"c\":0,\"b\":2}}]" },
+	{ "an invalid byte further in", "[{\"a\":[\"x\xff\"]}]", "[{\"a\":[\"x\xEF\xBF\xBD\"]}]" },
+	{ "a raw control further in", "{\"a\":{\"b\":\"x\ny\"}}", "{\"a\":{\"b\":\"x\\ny\"}}" },
+	{ "half a pair further in", "[[\"\\ud83e\"]]", "[[\"\xEF\xBF\xBD\"]]" },
+	{ "Python's literals further in", "{\"a\":[1,NaN,-Infinity]}", "{\"a\":[1,null,null]}" },
+	{ "a blank at the end goes", "{\"a\":[1,{}\n]}", "{\"a\":[1,{}]}" },
+	{ "what is right is copied", "{\"a\":[1,{},[],\"\\u00e9\\n\",true],\"\":\"\xc3\xa9\",\"b\":null}",
+		"{\"a\":[1,{},[],\"\\u00e9\\n\",true],\"\":\"\xc3\xa9\",\"b\":null}" },
 	{ "nothing", "", NULL },
 	{ "two values", "1 2", NULL },
 	{ "cut string", "\"abc", NULL },
@@ -50,6 +59,63 @@ TEST(jscan_reads_what_servers_send_and_writes_strict_json)
 		CHECK_OK(jval_add(&got, v, NUL_KEEP, &err));
 		CHECK_STR(buf_str(&got), str_from(texts[i].want));
 		CHECK_OK(json_decode(buf_str(&got), JSON_EXACT, &tree, &err)); /* a strict reader agrees */
+	}
+}
+
+/* A blank behind the first bracket is nothing to a reader, but such a text is not one that can be copied as it stands. */
+static void check_copied_as_rewritten(struct str in)
+{
+	auto_buf struct buf spaced = BUF_MAX(65536), got = BUF_MAX(65536), want = BUF_MAX(65536);
+	struct jval v = jval_from(in);
+	struct err err = { 0 };
+
+	if (v.type != JSCAN_OBJECT && v.type != JSCAN_ARRAY)
+		return;
+	CHECK_OK(buf_add(&spaced, str_head(v.text, 1), &err));
+	CHECK_OK(buf_addc(&spaced, ' ', &err));
+	CHECK_OK(buf_add(&spaced, str_skip(v.text, 1), &err));
+	CHECK_OK(jval_add(&want, jval_from(buf_str(&spaced)), NUL_REPLACE, &err));
+	CHECK_OK(jval_add(&got, v, NUL_REPLACE, &err));
+	CHECK_STR(buf_str(&got), buf_str(&want));
+}
+
+TEST(jscan_copies_only_what_rewriting_would_leave_as_it_is)
+{
+	static const char bytes[] = "\"\\{}[],: ab0123u-Nn\xc3\xa9\xed\xa0\x80\n\t\x01\xff";
+	uint64_t seed = 1;
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT(texts); i++)
+		check_copied_as_rewritten(str_from(texts[i].in));
+	for (size_t keys = 1; keys < 40; keys++)
+		for (size_t again = 0; again < 2; again++) {
+			auto_buf struct buf b = BUF_MAX(4096);
+
+			CHECK_OK(buf_addc(&b, '{', &err));
+			for (size_t k = 0; k < keys; k++)
+				CHECK_OK(buf_addf(&b, &err, "\"k%zu\":%zu,", again && k + 1 == keys ? 0 : k, k));
+			CHECK_OK(buf_addz(&b, "\"z\":[]}", &err));
+			check_copied_as_rewritten(buf_str(&b));
+		}
+	for (size_t depth = 1; depth < 40; depth++) {
+		auto_buf struct buf b = BUF_MAX(4096);
+
+		for (size_t k = 0; k < depth; k++)
+			CHECK_OK(buf_addz(&b, k % 2 ? "{\"a\":" : "[", &err));
+		CHECK_OK(buf_addz(&b, "\"\\ud800\"", &err));
+		for (size_t k = depth; k-- > 0;)
+			CHECK_OK(buf_addc(&b, k % 2 ? '}' : ']', &err));
+		check_copied_as_rewritten(buf_str(&b));
+	}
+	for (size_t n = 0; n < 200000; n++) {
+		char text[] =
+			"{\"a\":[1,{\"b\":\"xy\\u00e9z\",\"c\":\"\xc3\xa9\"},[]],\"b\":{\"a\":null,\"b\":true}}";
+
+		for (size_t k = 0; k < 1 + n % 3; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			text[(seed >> 33) % (sizeof(text) - 1)] = bytes[(seed >> 17) % (sizeof(bytes) - 1)];
+		}
+		check_copied_as_rewritten(str_from(text));
 	}
 }
 
