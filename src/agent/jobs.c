@@ -56,7 +56,11 @@ static size_t first_pipe(const struct jobs *j, const struct job_behind *b)
 
 static struct capture *capture_of(struct jobs *j, size_t which)
 {
-	return which == 0 ? &j->out : which == 1 ? &j->errs : &j->behind[which / 2 - 1].text;
+	struct job_behind *b = which < 2 ? NULL : &j->behind[which / 2 - 1];
+
+	if (!b)
+		return which == 0 ? &j->out : &j->errs;
+	return b->begun && which % 2 == 1 ? &b->errs : &b->text;
 }
 
 /* One read: never more than is there, so it does not block after poll said so. */
@@ -98,33 +102,42 @@ static int drain(struct jobs *j, const struct job_behind *b, struct err *err)
 	return 0;
 }
 
-static int job_started(struct jobs *j, struct chan_msg *m, struct err *err)
-{
-	struct unpack u = unpack_from(m->body);
-	uint32_t id = unpack_u32(&u);
-
-	struct job_server *s = unpack_done(&u) ? jobs_server_of(j, id) : NULL;
-
-	if (s)
-		return jobs_server_started(j, s, m, err);
-	if (!unpack_done(&u) || id != j->waited || j->phase != JOB_ASKED || m->nfds != 2)
-		return err_set(err, ERR_PROTOCOL, "a start of job %u, which was not asked for", id);
-	for (size_t i = 0; i < 2; i++) {
-		j->links->pipe[i].fd = chan_take_fd(m, i);
-		j->links->pipe[i].on_ready = on_pipe;
-		j->links->pipe[i].self = j;
-	}
-	j->started_ms = time_mono_ms();
-	j->phase = JOB_RUNNING;
-	return 0;
-}
-
 static struct job_behind *behind_find(struct jobs *j, uint32_t id)
 {
 	for (size_t i = 0; i < JOBS_BEHIND_MAX; i++)
 		if (j->behind[i].job == id && !j->behind[i].over)
 			return &j->behind[i];
 	return NULL;
+}
+
+/* One that was begun and has not started yet; its pipes come with the start. */
+static bool may_start(const struct jobs *j, const struct job_behind *b)
+{
+	return b && b->begun && j->links->pipe[first_pipe(j, b)].fd < 0 && j->links->pipe[first_pipe(j, b) + 1].fd < 0;
+}
+
+static int job_started(struct jobs *j, struct chan_msg *m, struct err *err)
+{
+	struct unpack u = unpack_from(m->body);
+	uint32_t id = unpack_u32(&u);
+	struct job_server *s = unpack_done(&u) ? jobs_server_of(j, id) : NULL;
+	struct job_behind *b = unpack_done(&u) && id != 0 ? behind_find(j, id) : NULL;
+	bool waited = unpack_done(&u) && id == j->waited && j->phase == JOB_ASKED;
+
+	if (s)
+		return jobs_server_started(j, s, m, err);
+	if ((!waited && !may_start(j, b)) || m->nfds != 2)
+		return err_set(err, ERR_PROTOCOL, "a start of job %u, which was not asked for", id);
+	for (size_t i = 0, first = waited ? 0 : first_pipe(j, b); i < 2; i++) {
+		j->links->pipe[first + i].fd = chan_take_fd(m, i);
+		j->links->pipe[first + i].on_ready = on_pipe;
+		j->links->pipe[first + i].self = j;
+	}
+	if (waited) {
+		j->started_ms = time_mono_ms();
+		j->phase = JOB_RUNNING;
+	}
+	return 0;
 }
 
 /* A free one, or that of the job that ended first. NULL: as many as there may be run. */
@@ -135,7 +148,7 @@ static struct job_behind *behind_place(struct jobs *j)
 	for (size_t i = 0; i < JOBS_BEHIND_MAX; i++) {
 		struct job_behind *b = &j->behind[i];
 
-		if ((b->job == 0 || b->over) && (!best || b->job < best->job))
+		if ((b->job == 0 || (b->over && !b->begun)) && (!best || b->job < best->job))
 			best = b;
 	}
 	return best;
@@ -148,7 +161,7 @@ static bool let_go(struct jobs *j)
 
 	if (!b)
 		return false;
-	*b = (struct job_behind){ .job = j->waited, .text = b->text, .note = b->note };
+	*b = (struct job_behind){ .job = j->waited, .text = b->text, .errs = b->errs, .note = b->note };
 	capture_open(&b->text, JOBS_BEHIND_HEAD, JOBS_BEHIND_TAIL);
 	for (size_t i = 0; i < 2; i++) {
 		j->links->pipe[first_pipe(j, b) + i] = j->links->pipe[i];
@@ -220,6 +233,8 @@ void jobs_fini(struct jobs *j)
 	for (size_t i = 0; i < JOBS_BEHIND_MAX; i++) {
 		buf_fini(&j->behind[i].text.head);
 		buf_fini(&j->behind[i].text.tail);
+		buf_fini(&j->behind[i].errs.head);
+		buf_fini(&j->behind[i].errs.tail);
 		buf_fini(&j->behind[i].note);
 	}
 	free(take(&j->chunk));
@@ -311,6 +326,40 @@ int jobs_ask(
 	out->out_total = j->out.total;
 	out->errs_total = j->errs.total;
 	out->note = r > 0 ? STR("") : str_dup(mem, buf_str(&j->note));
+	return 0;
+}
+
+int jobs_begin(struct jobs *j, const struct job_ask *ask, struct err *err)
+{
+	struct job_behind *b = behind_place(j);
+
+	if (!b)
+		return err_set(err, ERR_BUSY, "too many jobs were begun");
+	TRY(links_send(j->links, j->peer, ask->type, ask->body, NULL, 0, err));
+	*b = (struct job_behind){ .job = j->last, .begun = true, .text = b->text, .errs = b->errs, .note = b->note };
+	capture_open(&b->text, ask->keep_head, ask->keep_tail);
+	capture_open(&b->errs, ask->keep_head, ask->keep_tail);
+	return 0;
+}
+
+int jobs_fetch(struct jobs *j, uint32_t number, struct arena *mem, struct job_result *out, struct err *err)
+{
+	struct job_behind *b = NULL;
+
+	for (size_t i = 0; i < JOBS_BEHIND_MAX; i++)
+		if (j->behind[i].begun && j->behind[i].job == number)
+			b = &j->behind[i];
+	BUG_IF(!b);
+	while (!b->over)
+		TRY(links_wait(j->links, j->peer, -1, err));
+	*out = b->result;
+	out->out = capture_dup(&b->text, mem);
+	out->errs = capture_dup(&b->errs, mem);
+	out->out_total = b->text.total;
+	out->errs_total = b->errs.total;
+	out->note = str_dup(mem, buf_str(&b->note));
+	b->begun = false;
+	b->job = 0;
 	return 0;
 }
 

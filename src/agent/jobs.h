@@ -5,7 +5,7 @@
  * Shape    jobs_init once per zygote; jobs_command for WIRE_RUN, jobs_ask for any other request whose body
  *          begins with the number that jobs_next gave. One job at a time is waited for. A job that is let go
  *          becomes one of `behind`: its output is read whenever the pump turns, and on_behind_end tells of its
- *          end.
+ *          end. jobs_begin starts a job that nobody waits for yet, jobs_fetch waits for it.
  * Memory   Results live in the arena of the call. What a job behind wrote and nobody read is bounded: its
  *          head and its tail are kept, the rest is counted.
  * Errors   -ERR_STOPPED when the operator wants out (the job is dead then), -ERR_CLOSED when the zygote is
@@ -39,7 +39,9 @@ _Static_assert(LINKS_PIPES >= 2 + 2 * JOBS_BEHIND_MAX, "every job has its pipes"
 struct job_behind {
 	uint32_t job;        /* 0: the place is free */
 	bool over;           /* result is there */
-	struct capture text; /* both streams as they came, since they were read last */
+	struct capture text; /* both streams as they came, since they were read last; of one that was begun: stdout */
+	bool begun;          /* by jobs_begin: the place is its own until it is fetched */
+	struct capture errs; /* of such a one: stderr */
 	struct job_result result; /* its note is in ... */
 	struct buf note;
 };
@@ -114,5 +116,9 @@ struct str jobs_behind_read(struct job_behind *b, struct arena *mem, uint64_t *t
 int jobs_behind_kill(struct jobs *j, const struct job_behind *b, struct err *err) CHECKED; /* its end comes later */
 int jobs_ask(struct jobs *j, const struct job_ask *ask, struct arena *mem, struct job_result *out,
 	struct err *err) CHECKED;
+/* The job that jobs_next numbered last, to be fetched by that number. -ERR_BUSY: as many as there may be have been begun.
+ * It is brought to its end whatever the operator wants, so it must be a short one; `in`, `behind` and `checkin_ms` are void. */
+int jobs_begin(struct jobs *j, const struct job_ask *ask, struct err *err) CHECKED;
+int jobs_fetch(struct jobs *j, uint32_t number, struct arena *mem, struct job_result *out, struct err *err) CHECKED;
 
 #endif

@@ -11,7 +11,7 @@
 #include <dirent.h>
 
 #define ENTRIES_MAX 60
-#define COMMITS_MAX 8
+#define COMMITS_MAX REPO_COMMITS_AHEAD
 #define SUBJECT_MAX 80
 #define FILES_MAX   50000
 #define LIST_MAX    20000
@@ -223,7 +223,13 @@ static int add_commits(struct repo *repo, struct str head, struct arena *mem, st
 	size_t n;
 
 	*shown = 0;
-	if (repo_commits(repo, STR(""), head, COMMITS_MAX, mem, &c, &n, ERR_DISCARD) < 0 || n == 0)
+	/* HEAD's were asked for ahead. They are wanted unless it has moved since the run began. */
+	if (repo_commits(repo, STR(""), STR("HEAD"), COMMITS_MAX, mem, &c, &n, ERR_DISCARD) < 0)
+		return 0;
+	if ((n == 0 || !str_eq(c[0].sha, head)) &&
+		repo_commits(repo, STR(""), head, COMMITS_MAX, mem, &c, &n, ERR_DISCARD) < 0)
+		return 0;
+	if (n == 0)
 		return 0;
 	*shown = n;
 	TRY(buf_addz(out, "Recent commits:\n", err));

@@ -127,9 +127,8 @@ static int look_at_tree(struct run *r, struct err *err)
 
 	if (!r->repo || mode_looks(r))
 		return 0;
-	TRY(step_exclude_new(r, err));
+	TRY(step_exclude_new(r, &changed, err));
 	r->st.ended = 0;
-	TRY(step_is_changed(r, &changed, err));
 	r->st.step_open = changed;
 	if (changed)
 		r->st.edited_since_verify = 1;

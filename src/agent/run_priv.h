@@ -89,6 +89,10 @@ struct run {
 	struct buf tools_json;
 	struct skills skills;          /* in mem */
 	struct git_host git_host;
+	struct git_begun {
+		uint32_t number; /* of the job; 0: none */
+		struct str words;
+	} git_begun[4];
 	struct repo *repo;             /* owned; NULL: steps are not recorded */
 	struct conversation *conv;     /* owned */
 	struct context context;
@@ -155,8 +159,8 @@ struct step_saying {
 	struct err why;
 };
 int step_say(void *self, struct str from, struct str to, struct arena *mem, struct str *message, struct err *err) CHECKED;
-/* Files that came into the tree after the last leg ended are the person's. */
-int step_exclude_new(struct run *r, struct err *err) CHECKED;
+/* Resume: files that came into the tree after the last leg ended are the person's. *changed: as step_is_changed has it then. */
+int step_exclude_new(struct run *r, bool *changed, struct err *err) CHECKED;
 /* Resume: whether the chain is what the record says; REASON_REFUSED when it is not. */
 int step_check_chain(struct run *r, struct err *err) CHECKED;
 int step_put_untracked(struct run *r, struct err *err) CHECKED;

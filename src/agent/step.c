@@ -11,6 +11,55 @@
 #define NEW_FILES_MAX 4096
 #define GIT_KEEP      (8 * 1024 * 1024)
 
+static int pack_git(struct run *r, enum git_op op, const struct str *args, size_t n, uint32_t *number, struct buf *body,
+	struct err *err)
+{
+	*number = jobs_next(&r->git);
+	pack_u32(body, *number);
+	pack_u8(body, (uint8_t)op);
+	pack_strs(body, args, n);
+	if (pack_ok(body, ERR_DISCARD) < 0)
+		return err_set(
+			err, ERR_LIMIT, "the arguments of git %s are longer than 64 KiB", gitop_name(op));
+	return 0;
+}
+
+/* What a request says after its number. */
+static struct str words_of(const struct buf *body)
+{
+	return str_skip(buf_str(body), 4);
+}
+
+static int git_begin(void *self, enum git_op op, const struct str *args, size_t n, struct err *err)
+{
+	struct run *r = self;
+	auto_buf struct buf body = BUF_MAX(CHAN_BODY_MAX);
+	struct job_ask ask = { .type = WIRE_GIT, .keep_head = GIT_KEEP };
+	struct git_begun *g = NULL;
+
+	for (size_t i = 0; i < COUNT(r->git_begun) && !g; i++)
+		if (r->git_begun[i].number == 0)
+			g = &r->git_begun[i];
+	if (!g) /* it is asked for when it is needed */
+		return 0;
+	TRY(pack_git(r, op, args, n, &g->number, &body, err));
+	ask.body = buf_str(&body);
+	g->words = str_dup(r->mem, words_of(&body));
+	return jobs_begin(&r->git, &ask, err);
+}
+
+static uint32_t take_begun(struct run *r, struct str words)
+{
+	for (size_t i = 0; i < COUNT(r->git_begun); i++)
+		if (r->git_begun[i].number != 0 && str_eq(r->git_begun[i].words, words)) {
+			uint32_t number = r->git_begun[i].number;
+
+			r->git_begun[i].number = 0;
+			return number;
+		}
+	return 0;
+}
+
 /* git_host over the channel to the git zygote. A step that was begun is brought to its end even when the
  * operator wants out now: it takes moments, and half a step is nothing. */
 static int git_run(void *self, enum git_op op, const struct str *args, size_t n, struct str in,
@@ -20,15 +69,15 @@ static int git_run(void *self, enum git_op op, const struct str *args, size_t n,
 	auto_buf struct buf body = BUF_MAX(CHAN_BODY_MAX);
 	struct job_ask ask = { .type = WIRE_GIT, .in = in, .keep_head = GIT_KEEP, .finish = true };
 	struct job_result job;
+	uint32_t number, begun;
 
-	pack_u32(&body, jobs_next(&r->git));
-	pack_u8(&body, (uint8_t)op);
-	pack_strs(&body, args, n);
-	if (pack_ok(&body, ERR_DISCARD) < 0)
-		return err_set(
-			err, ERR_LIMIT, "the arguments of git %s are longer than 64 KiB", gitop_name(op));
+	TRY(pack_git(r, op, args, n, &number, &body, err));
 	ask.body = buf_str(&body);
-	TRY(jobs_ask(&r->git, &ask, mem, &job, err));
+	begun = in.n > 0 ? 0 : take_begun(r, words_of(&body));
+	if (begun != 0)
+		TRY(jobs_fetch(&r->git, begun, mem, &job, err));
+	else
+		TRY(jobs_ask(&r->git, &ask, mem, &job, err));
 	if (job.out_total > job.out.n)
 		return err_set(err, ERR_LIMIT, "git %s printed more than %d bytes", gitop_name(op), GIT_KEEP);
 	if (job.why != JOB_EXITED && job.why != JOB_SIGNALED)
@@ -118,8 +167,9 @@ static int look(struct run *r, struct err *err)
 {
 	struct repo_head head;
 
-	r->git_host = (struct git_host){ .self = r, .run = git_run };
+	r->git_host = (struct git_host){ .self = r, .run = git_run, .begin = git_begin };
 	TRY(repo_open(&r->git_host, r->roots[0].dirfd, STR(""), &r->repo, err));
+	TRY(repo_ahead(r->repo, r->p->resume ? AHEAD_STATUS : AHEAD_STATUS | AHEAD_FILES | AHEAD_COMMITS, err));
 	TRY(repo_head(r->repo, r->mem, &head, err));
 	r->unborn = head.unborn;
 	r->st.base_sha = str_dup(r->mem, head.sha);
@@ -138,8 +188,9 @@ int step_begin(struct run *r, struct err *err)
 	TRY(check_identity(r));
 	if (r->reason != REASON_NONE)
 		return 0;
-	r->git_host = (struct git_host){ .self = r, .run = git_run };
+	r->git_host = (struct git_host){ .self = r, .run = git_run, .begin = git_begin };
 	TRY(repo_open(&r->git_host, r->roots[0].dirfd, r->p->run_id, &r->repo, err));
+	TRY(repo_ahead(r->repo, AHEAD_STATUS | (r->p->resume ? AHEAD_CHAIN : AHEAD_FILES | AHEAD_COMMITS), err));
 	TRY(repo_status(r->repo, r->mem, &st, err));
 	if (r->p->resume) { /* the tree is what the last leg left, and what the person made of it */
 		r->untracked = r->p->untracked;
@@ -261,10 +312,7 @@ int step_check_chain(struct run *r, struct err *err)
 
 	if (!r->repo)
 		return 0;
-	TRY(found = repo_read_ref(r->repo, str_printf(r->mem, "refs/agent6/" STR_FMT "/head", STR_ARG(r->p->run_id)),
-		r->mem, &tip, err));
-	if (found == 0)
-		tip = STR("");
+	TRY(found = repo_chain(r->repo, r->mem, &tip, err));
 	if (!str_eq(tip, r->st.head_sha)) {
 		/* A kill between a commit and the checkpoint after it leaves the chain one step further. */
 		grown = found == 0 ? 0 : from.n == 0 ? 1 : repo_is_ancestor(r->repo, from, tip, ERR_DISCARD);
@@ -285,28 +333,29 @@ int step_check_chain(struct run *r, struct err *err)
 	return 0;
 }
 
-int step_exclude_new(struct run *r, struct err *err)
+int step_exclude_new(struct run *r, bool *changed, struct err *err)
 {
 	struct repo_step step = step_of(r, STR(""));
-	struct str_list changes, *now = &r->untracked_now, all;
-	int n;
+	struct str_list *now = &r->untracked_now, all;
+	struct repo_changes c;
 
 	if (!r->repo || !r->st.ended)
-		return 0;
-	n = repo_changes(r->repo, &step, NEW_FILES_MAX, r->mem, &changes, err);
-	TRY(n);
-	TRY(tell_changed(r, &changes, err));
-	all = (struct str_list){ arena_array(r->mem, r->untracked.n + changes.n + 1, sizeof(*all.p)), 0 };
+		return step_is_changed(r, changed, err);
+	TRY(repo_changes(r->repo, &step, NEW_FILES_MAX, r->mem, &c, err));
+	TRY(tell_changed(r, &c.paths, err));
+	all = (struct str_list){ arena_array(r->mem, r->untracked.n + c.paths.n + 1, sizeof(*all.p)), 0 };
 	for (size_t i = 0; i < r->untracked.n; i++)
 		all.p[all.n++] = r->untracked.p[i];
-	for (size_t i = 0; i < changes.n; i++)
-		if (lists(now, changes.p[i]) && !lists(&r->st.left_behind, changes.p[i]))
-			all.p[all.n++] = changes.p[i];
+	for (size_t i = 0; i < c.paths.n; i++)
+		if (lists(now, c.paths.p[i]) && !lists(&r->st.left_behind, c.paths.p[i]))
+			all.p[all.n++] = c.paths.p[i];
+	*changed = c.total + c.left_out > 0;
 	if (all.n == r->untracked.n)
 		return 0;
 	/* A list of its own: the repository keeps by address what it was told to leave out. */
 	r->left_out = all;
-	return step_put_untracked(r, err);
+	TRY(step_put_untracked(r, err));
+	return step_is_changed(r, changed, err);
 }
 
 /* NUL separated; what is in it is never committed. */
@@ -452,20 +501,23 @@ int step_uncommitted(
 	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err)
 {
 	struct repo_step step = step_of(r, STR(""));
-	int n;
+	struct repo_changes c;
+	int rc;
 
 	*files = (struct str_list){ 0 };
 	*total = 0;
 	if (!r->repo)
 		return 0;
-	n = repo_changes(r->repo, &step, loop_limits.files_named, mem, files, err);
-	if (n == -ERR_CLOSED)
-		return n;
-	if (n < 0 && records_steps(r))
+	rc = repo_changes(r->repo, &step, loop_limits.files_named, mem, &c, err);
+	if (rc == -ERR_CLOSED)
+		return rc;
+	if (rc < 0 && records_steps(r))
 		r->unrecorded = str_dup(r->mem, str_from(err->msg));
-	*total = n;
-	if (n < 0)
+	*total = rc;
+	if (rc < 0)
 		return 0;
+	*files = c.paths;
+	*total = (int64_t)c.total;
 	for (size_t i = 0, bytes = 0; i < files->n; i++)
 		if ((bytes += files->p[i].n) > NAMES_BYTES)
 			files->n = i;

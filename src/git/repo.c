@@ -37,20 +37,58 @@ struct str_list names_take(struct name_list *l, struct arena *mem)
 	return out;
 }
 
-int repo_run(struct repo *r, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
-	struct git_result *out, struct err *err)
+/* The words of an operation, with the drivers switched off. */
+static int with_drivers(const struct repo *r, enum git_op op, const struct str *args, size_t n, struct arena *mem,
+	struct str_list *out, struct err *err)
 {
 	size_t drivers = r->drivers.n;
-	struct str *all;
 
 	if (n > ARGS_MAX - drivers)
 		return err_set(err, ERR_LIMIT, "%s: more than %d arguments", gitop_name(op), ARGS_MAX);
-	all = arena_array(mem, drivers + n + 1, sizeof(*all));
+	*out = (struct str_list){ arena_array(mem, drivers + n + 1, sizeof(*out->p)), drivers + n };
 	if (drivers > 0)
-		memcpy(all, r->drivers.p, drivers * sizeof(*all));
+		memcpy(out->p, r->drivers.p, drivers * sizeof(*args));
 	if (n > 0)
-		memcpy(all + drivers, args, n * sizeof(*all));
-	return r->host->run(r->host->self, op, all, drivers + n, in, mem, out, err);
+		memcpy(out->p + drivers, args, n * sizeof(*args));
+	return 0;
+}
+
+int repo_run(struct repo *r, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
+	struct git_result *out, struct err *err)
+{
+	struct str_list all;
+
+	TRY(with_drivers(r, op, args, n, mem, &all, err));
+	return r->host->run(r->host->self, op, all.p, all.n, in, mem, out, err);
+}
+
+/* ---- ahead ---- */
+
+static struct str chain_ref(const struct repo *r, struct arena *mem)
+{
+	return str_printf(mem, "refs/agent6/" STR_FMT "/head", STR_ARG(r->run_id));
+}
+
+static int begin(struct repo *r, bool wanted, enum git_op op, const struct str *args, size_t n, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	struct str_list all;
+
+	if (!wanted || !r->host->begin)
+		return 0;
+	TRY(with_drivers(r, op, args, n, tmp, &all, err));
+	return r->host->begin(r->host->self, op, all.p, all.n, err);
+}
+
+int repo_ahead(struct repo *r, unsigned what, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	const struct str chain = chain_ref(r, tmp), log[] = { str_printf(tmp, "%d", REPO_COMMITS_AHEAD), STR("HEAD") };
+
+	TRY(begin(r, what & AHEAD_STATUS, GIT_STATUS, NULL, 0, err));
+	TRY(begin(r, what & AHEAD_CHAIN, GIT_RESOLVE, &chain, 1, err));
+	TRY(begin(r, what & AHEAD_FILES, GIT_FILES, NULL, 0, err));
+	return begin(r, what & AHEAD_COMMITS, GIT_LOG, log, COUNT(log), err);
 }
 
 /* A line that ends in a colon is continued by an indented one, or after an empty one. */
@@ -336,6 +374,24 @@ int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str 
 	if (res.code != 0 || !git_sha_ok(got))
 		return 0;
 	*sha = got;
+	return 1;
+}
+
+int repo_chain(struct repo *r, struct arena *mem, struct str *sha, struct err *err)
+{
+	struct str tip = STR("");
+
+	if (!git_run_id_ok(r->run_id))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a run id", STR_ARG(r->run_id));
+	if (!r->tip_known) {
+		TRY(repo_read_ref(r, chain_ref(r, mem), mem, &tip, err));
+		repo_keep_sha(r->tip, tip);
+		r->tip_tree[0] = '\0';
+		r->tip_known = true;
+	}
+	if (!r->tip[0])
+		return 0;
+	*sha = str_dup(mem, str_from(r->tip));
 	return 1;
 }
 

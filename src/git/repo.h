@@ -29,6 +29,8 @@ struct git_host {
 	void *self;
 	int (*run)(void *self, enum git_op op, const struct str *args, size_t n, struct str in, struct arena *mem,
 		struct git_result *out, struct err *err);
+	/* Begins one that takes no input; the next run of the same words takes what comes of it. NULL: it cannot. */
+	int (*begin)(void *self, enum git_op op, const struct str *args, size_t n, struct err *err);
 };
 
 struct repo;
@@ -51,6 +53,17 @@ struct repo_status {
 	bool unmerged;              /* a merge or rebase stopped at a conflict */
 };
 
+/* Of what the calls below will ask for anyway: git begins to find it out now, one beside the other where the host can.
+ * What the calls then say is how it was at that time. */
+enum repo_ahead {
+	AHEAD_STATUS = 1, /* repo_status, repo_head */
+	AHEAD_CHAIN = 2,  /* repo_chain */
+	AHEAD_FILES = 4,  /* repo_files */
+	AHEAD_COMMITS = 8 /* repo_commits of HEAD, REPO_COMMITS_AHEAD of them */
+};
+#define REPO_COMMITS_AHEAD 8
+int repo_ahead(struct repo *r, unsigned what, struct err *err) CHECKED;
+
 int repo_head(struct repo *r, struct arena *mem, struct repo_head *out, struct err *err) CHECKED;
 int repo_status(struct repo *r, struct arena *mem, struct repo_status *out, struct err *err) CHECKED;
 /* At most max tracked files; total says how many there are. */
@@ -70,6 +83,8 @@ int repo_log_names(struct repo *r, struct str to, size_t max, struct arena *mem,
 
 /* rev: an object name, "HEAD", "refs/heads/NAME" or "refs/agent6/ID/head". Found 1, absent 0. */
 int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str *sha, struct err *err) CHECKED;
+/* The tip of the run's own chain, as it was when it was asked for first. Found 1, absent 0. */
+int repo_chain(struct repo *r, struct arena *mem, struct str *sha, struct err *err) CHECKED;
 int repo_branch_exists(struct repo *r, struct str name, struct err *err) CHECKED; /* 1, 0 */
 int repo_is_ancestor(struct repo *r, struct str a, struct str b, struct err *err) CHECKED; /* 1, 0 */
 /* An empty `from` is the empty tree. */
@@ -113,8 +128,13 @@ int repo_commit_step(struct repo *r, const struct repo_step *step, struct arena 
 	struct err *err) CHECKED;
 /* Whether a step would have something to commit, or to leave out that it did not before; message is not needed. 1, 0. */
 int repo_is_changed(struct repo *r, const struct repo_step *step, struct err *err) CHECKED;
-/* The names of what a step would commit, at most max of them, removed ones first; returns how many there are. */
-int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct str_list *out,
+/* What a step would commit. */
+struct repo_changes {
+	struct str_list paths; /* at most as many as were wanted, removed ones first */
+	size_t total;
+	size_t left_out; /* and so many it would leave out that it did not before */
+};
+int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct repo_changes *out,
 	struct err *err) CHECKED;
 
 enum repo_how { REPO_SQUASH, REPO_MERGE, REPO_FF };

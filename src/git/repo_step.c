@@ -28,29 +28,15 @@ static void sort_skip(struct repo *r, const struct str_list *skip)
 	r->skip_of = skip;
 }
 
-static struct str chain_ref(struct repo *r, struct arena *mem)
-{
-	return str_printf(mem, "refs/agent6/" STR_FMT "/head", STR_ARG(r->run_id));
-}
-
 /* The commit the next step stands on: the chain's tip, else where the run started, else nothing. */
 static int find_parent(struct repo *r, struct str base, struct arena *mem, struct str *parent, struct err *err)
 {
-	struct str sha = STR("");
+	struct str tip = base;
 
-	if (!git_run_id_ok(r->run_id))
-		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a run id", STR_ARG(r->run_id));
 	if (base.n > 0 && !git_sha_ok(base))
 		return err_set(err, ERR_INVALID, "the base \"" STR_FMT "\" is not a commit", STR_ARG(base));
-	if (!r->tip_known) {
-		int found = repo_read_ref(r, chain_ref(r, mem), mem, &sha, err);
-
-		TRY(found);
-		repo_keep_sha(r->tip, found > 0 ? sha : STR(""));
-		r->tip_tree[0] = '\0';
-		r->tip_known = true;
-	}
-	*parent = str_dup(mem, r->tip[0] ? str_from(r->tip) : base);
+	TRY(repo_chain(r, mem, &tip, err));
+	*parent = str_dup(mem, tip);
 	return 0;
 }
 
@@ -268,22 +254,25 @@ int repo_is_changed(struct repo *r, const struct repo_step *step, struct err *er
 	return s.add.n + s.gone.n + s.left_out.n > 0;
 }
 
-int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct str_list *out,
+int repo_changes(struct repo *r, const struct repo_step *step, size_t max, struct arena *mem, struct repo_changes *out,
 	struct err *err)
 {
 	auto_arena struct arena *tmp = arena_new();
 	CLEANUP(scan_fini) struct scan s = { 0 };
+	struct str_list *l = &out->paths;
 	struct str parent;
 	size_t n;
 
 	TRY(find_parent(r, step->base, tmp, &parent, err));
 	TRY(stand_at(r, parent, tmp, err));
 	TRY(scan_tree(r, step, tmp, &s, err));
-	n = s.gone.n + s.add.n < max ? s.gone.n + s.add.n : max;
-	*out = (struct str_list){ arena_array(mem, n + 1, sizeof(*out->p)), n };
+	out->total = s.gone.n + s.add.n;
+	out->left_out = s.left_out.n;
+	n = out->total < max ? out->total : max;
+	*l = (struct str_list){ arena_array(mem, n + 1, sizeof(*l->p)), n };
 	for (size_t i = 0; i < n; i++)
-		out->p[i] = str_dup(mem, i < s.gone.n ? s.gone.p[i] : s.add.p[i - s.gone.n]);
-	return (int)(s.gone.n + s.add.n);
+		l->p[i] = str_dup(mem, i < s.gone.n ? s.gone.p[i] : s.add.p[i - s.gone.n]);
+	return 0;
 }
 
 int repo_drop_branch(struct repo *r, struct str old, struct err *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "git/gitop.h"
 #include "test/agent/world.h"
 
 #include <string.h>
@@ -286,4 +287,26 @@ TEST(what_the_person_adds_between_two_legs_is_theirs_and_what_the_first_leg_left
 	CHECK_STR(chain_file(&w, "a"), STR("x\n"));
 	CHECK_STR(chain_file(&w, "mine"), STR(""));
 	CHECK_STR(json_get_str(world_event(&v, "run.end", 0), "verified"), STR("passed"));
+}
+
+TEST(a_leg_asks_git_for_each_thing_once_before_its_first_request)
+{
+	static const enum git_op ops[] = { GIT_DRIVERS, GIT_STATUS, GIT_RESOLVE, GIT_INDEX_RESET, GIT_FILES, GIT_LOG };
+	auto_world struct world w, v;
+
+	repository(&w);
+	world_init(&v);
+	w.params.verify_command = (struct str_list){ words, 2 };
+	world_play(&w, "{\"turns\":[{\"act\":\"stop\",\"calls\":[" MAKE("a") "]}]}");
+	CHECK_STR(w.reason, STR("steer_abort"));
+	for (size_t i = 0; i < COUNT(ops); i++)
+		CHECK_INT(w.gits[ops[i]], 1);
+	v.prior = &w;
+	v.params = w.params;
+	v.params.resume = 1;
+	v.ws = w.dir.path;
+	world_play(&v, "{\"turns\":[{\"act\":\"stop\",\"calls\":[]}]}");
+	for (size_t i = 0; i < 4; i++)
+		CHECK_INT(v.gits[ops[i]], 1);
+	CHECK_INT(v.gits[GIT_FILES], 0); /* the conversation says it already */
 }

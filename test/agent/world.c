@@ -424,6 +424,8 @@ static void on_git(struct world *w, struct chan_msg *m)
 	const char *env[64];
 	size_t n = 0;
 
+	if (rq.op < COUNT(w->gits))
+		w->gits[rq.op]++;
 	rq.work_tree = w->ws;
 	rq.git_dir = rq.common_dir = str_printf(w->mem, "%s/.git", w->ws).p;
 	rq.index = str_printf(w->mem, "%s/.git/agent6.index", w->ws).p;
