@@ -16,6 +16,7 @@ struct result {
 	struct jval content;
 	uint64_t hash;
 	bool read, fresh; /* of read_file; of a file that was edited lately */
+	bool skill;       /* of use_skill: instructions, which are followed until the end */
 	bool drop, again; /* to be set aside; the same as a later one */
 	bool with_gist;
 };
@@ -93,6 +94,7 @@ static void note_result(size_t i, struct jval calls, struct jval block, struct r
 
 	*e = (struct result){ .message = i, .content = jval_get(block, "content") };
 	e->read = jval_is(jval_get(call, "name"), "read_file");
+	e->skill = jval_is(jval_get(call, "name"), "use_skill");
 	e->fresh = e->read && was_edited(&out->edits, jval_get(jval_get(call, "input"), "path"));
 	out->bytes += e->content.text.n;
 	out->newest = i;
@@ -121,7 +123,7 @@ static bool may_go(const struct results *l, size_t i, enum elide_how how)
 
 	if (e->drop || e->content.type != JSCAN_STRING || e->content.text.n < WORTH_IT)
 		return false;
-	return how == ELIDE_ALL || (e->message != l->newest && i + KEEP_RESULTS < l->n);
+	return how == ELIDE_ALL || (!e->skill && e->message != l->newest && i + KEEP_RESULTS < l->n);
 }
 
 static size_t left_of(const struct result *e, bool gists)

@@ -7,6 +7,7 @@
 #include "fmt/fence.h"
 #include "fmt/json.h"
 
+#define SKILLS_SHOWN 8
 #define SUMMARY_BYTES   12000
 #define TRANSCRIPT_MAX  60000 /* of what the summariser is shown: the newest */
 #define SHOWN_TEXT      2000  /* of one text in it, */
@@ -249,6 +250,45 @@ static int add_tasks(const struct run *r, struct buf *out, struct err *err)
 	return buf_addc(out, '\n', err);
 }
 
+static struct jval call_of(struct jval calls, struct jval id)
+{
+	struct jval call;
+
+	for (size_t pos = 0; jval_next(calls, &pos, NULL, &call);)
+		if (str_eq(jval_get(call, "id").text, id.text))
+			return call;
+	return (struct jval){ 0 };
+}
+
+/* Instructions that were read, by name, so that they are asked for again and not forgotten. A call that was answered without an
+ * error had the name of a skill that is there. */
+static int add_skills(const struct run *r, size_t tail, struct buf *out, struct err *err)
+{
+	struct str seen[SKILLS_SHOWN]; /* as JSON writes them */
+	size_t n = 0;
+
+	for (size_t i = 2; i < tail; i++) {
+		struct jval block;
+
+		for (size_t pos = 0; conversation_is_user(r->conv, i) && jval_next(content_of(r, i), &pos, NULL, &block);) {
+			struct jval call = call_of(content_of(r, i - 1), jval_get(block, "tool_use_id"));
+			struct jval name = jval_get(jval_get(call, "input"), "name");
+			bool again = !jval_is(jval_get(block, "type"), "tool_result") || jval_get(block, "is_error").type == JSCAN_TRUE ||
+				!jval_is(jval_get(call, "name"), "use_skill") || name.type != JSCAN_STRING;
+
+			for (size_t k = 0; k < n; k++)
+				again = again || str_eq(seen[k], name.text);
+			if (!again && n < SKILLS_SHOWN)
+				seen[n++] = name.text;
+		}
+	}
+	for (size_t k = 0; k < n; k++) {
+		TRY(buf_addz(out, k == 0 ? "Skills whose text was set aside as well: " : ", ", err));
+		TRY(jval_add_text(out, (struct jval){ JSCAN_STRING, seen[k] }, NUL_REPLACE, err));
+	}
+	return n > 0 ? buf_addz(out, ". use_skill gives it again.\n", err) : 0;
+}
+
 static int write_first(const struct run *r, size_t tail, struct str summary, struct buf *out, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -270,6 +310,7 @@ static int write_first(const struct run *r, size_t tail, struct str summary, str
 		err));
 	TRY(fence_add(&note, "note", STR(""), summary, err));
 	TRY(add_tasks(r, &note, err));
+	TRY(add_skills(r, tail, &note, err));
 	TRY(buf_addz(&note, "Read files again before you change them. Go on with the task.", err));
 	TRY(buf_addc(out, ',', err));
 	TRY(context_add_json_text(out, buf_str(&note), err));

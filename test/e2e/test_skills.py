@@ -78,6 +78,37 @@ def test_the_model_is_told_of_a_skill_reads_it_and_reaches_nothing_else_through_
     assert "Look at the index first." in last and "more text" in last and "root:x" not in last
 
 
+LONG = GOOD + "".join(f"Step {n}: look at the index of the ring before its buffer.\n" for n in range(60))
+
+
+def test_a_skill_that_was_read_stays_when_old_results_are_set_aside(lab):
+    lab.repo(**{f"f{n}": f"{n}\n" * 1500 for n in range(12)})
+    assert run(lab, "skills", "install", skill(lab, "ring", LONG)).returncode == 0
+    m = lab.mock(script(turn(use("ring")), *[turn({"name": "read_file", "args": {"path": f"f{n}"}}) for n in range(12)], finish()),
+                 top="[context]\ndrop_at_chars = 20000\n")
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    last = json.dumps(m.model_requests()[-1]["body"])
+    assert lab.events("loop.compact.dropped") and "bytes set aside" in last
+    assert "Step 59: look at the index" in last
+    assert lab.agent6("replay", os.path.basename(lab.run_dirs()[-1])).returncode == 0
+
+
+def test_a_skill_that_was_read_is_named_when_a_summary_takes_its_place(lab):
+    lab.repo()
+    assert run(lab, "skills", "install", skill(lab, "ring", LONG)).returncode == 0
+    note = turn(text="NOTE of it", match={"last": "Write the note"}, loop="forever")
+    make = [turn({"name": "apply_edit", "args": {"path": f"n{n}", "edits": [{"kind": "create", "new_string": f"{n:04} " * 800}]}}) for n in range(10)]
+    m = lab.mock(script(note, turn(use("ring"), use("none-such")), *make, finish()),
+                 top="[context]\nsummarise_at_chars = 30000\nkeep_recent_chars = 5000\n")
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    after = [json.dumps(q["body"]) for q in m.model_requests() if "NOTE of it" in json.dumps(q["body"])]
+    assert after and "Step 59: look at the index" not in after[0]
+    assert "Skills whose text was set aside as well: ring. use_skill gives it again." in after[0] and "none-such" not in after[0]
+    assert lab.agent6("replay", os.path.basename(lab.run_dirs()[-1])).returncode == 0
+
+
 def test_without_skills_nothing_is_said_and_the_tool_is_not_there(lab):
     lab.repo(a="1\n")
     # a checkout's own skills are not the operator's
