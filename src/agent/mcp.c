@@ -267,6 +267,14 @@ static int await_starts(struct mcp *m, struct err *err)
 	return 0;
 }
 
+/* A server would refuse each call of them. */
+static void leave_headers_out(struct mcp_server *s)
+{
+	for (size_t i = 0; s->remote && s->era == MCP_ERA_MODERN && i < s->list.n; i++)
+		if (s->list.p[i].headers && !s->list.p[i].fault)
+			s->list.p[i].fault = "it wants arguments as HTTP headers, which agent6 does not send";
+}
+
 /* In the order of the configuration, whoever was ready first: the model's list is the same each time. */
 static int offer_all(struct mcp *m, struct err *err)
 {
@@ -276,6 +284,7 @@ static int offer_all(struct mcp *m, struct err *err)
 
 		if (s->state != MCP_READY)
 			continue;
+		leave_headers_out(s);
 		TRY(mcp_offer(&m->catalogue, i, s->p.name, &s->list, &s->p.tools, m->run_mem, &s->left_out, err));
 		s->listed = true;
 		TRY(put_ready(s, m->catalogue.n - before, err));

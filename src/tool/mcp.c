@@ -117,6 +117,7 @@ static int read_schema(struct jval v, struct arena *mem, struct mcp_listed *t, s
 		TRY(buf_addz(&b, ",\"properties\":{}", err));
 	TRY(buf_addc(&b, '}', err));
 	TRY(mcp_clean(&clean, buf_str(&b), err));
+	t->headers = str_find(buf_str(&clean), STR("\"x-mcp-header\"")) < clean.n;
 	if (clean.n > MCP_SCHEMA_MAX)
 		t->fault = "the description of its arguments is too long";
 	else if (too_deep(buf_str(&clean)))

@@ -27,6 +27,7 @@ struct mcp_listed {
 	struct str name, help;
 	struct str schema; /* a JSON object, or empty when there is none */
 	const char *fault; /* why it cannot be offered; NULL: it can */
+	bool headers;      /* over HTTP, in the modern era, arguments of it are wanted as headers too */
 };
 struct mcp_list {
 	struct mcp_listed *p;

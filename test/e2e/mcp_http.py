@@ -152,7 +152,8 @@ class McpServer:
         if method == "tools/call" and "streams" in self.how:
             self.pongs.wait(20)
         if method == "tools/list":
-            return self.answer(h, {"jsonrpc": "2.0", "id": ident, "result": {"tools": TOOLS}})
+            region = {"name": "region", "inputSchema": {"type": "object", "properties": {"r": {"type": "string", "x-mcp-header": "Region"}}}}
+            return self.answer(h, {"jsonrpc": "2.0", "id": ident, "result": {"tools": TOOLS + [region] * ("headers" in self.how)}})
         if self.awaits and not self.awaits.wait(20):
             return self.send(h, 500, {"error": "it did not happen"})
         if "works" in self.how:

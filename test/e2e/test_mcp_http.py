@@ -135,6 +135,16 @@ def test_a_stream_that_ended_is_opened_with_the_next_call_and_one_that_is_none_i
     assert lab.events("mcp.ended") == [] and lab.events("mcp.server_unavailable") == []
 
 
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_tool_that_wants_headers_is_left_out_by_name_where_they_would_be_wanted(lab, remote, era):
+    lab.repo(a="1\n")
+    mock, r = play(lab, config(remote("headers", era)), turn(call("mcp__far__echo", text="one")))
+    assert r.returncode == 0 and results(mock) == [{"content": "one"}], r.both
+    left = lab.events("mcp.ready")[0].get("left_out", [])
+    assert left == (["region: it wants arguments as HTTP headers, which agent6 does not send"] if era == "modern" else [])
+    assert ("mcp__far__region" in offered(mock)) is (era == "legacy")
+
+
 def test_a_modern_server_has_no_stream_and_no_session(lab, remote):
     lab.repo(a="1\n")
     s = remote("modern")
