@@ -21,7 +21,7 @@ const char *const etc_names[] = { "R", "alternatives", "chromium", "chromium.d",
 	"services", "terminfo", "texmf", "timezone", NULL };
 
 /* Certificates without the private keys that lie beside them. */
-const char *const etc_nested[] = { "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem",
+const char *const etc_nested[] = { "maven/m2.conf", "maven/logging", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem",
 	"pki/ca-trust/extracted", NULL };
 
 static int copy_file(int host, int etc, const char *name, struct err *err)

@@ -21,6 +21,33 @@ enum cause {
 	CAUSE_LOOP,  /* nobody listens there: maybe somebody does outside */
 	CAUSE_CALL,  /* a system call no jail has */
 	CAUSE_FAMILY, /* a kind of socket no jail has */
+	CAUSE_OWNER, CAUSE_MODE, CAUSE_SIGNAL, CAUSE_LIMIT, CAUSE_ROOT, CAUSE_SYSTEM, CAUSE_DAEMON, CAUSE_TERMINAL,
+	CAUSE_SHARED,
+	CAUSES
+};
+
+/* What is said where the line alone decides. */
+static const struct {
+	const char *note, *key; /* no key: nothing allows it */
+} notes[CAUSES] = {
+	[CAUSE_NET] = { "commands reach no network outside of the jail; the operator's sandbox.tool_network decides",
+		"sandbox.tool_network" },
+	[CAUSE_LOOP] = { "commands reach only servers that other commands of this run started; the operator's sandbox.tool_network "
+			 "decides", "sandbox.tool_network" },
+	[CAUSE_CALL] = { "the jail refuses privileged system calls, and nothing allows them", NULL },
+	[CAUSE_FAMILY] = { "commands have unix, TCP and UDP sockets and no others, and nothing allows them", NULL },
+	[CAUSE_OWNER] = { "the jail has one user and one group: no file can be given to another, and nothing allows it", NULL },
+	[CAUSE_MODE] = { "in the jail no set-user-ID or set-group-ID file can be made, and no mode of somebody else's file changed; "
+			 "nothing allows it", NULL },
+	[CAUSE_SIGNAL] = { "commands can signal their own processes and no others, and nothing allows it", NULL },
+	[CAUSE_LIMIT] = { "the jail raises no limits, and nothing allows it", NULL },
+	[CAUSE_ROOT] = { "commands have no privileges, whoever started agent6, and nothing gives them any", NULL },
+	[CAUSE_SYSTEM] = { "commands cannot install packages of the system: the operator does, outside, and they are there then", NULL },
+	[CAUSE_DAEMON] = { "the services of this machine (containers, systemd and their like) are outside of the jail, and nothing lets "
+			   "them in", NULL },
+	[CAUSE_SHARED] = { "without namespaces commands have no /dev/shm, which this needs; the operator's sandbox.profile decides: \"strict\" "
+			   "has one", "sandbox.profile" },
+	[CAUSE_TERMINAL] = { "commands have no terminal and can make none, and nothing allows it", NULL },
 };
 
 /* Every word of a row stands in the line, in any case. The first row that fits a line counts. */
@@ -29,35 +56,76 @@ static const struct {
 	const char *words[2];
 	size_t within; /* of the last lines */
 } rows[] = {
+	{ CAUSE_SYSTEM, { "/var/lib/apt/" }, LINES },
+	{ CAUSE_SYSTEM, { "/etc/apt/" }, LINES },
+	{ CAUSE_SYSTEM, { "/var/lib/dpkg/" }, LINES },
+	{ CAUSE_SYSTEM, { "dpkg: error", "superuser privilege" }, LINES },
 	{ CAUSE_NET, { "network is unreachable" }, LINES },
 	{ CAUSE_NET, { "temporary failure in name resolution" }, LINES },
 	{ CAUSE_NET, { "temporary failure resolving" }, LINES },
 	{ CAUSE_NET, { "could not resolve host" }, LINES },
 	{ CAUSE_NET, { "unable to resolve host address" }, LINES },
 	{ CAUSE_NET, { "getaddrinfo", "eai_again" }, LINES },
+	{ CAUSE_NET, { "getaddrinfo", "enotfound" }, LINES },
 	{ CAUSE_NET, { "dial tcp: lookup", ":53:" }, LINES },
 	{ CAUSE_NET, { "failed to lookup address information" }, LINES },
+	{ CAUSE_NET, { "no servers could be reached" }, NEAR_END },
+	/* without namespaces no socket can be made */
+	{ CAUSE_NET, { " socket: permission denied" }, LINES },
+	{ CAUSE_NET, { "_socket.socket.__init__(" }, NEAR_END },
+	{ CAUSE_NET, { "ssh: connect to host", ": failure" }, NEAR_END },
+	{ CAUSE_SHARED, { "_multiprocessing.semlock(" }, NEAR_END },
+	{ CAUSE_NET, { "unknownhostexception" }, NEAR_END },
 	{ CAUSE_NET, { "name or service not known" }, NEAR_END },
+	{ CAUSE_LOOP, { "failed to connect to", "couldn't connect to server" }, NEAR_END },
 	{ CAUSE_LOOP, { "connection refused" }, NEAR_END },
 	{ CAUSE_LOOP, { "econnrefused" }, NEAR_END },
+	{ CAUSE_DAEMON, { "cannot connect to the docker daemon" }, LINES },
+	{ CAUSE_DAEMON, { "docker daemon socket" }, LINES },
+	{ CAUSE_DAEMON, { "not been booted with systemd" }, LINES },
+	{ CAUSE_DAEMON, { "failed to connect to bus" }, NEAR_END },
 	{ CAUSE_CALL, { "mount:", "must be superuser" }, NEAR_END },
 	{ CAUSE_CALL, { "mount", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "unshare", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "namespace", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "no permissions to create new namespace" }, NEAR_END },
 	{ CAUSE_CALL, { "ptrace", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "perf_event_open", "operation not permitted" }, LINES },
+	{ CAUSE_CALL, { "no permission to enable", "event" }, NEAR_END },
+	{ CAUSE_CALL, { "rtnetlink", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "kernel buffer", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "cannot set date", "operation not permitted" }, NEAR_END },
+	{ CAUSE_CALL, { "cap_net_raw" }, NEAR_END },
 	{ CAUSE_CALL, { "mknod", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "raw socket", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "chroot", "operation not permitted" }, NEAR_END },
 	{ CAUSE_CALL, { "no new privileges" }, LINES },
 	{ CAUSE_FAMILY, { "address family not supported" }, NEAR_END },
+	{ CAUSE_OWNER, { "changing ownership of", "invalid argument" }, NEAR_END },
+	{ CAUSE_OWNER, { "changing ownership of", "operation not permitted" }, NEAR_END },
+	{ CAUSE_OWNER, { "cannot change ownership to", "invalid argument" }, NEAR_END },
+	{ CAUSE_OWNER, { "cannot change ownership to", "operation not permitted" }, NEAR_END },
+	{ CAUSE_MODE, { "changing permissions of", "operation not permitted" }, NEAR_END },
+	{ CAUSE_MODE, { "cannot change permissions of", "operation not permitted" }, NEAR_END },
+	{ CAUSE_MODE, { "cannot change mode to", "operation not permitted" }, NEAR_END },
+	{ CAUSE_SIGNAL, { "kill:", "operation not permitted" }, NEAR_END },
+	{ CAUSE_LIMIT, { "ulimit:", "operation not permitted" }, NEAR_END },
+	{ CAUSE_LIMIT, { "ulimit:", "cannot modify limit" }, NEAR_END },
+	{ CAUSE_ROOT, { "you must be root" }, NEAR_END },
+	{ CAUSE_ROOT, { "are you root?" }, NEAR_END },
+	{ CAUSE_TERMINAL, { "failed to create pseudo-terminal" }, NEAR_END },
+	{ CAUSE_TERMINAL, { "out of pty devices" }, NEAR_END },
 	{ CAUSE_WRITE, { "read-only file system" }, LINES },
 	{ CAUSE_WRITE, { "erofs:" }, LINES },
 	{ CAUSE_OPEN, { "permission denied" }, LINES },
 	{ CAUSE_OPEN, { "permissionerror" }, LINES },
 	{ CAUSE_OPEN, { "eacces:" }, LINES },
 	{ CAUSE_OPEN, { "operation not permitted" }, LINES },
+	{ CAUSE_OPEN, { "unable to open database" }, NEAR_END },
 	{ CAUSE_GONE, { "no such file or directory" }, NEAR_END },
+	{ CAUSE_GONE, { "nosuchfileexception" }, LINES },
 	{ CAUSE_GONE, { "directory nonexistent" }, NEAR_END },
+	{ CAUSE_GONE, { "can't cd to" }, NEAR_END },
 	{ CAUSE_GONE, { "enoent:" }, NEAR_END },
 };
 
@@ -65,6 +133,8 @@ static const struct {
 static const char *const kept_outside[] = { "/home", "/root", "/opt", "/srv", "/mnt", "/media", "/var", "/run", "/data" };
 /* A cell's own: they look the same and are others. */
 static const char *const of_the_cell[] = { "/tmp", "/dev", "/proc" };
+/* Of /dev, what is there under every name that a command may make or hold. */
+static const char *const own_devices[] = { "/dev/shm", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr" };
 
 static char lower(char c)
 {
@@ -115,6 +185,8 @@ static bool next_path(struct str *rest, bool any, struct str *out)
 		size_t n;
 
 		if (!curly && !strchr(" \t'\"`(=:[<", before))
+			continue;
+		if (before == ':' && str_starts(at, STR("//"))) /* of a URL */
 			continue;
 		if (!any && !str_starts(at, STR("/")) && !str_starts(at, STR("../")) && !str_starts(at, STR(".git/")))
 			continue;
@@ -215,12 +287,22 @@ static bool judge_path(const struct tool_ctx *ctx, enum cause cause, struct str 
 		return false; /* what was granted: an ordinary failure */
 	else if (root)
 		say(d, mem, path, "may be read and not written", "sandbox.extra_write_paths");
+	else if (beneath(path, STR("/dev")) && path.n > 5 && !beneath_any(path, own_devices, COUNT(own_devices)))
+		say(d, mem, path, "is none of the few devices that commands have, and nothing gives them more", NULL);
+	else if ((cause == CAUSE_WRITE && beneath(path, STR("/proc"))) || (cause == CAUSE_OPEN && beneath(path, STR("/proc/sys"))))
+		say(d, mem, path, "is the kernel's, which commands may read and never change", NULL);
 	else if (beneath_any(path, of_the_cell, COUNT(of_the_cell)) && !is_near(ctx, path))
 		return false;
+	else if (cause == CAUSE_GONE && beneath(path, STR("/etc")))
+		say(d, mem, path, "is not in the part of /etc that commands see, if it is there at all",
+			"sandbox.extra_read_paths");
 	else if (root_is_system(str_dupz(mem, path))) {
 		if (cause == CAUSE_GONE)
 			return false;
-		say(d, mem, path, "is part of the system, which commands may read and never change", NULL);
+		if (cause == CAUSE_OPEN && beneath(path, STR("/etc"))) /* to read it, or to write it: where Landlock refuses, both look so */
+			say(d, mem, path, "is in /etc, of which commands see a part and change nothing", "sandbox.extra_read_paths");
+		else
+			say(d, mem, path, "is part of the system, which commands may read and never change", NULL);
 	} else if (cause == CAUSE_GONE && !beneath_any(path, kept_outside, COUNT(kept_outside)) && !is_near(ctx, path))
 		return false;
 	else if (cause == CAUSE_WRITE)
@@ -239,27 +321,11 @@ static bool judge_line(const struct tool_ctx *ctx, struct str line, size_t from_
 		i++;
 	if (i == COUNT(rows))
 		return false;
-	switch (rows[i].cause) {
-	case CAUSE_NET:
-		if (ctx->commands_online)
+	if (notes[rows[i].cause].note) {
+		if (ctx->commands_online && (rows[i].cause == CAUSE_NET || rows[i].cause == CAUSE_LOOP))
 			return false;
-		*d = (struct denial){ STR("commands have no network but their own loopback; the operator's sandbox.tool_network "
-					  "decides"), "sandbox.tool_network" };
+		*d = (struct denial){ str_from(notes[rows[i].cause].note), notes[rows[i].cause].key };
 		return true;
-	case CAUSE_LOOP:
-		if (ctx->commands_online)
-			return false;
-		*d = (struct denial){ STR("commands reach only servers that other commands of this run started; the operator's "
-					  "sandbox.tool_network decides"), "sandbox.tool_network" };
-		return true;
-	case CAUSE_CALL:
-		*d = (struct denial){ STR("the jail refuses privileged system calls, and nothing allows them"), NULL };
-		return true;
-	case CAUSE_FAMILY:
-		*d = (struct denial){ STR("commands have unix, TCP and UDP sockets and no others, and nothing allows them"), NULL };
-		return true;
-	default:
-		break;
 	}
 	for (struct str rest = line, path; next_path(&rest, false, &path);)
 		if (judge_path(ctx, rows[i].cause, plain(mem, ctx->roots[0].path, path), mem, d))

@@ -7,7 +7,7 @@ What the jail refused names its rule and the key that decides; an ordinary failu
 import json
 import os
 
-from conftest import call, finish, script, turn
+from conftest import as_hardened, call, finish, script, turn
 
 PY = ["/usr/bin/python3", "-c"]
 READ, WRITE, GIT, NET, HIDE, NO_KEY, NOTHING = ("sandbox.extra_read_paths", "sandbox.extra_write_paths", "sandbox.protect_git",
@@ -51,7 +51,19 @@ TABLE = [
     ([*PY, "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"], NO_KEY),
     (["mknod", "dev", "c", "1", "3"], NO_KEY),
     (["/usr/sbin/chroot", ".", "true"], NO_KEY),
+    (["chmod", "u+s", "a.txt"], NO_KEY),
+    (["chown", "1", "a.txt"], NO_KEY),
+    (sh("kill -9 1"), NO_KEY),
+    (sh("echo 1 > /proc/sys/vm/drop_caches"), "the kernel's"),
+    (["dd", "if=/dev/zero", "of=/dev/sda", "count=1"], "few devices"),
+    (["cat", "/etc/fstab"], READ),
+    (sh("cd {home}/.ssh"), READ),
+    (["date", "-s", "2020-01-01"], NO_KEY),
+    (sh("ulimit -n 999999999"), NO_KEY),
+    (["dmesg"], NO_KEY),
     # ordinary failures
+    (["kill", "999999999"], NOTHING),
+    (["cat", "/dev/shm/missing"], NOTHING),
     (["cat", "missing"], NOTHING),
     (["cat", "/nonexistent/x"], NOTHING),
     (["cat", "/usr/share/nothing-here"], NOTHING),
@@ -98,3 +110,35 @@ def test_a_denial_names_its_rule_and_an_ordinary_failure_says_nothing(lab):
     assert not wrong, "\n".join(map(str, wrong))
     for name in ("locked", "ro", "sub/.git"):
         os.chmod(os.path.join(lab.ws, name), 0o755)
+
+
+# Without namespaces the same rules show themselves by other words.
+HARDENED = [
+    ([*PY, "import socket; socket.create_connection(('1.1.1.1', 443), 5)"], NET),
+    ([*PY, "import urllib.request as u; u.urlopen('https://example.com', timeout=5)"], NET),
+    (["cat", "{home}/data.csv"], READ),
+    (["touch", "/usr/agent6-x"], "part of the system"),
+    (["cat", "/etc/fstab"], READ),
+    (sh("echo 1 > /proc/sys/vm/drop_caches"), "the kernel's"),
+    (["chown", "1", "a.txt"], NO_KEY),
+    (["chmod", "u+s", "a.txt"], NO_KEY),
+    (["mount", "-t", "tmpfs", "x", "/mnt"], NO_KEY),
+    ([*PY, "import multiprocessing as m; m.Pool(2)"], "sandbox.profile"),
+    (["cat", "missing"], NOTHING),
+    (sh("echo x > own; chmod 0 own; cat own"), NOTHING),
+    (sh("exit 3"), NOTHING),
+]
+
+
+def test_a_denial_explains_itself_where_no_namespace_is(lab):
+    lab = as_hardened(lab)
+    lab.repo(a_DOT_txt="one\n")
+    lab.write(os.path.join(lab.home, "data.csv"), "x\n")
+    argvs = [[w.replace("{home}", lab.home) for w in argv] for argv, _ in HARDENED]
+    m = lab.mock(script(*[turn(call("run_command", argv=a)) for a in argvs], finish()), extra="[workflow]\nverify_infer = false\n")
+    r = lab.run("look", timeout=120)
+    results = [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
+    assert len(results) == len(HARDENED), r.both[-3000:]
+    wrong = [(argv, "want", want, "said", result.get("jail"), result.get("stderr", "")[-300:]) for (argv, want), result in zip(HARDENED, results)
+             if (want is None) != (result.get("jail") is None) or (want and want not in result["jail"])]
+    assert not wrong, "\n".join(map(str, wrong))

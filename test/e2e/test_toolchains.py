@@ -95,6 +95,7 @@ ROWS = [
     dict(name="Go", can=shutil.which("go"), slow=True, files={"go.mod": "module p\n\ngo 1.18\n", "m.go": "package main\n\nfunc main() { println(\"x\") }\n"},
          line="go vet ./... && go build -o m . && ./m 2>/dev/null && echo works"),
     dict(name="Java", can=shutil.which("javac"), files={"A.java": JAVA}, line="javac A.java && java -Xshare:auto A"),
+    dict(name="Maven", can=shutil.which("mvn"), files={}, line="mvn -o -v >/dev/null && echo works"),
     dict(name="headless Chromium", can=chromium(), files={"t.html": "<p id=x></p><script>x.textContent = 'wor' + 'ks'</script>"},
          line=f"{chromium()} --headless --no-sandbox --disable-gpu --user-data-dir=$HOME/c --dump-dom file://$PWD/t.html "
               "2>/dev/null | grep -o works"),
