@@ -189,7 +189,8 @@ static int run_ask(struct command_ctx *ctx, const void *decoded, struct err *err
 /* Who judges: named with --seat or --personas, and as many as --reviewers says. */
 static int seats_of(const struct mode_args *a, struct arena *mem, struct str_list *out, struct err *err)
 {
-	static struct str usual[] = { { "security", 8 }, { "correctness", 11 }, { "tests", 5 }, { "over-engineering", 16 }, { "edge-cases", 10 } };
+	static const char *const usual[] = { "security", "correctness", "tests", "over-engineering", "edge-cases" };
+	_Static_assert(COUNT(usual) <= SEATS_MAX, "they are seats");
 	struct str_list from = a->seat, list = { arena_array(mem, SEATS_MAX, sizeof(struct str)), 0 };
 
 	if (a->personas.n > 0 && from.n > 0)
@@ -203,9 +204,10 @@ static int seats_of(const struct mode_args *a, struct arena *mem, struct str_lis
 			return err_set(err, ERR_INVALID, "--personas: more than %d", SEATS_MAX);
 		list.p[list.n++] = one;
 	}
+	bool named = from.n > 0 || list.n > 0;
+	for (size_t i = 0; a->reviewers > 0 && !named && i < COUNT(usual); i++)
+		list.p[list.n++] = str_from(usual[i]);
 	from = list.n > 0 ? list : from;
-	if (a->reviewers > 0 && from.n == 0)
-		from = (struct str_list){ usual, COUNT(usual) };
 	if (a->reviewers > 0) { /* more than there are begin again: another look of the same kind */
 		struct str *seats = arena_array(mem, SEATS_MAX, sizeof(*seats));
 
