@@ -650,7 +650,7 @@ static void on_line(struct view *v, struct view_item *it, enum event_id id)
 	}
 	if (id == EVENT_RUN_NOTICE && str_eqz(text(v, "level"), "warning"))
 		it->kind = VIEW_WARNING;
-	if ((id == EVENT_RUN_PAUSE || id == EVENT_RUN_STOP) && str_eqz(text(v, "source"), "sigint") && str_starts(text(v, "how"), STR("after")) &&
+	if ((id == EVENT_RUN_PAUSE || id == EVENT_RUN_STOP) && jval_is(get(v, "source"), "sigint") && jval_is(get(v, "how"), "after the step") &&
 		buf_addz(&v->scratch, "; a second Ctrl-C does not wait for it", ERR_DISCARD) == 0)
 		it->text = str_skip(buf_str(&v->scratch), at);
 	v->state.torn = v->state.torn || id == EVENT_RECORD_TORN;
