@@ -6,6 +6,7 @@
 #include "ui/cli/attended.h"
 #include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/command.h"
+#include "ui/cli/composer.h"
 #include "ui/cli/offer.h"
 #include "ui/cli/prompt.h"
 #include "ui/cli/questions.h"
@@ -92,7 +93,7 @@ static const struct field resume_fields[] = {
 static const struct field fork_fields[] = {
 	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
 		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
-	{ "at-turn", &field_int, offsetof(struct run_args, at_turn), .dflt = "-1", .min = -1, .max = UINT32_MAX - 1,
+	{ "at-turn", &field_int, offsetof(struct run_args, at_turn), .min = 1, .max = UINT32_MAX - 1,
 		.help = "Begin with what the model knew before this turn; the newest checkpoint when absent." },
 	{ "run-id", &field_str, offsetof(struct run_args, new_id), .flags = FIELD_NONEMPTY, .max = 96,
 		.help = "The new run's id instead of a made-up one." },
@@ -103,6 +104,22 @@ static const struct field fork_fields[] = {
 	SHARED_FIELDS,
 };
 
+/* What a leg can begin with: words, or what the run itself reads. A command for a run that is on says nothing to the model. */
+static int check_steer(struct str steer, struct err *err)
+{
+	struct typed t = compose(steer, false);
+
+	if (steer.n == 0 || (t.what == TYPED_TELL && t.kind == ANSWER_STEER))
+		return 0;
+	if (t.what == TYPED_NOTHING)
+		return err_set(err, ERR_INVALID, "--steer: nothing but blanks");
+	if (t.what == TYPED_WRONG)
+		return err_set(err, ERR_INVALID, "--steer: " STR_FMT ": %s", STR_ARG(str_head(steer, utf8_head(steer, 80))), t.message);
+	err_set(err, ERR_INVALID, "--steer: " STR_FMT " is said to a run that is on", STR_ARG(str_head(steer, utf8_head(steer, 80))));
+	err_hint(err, "words, /pin TEXT or /skill NAME can begin with it");
+	return -ERR_INVALID;
+}
+
 static int request_of(const struct command_ctx *ctx, const struct run_args *args, struct run_request *out,
 	struct err *err)
 {
@@ -112,6 +129,7 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 		return err_set(err, ERR_INVALID, "task: nothing but blanks");
 	if (args->auto_approve && args->no_commands)
 		return err_set(err, ERR_INVALID, "--auto-approve and --no-commands exclude each other");
+	TRY(check_steer(args->steer, err));
 	rq.task = args->task;
 	rq.config = ctx->config;
 	rq.run_id = args->run_id;
@@ -205,7 +223,7 @@ static void tell_fork(const struct fork_made *f)
 static int fork_run(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct run_args *args = decoded;
-	uint32_t turn = args->at_turn < 0 ? FORK_NEWEST : (uint32_t)args->at_turn;
+	uint32_t turn = args->at_turn == 0 ? FORK_NEWEST : (uint32_t)args->at_turn;
 	struct fork_made made;
 	struct run_request rq;
 	struct session_ref from;
