@@ -201,6 +201,9 @@ static int take_end(struct mcp_post *p, uint8_t outcome, struct str text, struct
 		return mcp_greeted(s, err);
 	if (s->open != id)
 		return 0;
+	/* To a server of the older era a connection that ends is no word that nobody waits any more. */
+	if (outcome == NET_TIMEOUT && s->asked == MCP_CALL && s->era == MCP_ERA_LEGACY)
+		TRY(mcp_tell(s, &(struct mcp_say){ .method = MCP_CANCEL, .ref = id }, err));
 	return mcp_post_unanswered(s, status, outcome == NET_REFUSED, text, err);
 }
 

@@ -247,6 +247,9 @@ int mcp_post_unanswered(struct mcp_server *s, int status, bool denied, struct st
 
 	if (text.n > 0)
 		snprintf(why, sizeof(why), STR_FMT, STR_ARG(str_head(text, utf8_head(text, sizeof(why) - 1))));
+	else if (status == 401 || status == 403)
+		snprintf(why, sizeof(why), "the server answered HTTP %d: mcp." STR_FMT ".api_key_env names the variable that holds a token for it",
+			status, STR_ARG(s->p.name));
 	else
 		snprintf(why, sizeof(why), "the server answered HTTP %d without a result", status);
 	s->open = 0;
