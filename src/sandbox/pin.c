@@ -180,9 +180,11 @@ static int refuse_grants_in(const struct root *r, const char *path, const char *
 	for (size_t i = 0; i < r->mounts.n; i++) {
 		const struct grant *g = &r->mounts.p[i];
 
-		if (path_beneath(g->path, path) && (g->kind == GRANT_RW || g->kind == GRANT_WORKSPACE ||
-							   !strcmp(what, "hide")))
-			return err_set(err, ERR_INVALID, "%s %s: %s inside it is granted", what, path, g->path);
+		if (!path_beneath(g->path, path) || (g->kind != GRANT_RW && g->kind != GRANT_WORKSPACE && strcmp(what, "hide") != 0))
+			continue;
+		err_set(err, ERR_INVALID, "%s %s: %s inside it is granted", what, path, g->path);
+		err_hint(err, "take the grant inside it away, or %s something smaller", what);
+		return -ERR_INVALID;
 	}
 	return 0;
 }
