@@ -433,7 +433,16 @@ int implement_begin(struct run *r, struct err *err)
 
 /* ---- the end of a step ---- */
 
-static int gate(struct run *r, struct turn *t, bool *sent_back, struct err *err)
+/* It cannot be had, and the run ends over it. */
+static int fail_step(struct run *r, const struct plan *p, struct str why, struct err *err)
+{
+	TRY(set_task(r, r->st.plan_step, TASK_FAILED, err));
+	TRY(put_step(r, EVENT_STEP_END, p, "failed", err));
+	run_stop(r, REASON_NO_PROGRESS, why);
+	return 0;
+}
+
+static int gate(struct run *r, struct turn *t, const struct plan *p, bool *sent_back, struct err *err)
 {
 	auto_buf struct buf out = BUF_MAX(2 * TOOL_RESULT_MAX);
 	struct tool_outcome oc = { 0 };
@@ -445,10 +454,8 @@ static int gate(struct run *r, struct turn *t, bool *sent_back, struct err *err)
 	TRY(turn_gate(r, t, &out, &oc, err));
 	if (r->reason != REASON_NONE || watch_is_good(r) || t->did_not_run || !oc.verified)
 		return 0;
-	if (++r->st.step_reds > loop_limits.step_reds) {
-		run_stop(r, REASON_NO_PROGRESS, str_printf(r->mem, "step %lld stays red", (long long)r->st.plan_step + 1));
-		return 0;
-	}
+	if (++r->st.step_reds > loop_limits.step_reds)
+		return fail_step(r, p, str_printf(r->mem, "step %lld stays red", (long long)r->st.plan_step + 1), err);
 	tail = str_tail(oc.job.errs.n > 0 ? oc.job.errs : oc.job.out, OUTPUT_TAIL);
 	*sent_back = true;
 	turn_notice(t, str_printf(t->mem, "The step is not done: the verify command is red (exit %d). Fix the cause, then call "
@@ -531,7 +538,7 @@ static int judge_step(struct run *r, struct turn *t, bool *more, struct err *err
 	TRY(read_plan(r, t->mem, &p, err));
 	if (r->st.plan_step >= (int64_t)p.steps.n) /* all are done, and the person went on */
 		return 0;
-	TRY(gate(r, t, &sent_back, err));
+	TRY(gate(r, t, &p, &sent_back, err));
 	*more = sent_back;
 	if (sent_back || r->reason != REASON_NONE)
 		return 0;
@@ -567,11 +574,8 @@ int implement_turn(struct run *r, struct turn *t, struct err *err)
 	TRY(read_plan(r, t->mem, &p, err));
 	if (r->st.plan_step >= (int64_t)p.steps.n)
 		return 0;
-	TRY(set_task(r, r->st.plan_step, TASK_FAILED, err));
-	TRY(put_step(r, EVENT_STEP_END, &p, "failed", err));
-	run_stop(r, REASON_NO_PROGRESS, str_printf(r->mem, "step %lld took more than %lld turns", (long long)r->st.plan_step + 1,
-		(long long)loop_limits.step_turns));
-	return 0;
+	return fail_step(r, &p, str_printf(r->mem, "step %lld took more than %lld turns", (long long)r->st.plan_step + 1,
+		(long long)loop_limits.step_turns), err);
 }
 
 /* ---- what the others said, once more ---- */

@@ -282,12 +282,19 @@ void redecide_call(struct redecide *d, const struct journal_line *line, const st
 	d->waited |= str_eqz(c->name, "read_background");
 }
 
+static bool has_metric(const struct redecide *d)
+{
+	return d->settings.params.metric_command.n > 0 && !str_eqz(d->settings.params.run_commands, "no");
+}
+
 static struct redecided check_rule(struct redecide *d, size_t i, bool went_on)
 {
 	const struct rule *r = &rules[i];
 	int64_t now = counter_of(&d->after, r->counter), was = counter_of(&d->before, r->counter);
 	bool first = r->at && now == limit_of(r->at), again = r->again && now == limit_of(r->again);
 
+	if (r->event == EVENT_NO_PROGRESS && has_metric(d)) /* the number decides, and says it in other words */
+		return d->seen[i].there ? redecided_yes(&d->seen[i].line, "it was not due", STR("said"), STR("nothing")) : redecided_no();
 	if (!d->seen[i].there) {
 		if (went_on && now != was && (first || again))
 			return redecided_yes(NULL, "what was due after the turn is not said", STR("nothing"),
@@ -387,8 +394,10 @@ static struct redecided check_stop(struct redecide *d, const struct journal_line
 {
 	bool gated = d->before.verify_command.n > 0;
 
+	bool step = why == REASON_NO_PROGRESS && d->last[EVENT_STEP_END].there; /* a step of a plan that failed */
+
 	for (size_t i = 0; i < COUNT(stops); i++)
-		if (stops[i].why == why && counter_of(&d->before, stops[i].counter) < limit_of(stops[i].limit))
+		if (stops[i].why == why && !step && counter_of(&d->before, stops[i].counter) < limit_of(stops[i].limit))
 			return redecided_yes(line, "it was no reason to stop yet", redecide_said(d, "counted", counter_of(&d->before, stops[i].counter)),
 				redecide_said(d, "stops at", limit_of(stops[i].limit)));
 	if ((why == REASON_SETTLED && gated) || (why == REASON_VERIFY_SETTLED && !gated))

@@ -89,7 +89,8 @@ static struct redecided same_focus(struct redecide *d)
 static struct redecided open_tasks(struct redecide *d, bool held)
 {
 	const struct redecide_seen *s = &d->last[EVENT_TASK_GATED];
-	bool due = d->finish && !held && graph_open(d->graph) > 0 && d->before.task_gated < loop_limits.finish_patience;
+	/* In prose it is known to be a finish when it was held back as one. */
+	bool due = (d->finish || (d->ncalls == 0 && s->there)) && !held && graph_open(d->graph) > 0 && d->before.task_gated < loop_limits.finish_patience;
 
 	if (s->there && (!due || redecide_int(jval_from(s->text), "nudges_used") != d->before.task_gated + 1))
 		return redecided_yes(&s->line, "it was not due", redecide_said(d, "nudges_used", redecide_int(jval_from(s->text), "nudges_used")),
@@ -190,6 +191,7 @@ static struct redecided step_begins(struct redecide *d, const struct journal_lin
 static struct redecided step_ends(struct redecide *d, const struct journal_line *line, struct jval ev)
 {
 	bool passed = jval_is(jval_get(ev, "status"), "passed"), late = d->iteration - d->before.step_began >= loop_limits.step_turns;
+	bool red = d->before.step_reds >= loop_limits.step_reds && d->gate.ran && !d->gate.green;
 	struct redecided r = step_begins(d, line, ev);
 
 	if (r.differs)
@@ -199,7 +201,7 @@ static struct redecided step_ends(struct redecide *d, const struct journal_line 
 	if (passed && d->gate.ran && !d->gate.green && d->known && d->before.verify_command.n > 0 && !d->last[EVENT_VERIFY_BROKEN].there &&
 		d->before.broken_nudged == 0)
 		return redecided_yes(line, "the gate was red over this step", STR("passed"), STR("in_progress"));
-	if (!passed && d->known && !late)
+	if (!passed && d->known && !late && !red)
 		return redecided_yes(line, "the step had turns left", STR("failed"), STR("in_progress"));
 	d->steps_ended++;
 	return redecided_no();
@@ -282,8 +284,8 @@ struct redecided work_end(struct redecide *d, const struct journal_line *line, e
 		if (implement_note_plan(d->planner, d->turn, &n))
 			return redecided_yes(line, "the critic did not reject the plan", STR("plan_rejected"), STR("plan.ready"));
 	}
-	if (why == REASON_FINISH && d->known && !has_plan(d) && !d->looks && graph_open(d->graph) > 0 &&
-		d->began.task_gated < loop_limits.finish_patience && d->finish)
-		return redecided_yes(line, "tasks were open", STR("finish_run"), STR("another turn"));
+	if ((why == REASON_FINISH || (why == REASON_SILENT_FINISH && !d->settings.params.interactive)) && d->known && !has_plan(d) && !d->looks &&
+		graph_open(d->graph) > 0 && d->began.task_gated < loop_limits.finish_patience)
+		return redecided_yes(line, "tasks were open", str_from(run_reason_word(why)), STR("another turn"));
 	return redecided_no();
 }

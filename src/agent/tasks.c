@@ -190,20 +190,15 @@ int tasks_turn(struct run *r, struct turn *t, struct err *err)
 
 /* ---- finishing ---- */
 
-bool tasks_gate(struct run *r, struct turn *t, struct err *err, int *rc)
+bool tasks_gate(struct run *r, struct turn *t)
 {
-	auto_note struct note n = NOTE;
 	size_t open = r->graph ? graph_open(r->graph) : 0;
 
-	*rc = 0;
 	if (open == 0 || r->st.task_gated >= loop_limits.finish_patience)
 		return false;
 	r->st.task_gated++;
 	turn_notice(t, str_printf(t->mem, "Not finished: %zu task%s of your list %s open. Do what is left, or set the status "
 		"that is true (passed, failed, skipped, obsolete) with update_task, then call finish_run again.",
 		open, open == 1 ? "" : "s", open == 1 ? "is" : "are"));
-	note_int(&n, "iteration", t->iteration);
-	note_int(&n, "nudges_used", r->st.task_gated);
-	*rc = note_send(&n, r->keep, EVENT_TASK_GATED, err);
 	return true;
 }

@@ -15,7 +15,7 @@ int tasks_open(struct run *r, struct str journal, struct err *err) CHECKED; /* j
 void tasks_fini(struct run *r);
 int tasks_turn(struct run *r, struct turn *t, struct err *err) CHECKED;
 /* Open tasks: the finish is sent back, a few times. True: it was. */
-bool tasks_gate(struct run *r, struct turn *t, struct err *err, int *rc);
+bool tasks_gate(struct run *r, struct turn *t);
 
 void tasks_note_update(struct note *n, const struct graph *g); /* the members of graph.update */
 

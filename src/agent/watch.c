@@ -129,7 +129,8 @@ static int watch_gate(struct run *r, struct turn *t, struct err *err)
 	l.nudge = loop_limits.verify_nudge;
 	l.escalate = loop_limits.verify_escalate;
 	l.stop = loop_limits.verify_stop;
-	return t->worked ? climb(r, t, &l, r->st.verify_streak, err) : 0;
+	/* Where a number is made better, a gate that stays red says less than the number does. */
+	return t->worked && !metric_is_set(r) ? climb(r, t, &l, r->st.verify_streak, err) : 0;
 }
 
 static int watch_settled(struct run *r, struct turn *t, struct err *err)
@@ -235,6 +236,48 @@ int watch_turn(struct run *r, struct turn *t, struct err *err)
 	return 0;
 }
 
+/* ---- what holds a finish back ---- */
+
+static int put_held(struct run *r, const struct turn *t, enum event_id id, int64_t used, bool silent, struct err *err)
+{
+	auto_note struct note n = NOTE;
+
+	note_int(&n, "iteration", t->iteration);
+	note_int(&n, "nudges_used", used);
+	if (silent)
+		note_z(&n, "trigger", "silent_finish");
+	return note_send(&n, r->keep, id, err);
+}
+
+static int hold_unverified(struct run *r, struct turn *t, bool silent, bool *held, struct err *err)
+{
+	*held = r->p->require_verify_to_finish && r->st.verify_command.n > 0 && !watch_is_good(r) && r->st.baseline_ok != TRI_NO &&
+		r->st.finish_gated < loop_limits.finish_patience;
+	if (!*held)
+		return 0;
+	r->st.finish_gated++;
+	turn_notice(t, STR("Not finished: the verify command must be green on the files as they are now. Run run_verify_command, fix "
+			   "what it shows, then call finish_run again."));
+	return put_held(r, t, EVENT_VERIFY_GATED, r->st.finish_gated, silent, err);
+}
+
+/* silent: in prose. A person who sees each step decides about those words themselves. */
+static int hold_finish(struct run *r, struct turn *t, bool silent, bool *held, struct err *err)
+{
+	bool gates = !silent || !r->p->interactive;
+
+	*held = gates && metric_holds_finish(r, t);
+	if (*held)
+		return put_held(r, t, EVENT_METRIC_EARLY, r->st.metric_gated, silent, err);
+	*held = gates && !implement_is_on(r) && tasks_gate(r, t);
+	if (*held)
+		return put_held(r, t, EVENT_TASK_GATED, r->st.task_gated, silent, err);
+	TRY(implement_done(r, t, held, err));
+	if (*held || r->reason != REASON_NONE || !gates)
+		return 0;
+	return hold_unverified(r, t, silent, held, err);
+}
+
 /* ---- a turn without calls ---- */
 
 static int nudge_quiet(struct run *r, struct turn *t, struct str text, struct err *err)
@@ -312,7 +355,7 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 		return put_count(r, EVENT_BACKGROUND_NUDGE, t->iteration, "running",
 			(int64_t)background_running(&r->background), NULL, 0, err);
 	}
-	TRY(implement_done(r, t, &done, err));
+	TRY(hold_finish(r, t, true, &done, err));
 	if (done || r->reason != REASON_NONE)
 		return 0;
 	TRY(review_gate(r, t, true, &done, err));
@@ -327,11 +370,7 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 
 int watch_finish(struct run *r, struct turn *t, struct err *err)
 {
-	bool gated = r->st.verify_command.n > 0, good = watch_is_good(r);
-	bool red = gated && r->st.last_verify_ok == TRI_NO && !r->st.edited_since_verify;
-
-	bool rejected;
-	int rc;
+	bool held, red;
 
 	if (!t->finish || r->reason != REASON_NONE)
 		return 0;
@@ -339,26 +378,12 @@ int watch_finish(struct run *r, struct turn *t, struct err *err)
 		run_stop(r, REASON_PLANNED, STR(""));
 		return 0;
 	}
-	if (metric_holds_finish(r, t))
-		return put_count(r, EVENT_METRIC_EARLY, t->iteration, "nudges_used", r->st.metric_gated, NULL, 0, err);
-	if (!implement_is_on(r) && tasks_gate(r, t, err, &rc))
-		return rc;
-	TRY(implement_done(r, t, &rejected, err));
-	if (rejected || r->reason != REASON_NONE)
+	TRY(hold_finish(r, t, false, &held, err));
+	if (held || r->reason != REASON_NONE)
 		return 0;
-	good = watch_is_good(r);
-	red = gated && r->st.last_verify_ok == TRI_NO && !r->st.edited_since_verify;
-	if (r->p->require_verify_to_finish && gated && !good && r->st.baseline_ok != TRI_NO &&
-		r->st.finish_gated < loop_limits.finish_patience) {
-		r->st.finish_gated++;
-		turn_notice(t, STR("Not finished: the verify command must be green on the files as they are "
-				   "now. Run "
-				   "run_verify_command, fix what it shows, then call finish_run again."));
-		return put_count(
-			r, EVENT_VERIFY_GATED, t->iteration, "nudges_used", r->st.finish_gated, NULL, 0, err);
-	}
-	TRY(review_gate(r, t, false, &rejected, err));
-	if (rejected)
+	red = r->st.verify_command.n > 0 && r->st.last_verify_ok == TRI_NO && !r->st.edited_since_verify;
+	TRY(review_gate(r, t, false, &held, err));
+	if (held)
 		return 0;
 	if (red && r->st.baseline_ok == TRI_NO)
 		run_stop(r, REASON_RED_AT_BASE, STR(""));

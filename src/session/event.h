@@ -116,7 +116,7 @@ enum event_flags {
 	X(VERIFY_SWAPPED, "loop.verify_swapped", EVENT_AG, L("was"), L("now"))                                \
 	X(VERIFY_BROKEN, "loop.verify_broken.nudge", EVENT_AG, I("iteration"))                                \
 	X(VERIFY_SETTLED, "loop.verify_settled.nudge", EVENT_AG, I("iteration"), IO("idle"))                  \
-	X(VERIFY_GATED, "loop.verify_finish.gated", EVENT_AG, I("iteration"), I("nudges_used"))               \
+	X(VERIFY_GATED, "loop.verify_finish.gated", EVENT_AG, I("iteration"), I("nudges_used"), SO("trigger")) \
 	X(NO_PROGRESS, "loop.no_progress.nudge", EVENT_AG, I("iteration"), I("streak"), IO("level"))          \
 	X(TOOL_ERROR, "loop.tool_error.nudge", EVENT_AG, I("iteration"), I("streak"), IO("level"))            \
 	X(LOOP_GUARD, "loop.loop_guard.triggered", EVENT_AG, I("iteration"), S("tool"), I("streak"))          \
@@ -144,7 +144,7 @@ enum event_flags {
 	/* metric, review */                                                                                 \
 	X(METRIC_SAMPLE, "loop.metric.sample", EVENT_AG, I("iteration"), SO("label"), NO("score"), IO("returncode"), SO("sha"), BO("full")) \
 	X(METRIC_PLATEAU, "loop.metric_plateau.nudge", EVENT_AG, I("iteration"), I("nudges_used"), IO("budget_remaining")) \
-	X(METRIC_EARLY, "loop.metric_early_finish.rejected", EVENT_AG, I("iteration"), I("nudges_used"))      \
+	X(METRIC_EARLY, "loop.metric_early_finish.rejected", EVENT_AG, I("iteration"), I("nudges_used"), SO("trigger")) \
 	X(METRIC_CEILING, "loop.metric_ceiling.stop", EVENT_AG, I("iteration"), NO("score"))                  \
 	X(REVIEW_START, "loop.review.start", EVENT_AG, I("iteration"), S("trigger"), I("seats"))              \
 	X(REVIEW_SEAT, "loop.review.seat", EVENT_AG, I("iteration"), I("seat"), S("model"), S("verdict"), I("findings"), SO("persona"), IO("transcript")) \

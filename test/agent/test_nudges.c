@@ -60,6 +60,12 @@ static void with_metric(struct world *w)
 	w->params.metric_goal = STR("maximize");
 }
 
+static void gated_metric(struct world *w)
+{
+	with_metric(w);
+	with_gate(w);
+}
+
 static void little_left(struct world *w)
 {
 	w->params.max_output_tokens = 39; /* ten for each answer */
@@ -157,7 +163,15 @@ static const struct {
 		"Your task list is at: mine" },
 	{ "a finish with an open task", TURNS(TURN(ADD) "," TURN(FIN) "," TURN(FIN) "," TURN(FIN) "," TURN(FIN)), NULL, "loop.task_finish.gated", 3,
 		"Not finished: 1 task of your list is open" },
+	{ "words over an open task", TURNS(TURN(MAKE("a") "," ADD) "," X4(TEXT("Done."))), NULL, "loop.task_finish.gated", 3,
+		"Not finished: 1 task of your list is open" },
+	{ "words over what was never verified", TURNS(TURN(MAKE("a")) "," TEXT("Done.") "," TURN(VER) "," TEXT("Done.")), must_verify,
+		"loop.verify_finish.gated", 1, "Not finished: the verify command must be green" },
+	{ "words over a worse number", "{\"turns\":[" TURN(MAKE("a") "," MET) "," TURN(MET "," LS) "," X4(TEXT("Done.")) "],\"jobs\":[{\"out\":\"9\"},{\"out\":\"1\"}]}",
+		with_metric, "loop.metric_early_finish.rejected", 3, "the last sample of the metric is no better than the best, 9" },
 	/* the metric */
+	{ "a red gate beside a metric", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(MAKE("b") "," VER) "," TURN(MAKE("c") "," VER) ","
+		TURN(MAKE("d") "," VER) "," TURN(FIN) "],\"jobs\":[" X4(RED) "]}", gated_metric, "loop.no_progress.nudge", 0, NULL },
 	{ "a metric that gets no better", "{\"turns\":[" TURN(MET) "," TURN(MET "," LS) "," TURN(MET) "," TURN(MET "," LS) "," TURN(MET) ","
 		TURN(FIN) "],\"jobs\":[{\"out\":\"9\"}," X4("{\"out\":\"1\"}") "]}", with_metric, "loop.metric_plateau.nudge", 1,
 		"has not got better for some samples" },

@@ -111,6 +111,12 @@ static void planned(struct world *w)
 	w->params.workflow = STR("implement");
 }
 
+static void planned_gate(struct world *w)
+{
+	planned(w);
+	with_gate(w);
+}
+
 /* ---- scripts ---- */
 
 #define LOOKS4 TURN(LOOK("1")) "," TURN(LOOK("2")) "," TURN(LOOK("3")) "," TURN(LOOK("4"))
@@ -210,6 +216,8 @@ static const struct {
 	{ "how often it was sent back", TASKS, NULL, "loop.task_finish.gated", 1, "\"nudges_used\":2", "\"nudges_used\":1", "loop.task_finish.gated", "not due" },
 	{ "the state of a task", TASKS, NULL, "graph.update", 0, "\"in_progress\"", "\"passed\"", "graph.update", "task list is another one" },
 	{ "the task list", TASKS, NULL, "graph.update", 0, NULL, NULL, "loop.budget", "due after the turn is not said" },
+	{ "words over an open task", TURNS(TURN(MAKE("a") "," ADD) "," TEXT("Done.") "," TEXT("Done.") "," TEXT("Done.") "," TEXT("Done.")), NULL,
+		"loop.task_finish.gated", 2, "\"nudges_used\":3", "\"nudges_used\":2", "loop.task_finish.gated", "not due" },
 	/* the metric */
 	{ "a sample", METRIC, with_metric, "loop.metric.sample", 1, "\"score\":1", "\"score\":7", "loop.metric.sample", "counted otherwise" },
 	{ "a nudge about the metric", METRIC, with_metric, "loop.metric_plateau.nudge", 0, NULL, NULL, "loop.budget", "due after the turn is not said" },
@@ -221,6 +229,8 @@ static const struct {
 	{ "what it is called", PLAN, planned, "step.start", 1, "\"title\":\"second\"", "\"title\":\"first\"", "step.start", "calls this step otherwise" },
 	{ "that a step failed", PLAN, planned, "step.end", 0, "\"status\":\"passed\"", "\"status\":\"failed\"", "step.end", "had turns left" },
 	{ "that a step is over", PLAN, planned, "step.end", 0, NULL, NULL, "step.start", "it is another step" },
+	{ "that a step stays red", "{\"turns\":[" STEPS2 "," TURN(FIN) "," TURN(FIN) "," TURN(FIN) "," TURN(FIN) "],\"jobs\":[" RED "," RED "," RED "," RED "]}",
+		planned_gate, "step.end", 0, NULL, NULL, "run.end", "no reason to stop yet" },
 	/* the operator */
 	{ "that somebody stopped it", "{\"turns\":[{\"act\":\"stop\",\"calls\":[" LS "]}]}", NULL, "run.stop_requested", 0, NULL, NULL, "run.end",
 		"nobody asked for a stop" },

@@ -19,6 +19,11 @@ exit     1
 sent     [0].first contains "three, please"
 sent     [2].last contains "Now step 1 of 1:\n<step>\n1. write three"
 shell    grep -q '"reason":"no_progress"' ~/.local/state/agent6/*/runs/mine/record/logs.jsonl
+shell    grep -q '"type":"step.end","index":1,"title":"write three","status":"failed"' ~/.local/state/agent6/*/runs/mine/record/logs.jsonl
+run      agent6 replay mine
+exit     0
+run      agent6 runs graph mine
+output   contains "write three  failed"
 model    call apply_edit {"path": "a.txt", "edits": [{"old_string": "one", "new_string": "three"}]}
 model    call finish_run {"summary": "yes"}
 model    text "{\"approved\":true}"
