@@ -170,6 +170,15 @@ class McpServer:
             return self.send(h, 200, b'{"x":"' + b"y" * (9 << 20) + b'"}')
         if "other-id" in self.how:
             ident = 1
+        if "accepted" in self.how:
+            return self.send(h, 202, {"jsonrpc": "2.0", "id": ident, "result": {"content": [{"type": "text", "text": "late"}]}})
+        if "refuses" in self.how:
+            return self.send(h, 400, {"jsonrpc": "2.0", "id": ident, "error": {"code": -32602, "message": "no such note"}})
+        if "fails-well" in self.how:
+            return self.send(h, 200, {"jsonrpc": "2.0", "id": ident, "error": {"code": -32603, "message": "out of ink"}})
+        if "tight" in self.how:  # no blank behind the colon, CR alone as a line's end, no last blank line
+            text = f"event:message\rdata:{json.dumps({'jsonrpc': '2.0', 'id': ident, 'result': {'content': [{'type': 'text', 'text': 'tight'}]}})}\r\r"
+            return self.send(h, 200, text.encode(), "Text/Event-Stream; charset=utf-8")
         failed = params["name"] == "fails"
         return self.answer(h, {"jsonrpc": "2.0", "id": ident, "result": {
             "content": [{"type": "text", "text": "there is none" if failed else params["arguments"].get("text", "")}], "isError": failed,

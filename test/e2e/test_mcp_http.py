@@ -101,6 +101,19 @@ def test_a_call_over_http_that_goes_wrong_is_an_error_for_the_model(lab, remote,
     assert told == (asked if how == "hang" else [])
 
 
+@pytest.mark.parametrize("how,answer", [
+    ("accepted", {"content": "late"}), ("tight", {"content": "tight"}),
+    ("refuses", {"error": "mcp__far__echo failed: the server answers: no such note (-32602)"}),
+    ("fails-well", {"error": "mcp__far__echo failed: the server answers: out of ink (-32603)"}),
+])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_an_answer_counts_whatever_its_status_says(lab, remote, how, answer, era):
+    lab.repo(a="1\n")
+    mock, r = play(lab, config(remote(how, era)), turn(call("mcp__far__echo", text="x")))
+    assert r.returncode == 0, r.both
+    assert results(mock) == [answer]
+
+
 def test_a_session_that_ended_is_begun_anew_with_the_next_call(lab, remote):
     lab.repo(a="1\n")
     s = remote("forget")
