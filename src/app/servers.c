@@ -217,6 +217,7 @@ int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, s
 	e->use = asks(s, m) ? ENDPOINT_MCP_ASK : ENDPOINT_MCP_YES;
 	e->tools = m->tools.p;
 	e->ntools = m->tools.n;
+	e->ca_file = m->ca_file;
 	TRY(endpoint_set_url(e, m->url, s->mem, err));
 	e->chat_path = e->prefix.n > 0 ? e->prefix : STR("/");
 	e->prefix = STR("");

@@ -149,6 +149,7 @@ struct config_mcp {
 	struct str_list extra_read_paths, extra_write_paths; /* absolute */
 	bool allow_network;      /* of a command: the host's network */
 	struct str api_key_env;  /* of a url: variable that holds the token */
+	struct str ca_file;      /* of a url: absolute path of PEM certificates, or empty: the system's */
 	int64_t startup_timeout_s, call_timeout_s;
 	struct config_origin origin[CONFIG_KEYS_MAX];
 };

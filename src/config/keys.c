@@ -284,6 +284,8 @@ static const struct field mcp[] = {
 		.help = "Give its command the host's network." },
 	{ "api_key_env", &field_str, AT(api_key_env), .max = 200,
 		.help = "Environment variable that holds the token for its url. Only the process that talks to it gets the token." },
+	{ "ca_file", &field_str, AT(ca_file), FIELD_LOOSENS | KEY_PATH, .max = 4096,
+		.help = "Absolute path of the PEM certificates to trust for its url instead of the system's." },
 	{ "startup_timeout_s", &field_int, AT(startup_timeout_s), 0, "10", 1, 600,
 		.help = "Seconds it may take to start and to list its tools; then the run goes on without it." },
 	{ "call_timeout_s", &field_int, AT(call_timeout_s), 0, "60", 1, 86400, .help = "Seconds a call of a tool may take." },

@@ -285,6 +285,8 @@ static void check_mcp(const struct check *k, const struct config_mcp *m)
 		mcp_fault(k, m, "command", "its program is blank");
 	if (command && m->api_key_env.n > 0)
 		mcp_fault(k, m, "api_key_env", "is for a url; a command gets variables by \"env\"");
+	if (command && m->ca_file.n > 0)
+		mcp_fault(k, m, "ca_file", "is for a url");
 	if (!command && (m->allow_network || m->env.n > 0 || m->extra_read_paths.n > 0 || m->extra_write_paths.n > 0))
 		mcp_fault(k, m, "url", "a server over HTTP runs elsewhere: env, allow_network and paths are for a command");
 	for (size_t i = 0; i < m->env.n; i++)

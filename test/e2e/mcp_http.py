@@ -10,7 +10,7 @@ TOOLS = [{"name": "echo", "description": "says it back", "inputSchema": {"type":
 
 
 class McpServer:
-    def __init__(self, *how):
+    def __init__(self, *how, tls=None):
         self.how, self.heard, self.sessions, self.lock = set(how), [], set(), threading.Lock()
         self.streams, self.removed, self.pongs = [], [], threading.Event()  # headers of each GET and DELETE
         self.closing, self.trickling, self.alone, self.awaits = threading.Event(), 0, threading.Event(), None
@@ -34,6 +34,9 @@ class McpServer:
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_port}/mcp"
+        if tls:
+            self.http.socket = tls.wrap_socket(self.http.socket, server_side=True)
+            self.url = f"https://localhost:{self.http.server_port}/mcp"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def close(self):

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import pki
 from conftest import BUILD, call, finish, missing, script, turn
 from mcp_http import McpServer
 from test_mcp import npm, offered, play, results  # noqa: F401  npm: a fixture
@@ -20,8 +21,8 @@ from test_terminal import screen  # noqa: F401  a fixture
 def remote():
     opened = []
 
-    def open_one(*how):
-        opened.append(McpServer(*how))
+    def open_one(*how, **kw):
+        opened.append(McpServer(*how, **kw))
         return opened[-1]
     yield open_one
     for s in opened:
@@ -364,3 +365,21 @@ def test_where_only_this_machine_may_be_reached_no_other_is_asked(lab):
     lab.config('[sandbox]\nagent_network = "local"\n[mcp.far]\nurl = "https://mcp.example.com/mcp"\n')
     r = lab.agent6("mcp", "list")
     assert 'sandbox.agent_network is "local"' in r.out, r.both
+
+
+def test_a_server_whose_certificate_is_one_s_own_is_trusted_by_its_file_alone(lab, remote):
+    lab.repo(a="1\n")
+    folder = os.path.join(lab.folder, "cert")
+    pki.authority(folder, "ca")
+    pki.certificate(folder, "ca", "localhost", "DNS:localhost")
+    s = remote("streams", tls=pki.server_of(folder, "localhost"))
+    lab.config("")
+    r = lab.agent6("mcp", "connect", "far", "--url", s.url)
+    assert r.returncode == 1 and "the server's certificate is not accepted" in r.out, r.both
+    assert s.heard == []
+    r = lab.agent6("mcp", "connect", "far", "--url", s.url, "--ca-file", f"{folder}/ca.pem")
+    assert r.returncode == 0 and "far  ready, 2 tools" in r.out, r.both
+    mock, r = play(lab, config(s, f'ca_file = "{folder}/ca.pem"'), turn(call("mcp__far__echo", text="hello")))
+    assert r.returncode == 0 and results(mock) == [{"content": "hello"}], r.both
+    assert len(s.streams) == 1 and len(s.removed) == 2
+    assert lab.agent6("mcp", "connect", "bad", "--ca-file", f"{folder}/ca.pem", "--", "/bin/cat").returncode == 2

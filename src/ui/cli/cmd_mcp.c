@@ -124,7 +124,7 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 /* ------------------------------------------------------------------ mcp connect */
 
 struct connect_args {
-	struct str name, url, token_env;
+	struct str name, url, token_env, ca_file;
 	struct str_list env, read, write;
 	bool allow_network, repo, no_verify;
 };
@@ -134,6 +134,8 @@ static const struct field connect_fields[] = {
 		.help = "What it is called: its tools are mcp__NAME__TOOL." },
 	{ "url", &field_str, offsetof(struct connect_args, url), .max = 2000, .help = "Address of a server over HTTP, in place of a command." },
 	{ "token-env", &field_str, offsetof(struct connect_args, token_env), .max = 200, .help = "Variable that holds the token for --url." },
+	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file), .flags = FIELD_LOOSENS, .max = 4096,
+		.help = "PEM certificates to trust for --url instead of the system's." },
 	{ "env", &field_strs, offsetof(struct connect_args, env), .max = 32, .help = "Name of a variable that it gets; may be repeated." },
 	{ "read", &field_strs, offsetof(struct connect_args, read), .max = 32, .help = "Path that it may read; may be repeated." },
 	{ "write", &field_strs, offsetof(struct connect_args, write), .max = 32, .help = "Path that it may change; may be repeated." },
@@ -200,6 +202,8 @@ static int write_down(struct command_ctx *ctx, const struct connect_args *args, 
 		TRY(set_key(changes, &n, args, ctx->mem, "url", args->url));
 	if (args->token_env.n > 0)
 		TRY(set_key(changes, &n, args, ctx->mem, "api_key_env", args->token_env));
+	if (args->ca_file.n > 0)
+		TRY(set_key(changes, &n, args, ctx->mem, "ca_file", args->ca_file));
 	if (args->allow_network)
 		TRY(set_key(changes, &n, args, ctx->mem, "allow_network", STR("true")));
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
@@ -230,8 +234,8 @@ static int check_words(const struct command_ctx *ctx, const struct connect_args 
 			STR_ARG(args->name), MCP_NAME_MAX);
 	else if (args->url.n > 0 && (ctx->rest.n > 0 || args->env.n + args->read.n + args->write.n > 0 || args->allow_network))
 		r = err_set(err, ERR_INVALID, "a server has a command or a --url; grants are for a command");
-	else if (args->url.n == 0 && args->token_env.n > 0)
-		r = err_set(err, ERR_INVALID, "--token-env is for a --url");
+	else if (args->url.n == 0 && args->token_env.n + args->ca_file.n > 0)
+		r = err_set(err, ERR_INVALID, "--token-env and --ca-file are for a --url");
 	else if (args->url.n == 0 && (ctx->rest.n == 0 || str_trim(ctx->rest.p[0]).n == 0))
 		r = err_set(err, ERR_INVALID, "the command of the server is missing");
 	else if (args->url.n > 0)
@@ -250,9 +254,11 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 	TRY(check_words(ctx, &args, err));
 	TRY(absolute(&args.read, ctx->mem, err));
 	TRY(absolute(&args.write, ctx->mem, err));
+	if (args.ca_file.n > 0)
+		TRY(absolute(&(struct str_list){ &args.ca_file, 1 }, ctx->mem, err));
 	m = (struct config_mcp){ .name = args.name, .enabled = true, .command = ctx->rest, .approval = APPROVAL_ASK, .env = args.env,
 		.extra_read_paths = args.read, .extra_write_paths = args.write, .allow_network = args.allow_network,
-		.url = args.url, .api_key_env = args.token_env, .startup_timeout_s = 60, .call_timeout_s = 60 };
+		.url = args.url, .api_key_env = args.token_env, .ca_file = args.ca_file, .startup_timeout_s = 60, .call_timeout_s = 60 };
 	if (!args.no_verify) {
 		TRY(servers_look(ctx->config, &m, ctx->mem, &views, err));
 		show(ctx->mem, &views.p[0]);
