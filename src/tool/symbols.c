@@ -41,7 +41,8 @@ static bool is_mark(const struct token *t, char c)
 
 static bool is_word(const struct token *t, const char *word)
 {
-	return t->type == TOKEN_NAME && str_eqz(t->text, word);
+	/* A name has a first byte; most differ in it, and this is asked some twenty times a token. */
+	return t->type == TOKEN_NAME && t->text.p[0] == word[0] && str_eqz(t->text, word);
 }
 
 static bool is_lang(const struct scan *s, const char *name)
@@ -67,7 +68,7 @@ static enum scope scope_now(const struct scan *s)
 
 static bool is_container(const struct scan *s, const struct token *t)
 {
-	for (size_t i = 0; s->lang->containers && s->lang->containers[i]; i++)
+	for (size_t i = 0; t->type == TOKEN_NAME && s->lang->containers && s->lang->containers[i]; i++)
 		if (is_word(t, s->lang->containers[i]))
 			return true;
 	return false;
@@ -130,7 +131,7 @@ static void try_call_shape(struct scan *s)
 	enum scope scope = scope_now(s);
 	size_t past;
 
-	if (t->type != TOKEN_NAME || is_control(t) || !is_mark(peek(s, 1), '('))
+	if (t->type != TOKEN_NAME || !is_mark(peek(s, 1), '(') || is_control(t))
 		return;
 	if (s->lang->style == STYLE_SHELL) {
 		if (t->first && is_mark(peek(s, 2), ')'))
@@ -156,9 +157,9 @@ static void try_declared(struct scan *s)
 	const struct token *before = s->at > 0 ? &s->p[s->at - 1] : NULL;
 	size_t past;
 
-	if ((!is_lang(s, "java") && !is_lang(s, "c#")) || scope_now(s) != SCOPE_MEMBERS || !before || before->type == TOKEN_OTHER)
+	if (peek(s, 0)->type != TOKEN_NAME || !is_mark(peek(s, 1), '(') || scope_now(s) != SCOPE_MEMBERS || !before || before->type == TOKEN_OTHER)
 		return;
-	if (peek(s, 0)->type != TOKEN_NAME || is_control(peek(s, 0)) || !is_mark(peek(s, 1), '('))
+	if ((!is_lang(s, "java") && !is_lang(s, "c#")) || is_control(peek(s, 0)))
 		return;
 	if (before->type == TOKEN_MARK ? !strchr(">]", before->text.p[0]) : is_control(before))
 		return;
@@ -354,7 +355,7 @@ static void look(struct scan *s)
 			s->class_col = 0;
 		python_const(s);
 	}
-	for (size_t i = 0; i < COUNT(s->lang->words) && s->lang->words[i].word; i++)
+	for (size_t i = 0; t->type == TOKEN_NAME && i < COUNT(s->lang->words) && s->lang->words[i].word; i++)
 		if (is_word(t, s->lang->words[i].word))
 			keyword(s, &s->lang->words[i]);
 	if (s->lang->style == STYLE_INDENT && is_word(t, "class") && t->first)

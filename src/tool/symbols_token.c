@@ -40,7 +40,7 @@ bool symbols_word_ok(struct str word)
 
 static bool here(const struct reader *r, const char *what)
 {
-	return what && str_starts(str_skip(r->text, r->at), str_from(what));
+	return what && r->at < r->text.n && r->text.p[r->at] == what[0] && str_starts(str_skip(r->text, r->at), str_from(what));
 }
 
 /* Moves on by n bytes and counts the lines in them. */
@@ -54,6 +54,20 @@ static void skip(struct reader *r, size_t n)
 		r->first = true;
 	}
 	r->at = end;
+}
+
+/* To the next byte that may mean something in a comment or a string that ends with `close`. */
+static void skip_plain(struct reader *r, char close, char other)
+{
+	size_t n = 0;
+
+	for (; r->at + n < r->text.n; n++) {
+		char c = r->text.p[r->at + n];
+
+		if (c == close || c == other || c == '\n')
+			break;
+	}
+	r->at += n;
 }
 
 static void add(struct reader *r, enum token_type type, size_t n)
@@ -81,6 +95,7 @@ static void skip_block(struct reader *r)
 
 	skip(r, 2);
 	while (r->at < r->text.n && depth > 0) {
+		skip_plain(r, '*', '/');
 		if (here(r, "*/"))
 			depth--;
 		else if (r->lang->nested && here(r, "/*"))
@@ -96,7 +111,10 @@ static void skip_block(struct reader *r)
 /* To the closing word; `escapes`: a backslash hides the byte after it; `lines`: may cross them. */
 static void skip_quoted(struct reader *r, const char *close, bool escapes, bool lines)
 {
-	while (r->at < r->text.n && !here(r, close)) {
+	for (;;) {
+		skip_plain(r, close[0], '\\');
+		if (r->at >= r->text.n || here(r, close))
+			break;
 		char c = r->text.p[r->at];
 
 		if (c == '\n' && !lines)
@@ -257,7 +275,10 @@ void tokens_read(const struct symbol_lang *lang, struct str text, struct tokens 
 		struct reader before = r;
 
 		if (isspace((unsigned char)text.p[r.at])) {
-			skip(&r, 1);
+			if (text.p[r.at] == '\n')
+				skip(&r, 1);
+			else
+				r.at++;
 			continue;
 		}
 		if (take_comment(&r))
