@@ -226,6 +226,8 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.host = &r->host;
 	r->tools.roots = r->roots;
 	r->tools.hide_paths = &r->p->hide_paths;
+	r->index_cache.max = SEARCH_CACHE_MAX;
+	r->tools.index_cache = &r->index_cache;
 	r->tools.skills = &r->skills;
 	r->tools.mcp = &r->mcp.catalogue;
 	if (!tool_mode_from(r->p->mode, &r->tools.mode))
@@ -485,6 +487,7 @@ static void run_fini(struct run *r)
 	asks_fini(&r->asks);
 	mcp_fini(&r->mcp);
 	lsp_fini(&r->lsp);
+	buf_fini(&r->index_cache);
 	background_fini(&r->background);
 	jobs_fini(&r->commands);
 	jobs_fini(&r->git);

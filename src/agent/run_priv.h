@@ -77,6 +77,7 @@ struct run {
 	struct background background;
 	struct mcp mcp;             /* its servers' tools */
 	struct lsp lsp;             /* language servers */
+	struct buf index_cache;     /* of the index worker; not of the record */
 	struct str_list cut_short; /* background commands that the end of a leg ended: kept for the next */
 	struct caller caller;
 	struct seats seats;            /* the models of the other roles */

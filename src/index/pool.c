@@ -6,6 +6,7 @@
 #include "index/tree.h"
 
 #include "base/time.h"
+#include "base/vec.h"
 #include "fmt/pack.h"
 #include "sys/file.h"
 #include "sys/proc.h"
@@ -20,7 +21,7 @@
 #include <sys/time.h>
 
 /* A request is its length, then: number, what, path, name. An answer is its length, then: number, source (or one of
- * the two below), and for each symbol its kind, line, column, last line, minor, name, place. */
+ * the two below), the hash of the text, how many names it defines (or that it is not told) and theirs, and for each symbol its kind, line, column, last line, minor, name, place. */
 enum { ANSWER_NOTHING = 254, ANSWER_FAILED = 255 };
 
 struct lane {
@@ -40,7 +41,9 @@ struct pool {
 
 struct reading {
 	struct buf *out;
+	struct str only; /* of definitions: all are told, and this one's kept */
 	size_t n;
+	struct search_names names;
 };
 
 static uint8_t kind_number(const char *kind)
@@ -56,6 +59,10 @@ static void put_symbol(void *self, const struct symbol *s)
 {
 	struct reading *r = self;
 
+	if (s->kind && r->names.whole)
+		search_names_add(&r->names, s->name);
+	if (r->only.n > 0 && !str_eq(s->name, r->only))
+		return;
 	if (r->n++ >= POOL_SYMBOLS)
 		return;
 	pack_u8(r->out, s->kind ? kind_number(s->kind) : UINT8_MAX);
@@ -85,15 +92,15 @@ static int read_text(int rootfd, struct str path, struct buf *text)
 
 struct reader {
 	int rootfd;
+	uint64_t seed;
 	struct tree *tree;
 	struct ctags *ctags;
 	struct buf text;
 };
 
 /* Who reads it, or one of the ANSWER_ numbers. */
-static uint8_t read_one(struct reader *r, enum search_what what, struct str path, struct str only, struct buf *out)
+static uint8_t read_one(struct reader *r, enum search_what what, struct str path, struct str only, struct reading *to)
 {
-	struct reading to = { .out = out };
 	bool tree = tree_knows(path);
 	int got;
 
@@ -102,17 +109,48 @@ static uint8_t read_one(struct reader *r, enum search_what what, struct str path
 	buf_clear(&r->text);
 	if (read_text(r->rootfd, path, &r->text) < 0)
 		return ANSWER_NOTHING;
-	got = tree ? tree_read(r->tree, path, buf_str(&r->text), only, put_symbol, &to, ERR_DISCARD) :
-		ctags_read(r->ctags, path, buf_str(&r->text), only, put_symbol, &to, ERR_DISCARD);
+	if (tree && what == SEARCH_DEFINITIONS) { /* what it defines beside is found on the way */
+		to->names.whole = true;
+		to->names.text = search_text_key(r->seed, path, buf_str(&r->text));
+		to->only = only;
+		only = STR("");
+	}
+	got = tree ? tree_read(r->tree, path, buf_str(&r->text), only, put_symbol, to, ERR_DISCARD) :
+		ctags_read(r->ctags, path, buf_str(&r->text), only, put_symbol, to, ERR_DISCARD);
 	if (got < 0)
 		return ANSWER_FAILED;
 	return got == 0 ? ANSWER_NOTHING : tree ? SOURCE_TREE : SOURCE_CTAGS;
 }
 
-static int serve_one(struct reader *r, struct str request, int to, struct err *err)
+static void put_names(struct buf *out, const struct search_names *n)
+{
+	bool told = n->whole && n->n <= SEARCH_CACHE_NAMES;
+
+	pack_u64(out, n->text);
+	pack_u16(out, told ? (uint16_t)n->n : UINT16_MAX);
+	for (size_t i = 0; told && i < n->n; i++)
+		pack_u16(out, n->p[i]);
+}
+
+static void reading_fini(struct reading *to)
+{
+	search_names_fini(&to->names);
+}
+
+static int put_frame(int fd, struct str body, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(POOL_ANSWER_MAX + 8);
+
+	pack_u32(&b, (uint32_t)body.n);
+	TRY(pack_ok(&b, err));
+	TRY(buf_add(&b, body, err));
+	return file_write_fd(fd, buf_str(&b), err);
+}
+
+static int serve_one(struct reader *r, struct str request, int out, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
-	auto_buf struct buf rows = BUF_MAX(POOL_ANSWER_MAX - 64), answer = BUF_MAX(POOL_ANSWER_MAX);
+	auto_buf struct buf rows = BUF_MAX(POOL_ANSWER_MAX - 2 * SEARCH_CACHE_NAMES - 64), answer = BUF_MAX(POOL_ANSWER_MAX);
 	struct unpack u = unpack_from(request);
 	uint32_t number = unpack_u32(&u);
 	enum search_what what = (enum search_what)unpack_u8(&u);
@@ -120,18 +158,21 @@ static int serve_one(struct reader *r, struct str request, int to, struct err *e
 
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "the request does not decode");
+	CLEANUP(reading_fini) struct reading to = { .out = &rows };
+
 	limit_cpu(POOL_CPU_S);
-	uint8_t source = read_one(r, what, path, only, &rows);
+	uint8_t source = read_one(r, what, path, only, &to);
 	limit_cpu(0);
 	if (pack_ok(&rows, ERR_DISCARD) < 0)
 		source = ANSWER_FAILED;
 	if (source >= ANSWER_NOTHING)
 		buf_clear(&rows);
-	pack_u32(&answer, (uint32_t)rows.n + 5);
 	pack_u32(&answer, number);
 	pack_u8(&answer, source);
+	if (source < ANSWER_NOTHING)
+		put_names(&answer, &to.names);
 	TRY(buf_add(&answer, buf_str(&rows), err));
-	return file_write_fd(to, buf_str(&answer), err);
+	return put_frame(out, buf_str(&answer), err);
 }
 
 static void set_limit(int what, rlim_t value)
@@ -154,9 +195,9 @@ static void faults_end_it(void)
 }
 
 /* 0 at the end of the requests. Who asks is trusted; what is asked about is not. */
-static int serve(int rootfd, int64_t parse_ms, int from, int to)
+static int serve(int rootfd, int64_t parse_ms, uint64_t seed, int from, int to)
 {
-	struct reader r = { .rootfd = rootfd, .tree = tree_new(parse_ms), .text = BUF_MAX(SYMBOLS_FILE_MAX) };
+	struct reader r = { .rootfd = rootfd, .seed = seed, .tree = tree_new(parse_ms), .text = BUF_MAX(SYMBOLS_FILE_MAX) };
 	auto_buf struct buf request = BUF_MAX(SEARCH_REQUEST_MAX);
 	int got;
 
@@ -203,7 +244,7 @@ static int say_failed(int to)
 	return file_write_fd(to, buf_str(&b), ERR_DISCARD);
 }
 
-static int keep(int rootfd, int64_t parse_ms, int from, int to)
+static int keep(int rootfd, int64_t parse_ms, uint64_t seed, int from, int to)
 {
 	while (readable(from)) {
 		struct proc_status st = { 0, 0 };
@@ -214,7 +255,7 @@ static int keep(int rootfd, int64_t parse_ms, int from, int to)
 			return 1;
 		if (r > 0) {
 			die_with_parent();
-			_exit(serve(rootfd, parse_ms, from, to));
+			_exit(serve(rootfd, parse_ms, seed, from, to));
 		}
 		if (proc_wait(&p, &st, ERR_DISCARD) < 0 || st.code == 0)
 			return 0;
@@ -225,7 +266,7 @@ static int keep(int rootfd, int64_t parse_ms, int from, int to)
 
 /* ---- in the worker ---- */
 
-static int lane_open(struct lane *l, int rootfd, int64_t parse_ms, struct err *err)
+static int lane_open(struct lane *l, int rootfd, int64_t parse_ms, uint64_t seed, struct err *err)
 {
 	int ask[2], tell[2], r;
 
@@ -242,7 +283,7 @@ static int lane_open(struct lane *l, int rootfd, int64_t parse_ms, struct err *e
 		die_with_parent();
 		base_close_fd(&ask_w);
 		base_close_fd(&tell_r);
-		_exit(keep(rootfd, parse_ms, ask_r, tell_w));
+		_exit(keep(rootfd, parse_ms, seed, ask_r, tell_w));
 	}
 	l->to = take_fd(&ask_w);
 	l->from = take_fd(&tell_r);
@@ -261,7 +302,7 @@ static void lane_close(struct lane *l, bool kill_it)
 		l->keeper.pid = 0;
 }
 
-int pool_open(int rootfd, size_t lanes, int64_t parse_ms, struct pool **out, struct err *err)
+int pool_open(int rootfd, size_t lanes, int64_t parse_ms, uint64_t seed, struct pool **out, struct err *err)
 {
 	struct pool *p = mem_alloc(sizeof(*p));
 
@@ -271,7 +312,7 @@ int pool_open(int rootfd, size_t lanes, int64_t parse_ms, struct pool **out, str
 		struct lane *l = &p->lanes[p->n];
 
 		*l = (struct lane){ .to = -1, .from = -1, .answer = BUF_MAX(POOL_ANSWER_MAX) };
-		int r = lane_open(l, rootfd, parse_ms, err);
+		int r = lane_open(l, rootfd, parse_ms, seed, err);
 		if (r < 0) {
 			pool_close(p);
 			return r;
@@ -328,6 +369,19 @@ static int await(struct lane *l, struct unpack *u, uint8_t *source, struct err *
 	}
 }
 
+int pool_names(struct unpack *u, struct search_names *out, struct err *err)
+{
+	out->text = unpack_u64(u);
+	uint16_t n = unpack_u16(u);
+
+	out->whole = n != UINT16_MAX;
+	for (uint16_t i = 0; out->whole && i < n && !u->bad; i++)
+		*vec_new(out) = unpack_u16(u);
+	if (u->bad || (out->whole && n > SEARCH_CACHE_NAMES))
+		return err_set(err, ERR_PROTOCOL, "the parser's answer cannot be read");
+	return 0;
+}
+
 int pool_tell(struct unpack *u, const struct search_request *rq, symbol_fn *fn, void *self, struct err *err)
 {
 	uint8_t kinds = 0;
@@ -351,7 +405,7 @@ int pool_tell(struct unpack *u, const struct search_request *rq, symbol_fn *fn, 
 }
 
 static int pool_read(void *self, size_t lane, struct str path, const struct search_request *rq, symbol_fn *fn, void *fn_self,
-	enum symbol_source *out, struct err *err)
+	enum symbol_source *out, struct search_names *names, struct err *err)
 {
 	struct pool *p = self;
 	struct lane *l = lane < p->n ? &p->lanes[lane] : NULL;
@@ -362,8 +416,9 @@ static int pool_read(void *self, size_t lane, struct str path, const struct sear
 		return err_set(err, ERR_LIMIT, "too many files were too much for the parser");
 	int r = ask(l, (enum search_what)rq->what, path, rq->what == SEARCH_OUTLINE ? STR("") : rq->symbol, err);
 	r = r < 0 ? r : await(l, &u, &source, err);
-	r = r < 0 || source >= ANSWER_NOTHING ? r : source < SOURCE_COUNT ? pool_tell(&u, rq, fn, fn_self, err) :
+	r = r < 0 || source >= ANSWER_NOTHING ? r : source < SOURCE_COUNT ? pool_names(&u, names, err) :
 		err_set(err, ERR_PROTOCOL, "the parser's answer cannot be read");
+	r = r < 0 || source >= ANSWER_NOTHING ? r : pool_tell(&u, rq, fn, fn_self, err);
 	if (r < 0) { /* nobody knows what comes next out of it */
 		lane_close(l, true);
 		return r;

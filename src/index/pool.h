@@ -26,7 +26,8 @@
 
 struct pool;
 
-int pool_open(int rootfd, size_t lanes, int64_t parse_ms, struct pool **out, struct err *err) CHECKED;
+/* seed: of the cache that names are for (tool/search_cache.h); any, where there is none. */
+int pool_open(int rootfd, size_t lanes, int64_t parse_ms, uint64_t seed, struct pool **out, struct err *err) CHECKED;
 void pool_close(struct pool *p); /* waits for its processes */
 /* What the worker hands to the search; self of it is the pool. */
 struct symbol_reader pool_reader(struct pool *p);

@@ -11,6 +11,8 @@
 int frame_read(int fd, int64_t until_ms, struct buf *out) CHECKED;
 
 struct unpack;
+/* The names of a reader's answer, which stand in front of its symbols. */
+int pool_names(struct unpack *u, struct search_names *out, struct err *err) CHECKED;
 /* The symbols of a reader's answer, each checked before fn sees it. -ERR_PROTOCOL: it is none. */
 int pool_tell(struct unpack *u, const struct search_request *rq, symbol_fn *fn, void *self, struct err *err) CHECKED;
 

@@ -5,6 +5,8 @@
  * Shape    The agent encodes a request; the worker decodes it and writes JSON lines: rows
  *          {"path","line","text"} sorted by path and line (of symbols with "col", perhaps "end" and "in", and "KIND NAME" as
  *          text), then {"done":true,"count","truncated"} (of symbols with "source"), or {"error"} instead of everything.
+ *          Behind the line of a request there may be what the search before left (tool/search_cache.h); then what this one
+ *          leaves, if that is new, stands behind the last line of the answer.
  * Memory   Decoded requests live in mem.
  * Errors   search_run fails only when its answer cannot be written; what the model got wrong is {"error"}.
  * Units    Rows, their text, the time and the memory are bounded; "truncated" tells.
@@ -14,6 +16,7 @@
 #define TOOL_SEARCH_H
 
 #include "fmt/field.h"
+#include "tool/search_cache.h"
 #include "tool/symbols.h"
 
 #define SEARCH_PATTERN_MAX 4096
@@ -51,9 +54,11 @@ extern const char *const symbol_sources[SOURCE_COUNT];
 struct symbol_reader {
 	void *self;
 	size_t lanes;
-	/* 1: what the file holds was told. 0: this is no file for it. Fails when the file was too much for it. */
+	struct search_cache *cache; /* NULL: none */
+	/* 1: what the file holds was told. 0: this is no file for it. Fails when the file was too much for it. names: of
+	 * definitions, those that the file defines, under the cache's seed. */
 	int (*read)(void *self, size_t lane, struct str path, const struct search_request *rq, symbol_fn *fn, void *fn_self,
-		enum symbol_source *source, struct err *err);
+		enum symbol_source *source, struct search_names *names, struct err *err);
 };
 
 int search_encode(const struct search_request *r, struct buf *out, struct err *err) CHECKED;

@@ -94,21 +94,18 @@ static void put_in_order(struct search_hits *h)
 /* Everything it told of this file is taken back when it failed in the middle. */
 static int ask_reader(const struct symbol_lane *lane, struct str path, struct gather *g)
 {
+	CLEANUP(search_names_fini) struct search_names names = { 0 };
 	enum symbol_source source = SOURCE_PATTERNS;
-	int r = lane->reader ? lane->reader->read(lane->reader->self, lane->lane, path, g->rq, gather_one, g, &source, ERR_DISCARD) : 0;
+	int r = lane->reader ? lane->reader->read(lane->reader->self, lane->lane, path, g->rq, gather_one, g, &source, &names, ERR_DISCARD) : 0;
+
+	if (r > 0 && lane->reader->cache)
+		search_cache_put(lane->reader->cache, names.text, DEPTH_PARSER, &names);
 
 	if (r < 0)
 		search_hits_fini(g->hits);
 	g->hits->failed = r < 0;
 	g->hits->sources |= r > 0 && g->hits->n > 0 ? 1u << source : 0;
 	return r;
-}
-
-static void see_definition(void *self, const struct symbol *s)
-{
-	bool *seen = self;
-
-	*seen = *seen || s->kind;
 }
 
 static bool is_word_byte(char c)
@@ -158,15 +155,63 @@ static bool may_define(struct str text, struct str name)
 	}
 }
 
-/* Parsing every file that has a common name would take longer than anybody waits; patterns are ten times as fast. */
-static bool seems_defined(const struct symbol_lang *lang, struct str name, int fd)
-{
-	auto_buf struct buf text = BUF_MAX(SYMBOLS_FILE_MAX);
-	bool seen = false;
+struct seen {
+	struct str name;
+	bool defined;
+	struct search_names names;
+};
 
-	if (file_read_fd(fd, &text, ERR_DISCARD) == 0 && !memchr(text.p ? text.p : "", '\0', text.n) && may_define(buf_str(&text), name))
-		symbols_scan(lang, buf_str(&text), name, see_definition, &seen);
-	return seen && lseek(fd, 0, SEEK_SET) == 0;
+static void see_all(void *self, const struct symbol *s)
+{
+	struct seen *seen = self;
+
+	if (!s->kind) /* a use of the only name that was asked for */
+		return;
+	search_names_add(&seen->names, s->name);
+	seen->defined = seen->defined || str_eq(s->name, seen->name);
+}
+
+static void see_fini(struct seen *seen)
+{
+	search_names_fini(&seen->names);
+}
+
+/* Parsing every file that has a common name would take longer than anybody waits; patterns are ten times as fast. */
+static bool seems_defined(const struct symbol_lang *lang, struct str name, struct str text, uint64_t key, struct search_cache *cache)
+{
+	CLEANUP(see_fini) struct seen seen = { .name = name, .names = { .whole = true } };
+	enum search_known known = cache ? search_cache_ask(cache, key, DEPTH_PATTERNS, name) : KNOWN_NOTHING;
+
+	if (known != KNOWN_NOTHING)
+		return known == KNOWN_MAY_HAVE;
+	if (!may_define(text, name))
+		return false;
+	symbols_scan(lang, text, cache ? STR("") : name, see_all, &seen);
+	if (cache)
+		search_cache_put(cache, key, DEPTH_PATTERNS, &seen.names);
+	return seen.defined;
+}
+
+/* Of a file that has the name: it need not be parsed. *skimmed: only patterns say so. */
+static bool defines_none(const struct symbol_lang *lang, const struct search_request *rq, const struct symbol_lane *lane, struct str path,
+	int fd, bool *skimmed)
+{
+	struct search_cache *cache = lane->reader->cache;
+	bool many = __atomic_fetch_add(lane->parsed, 1, __ATOMIC_RELAXED) >= SEARCH_PARSED, none = false;
+	auto_buf struct buf text = BUF_MAX(SYMBOLS_FILE_MAX);
+
+	if ((!many && !cache) || file_read_fd(fd, &text, ERR_DISCARD) < 0)
+		return false;
+	uint64_t key = cache ? search_text_key(search_cache_seed(cache), path, buf_str(&text)) : 0;
+	enum search_known known = cache ? search_cache_ask(cache, key, DEPTH_PARSER, rq->symbol) : KNOWN_NOTHING;
+
+	if (memchr(text.p ? text.p : "", '\0', text.n))
+		none = *skimmed = many;
+	else if (known != KNOWN_NOTHING)
+		none = known == KNOWN_LACKS;
+	else if (many)
+		none = *skimmed = !seems_defined(lang, rq->symbol, buf_str(&text), key, cache);
+	return none || lseek(fd, 0, SEEK_SET) < 0;
 }
 
 int search_symbols(struct search_reader *r, const struct search_request *rq, const struct symbol_lane *lane, struct str path, int fd,
@@ -187,11 +232,8 @@ int search_symbols(struct search_reader *r, const struct search_request *rq, con
 		if (none || lseek(fd, 0, SEEK_SET) < 0)
 			return 0;
 	}
-	if (rq->what == SEARCH_DEFINITIONS && lang && lane->reader && __atomic_fetch_add(lane->parsed, 1, __ATOMIC_RELAXED) >= SEARCH_PARSED &&
-		!seems_defined(lang, rq->symbol, fd)) {
-		out->skimmed = true;
+	if (rq->what == SEARCH_DEFINITIONS && lang && lane->reader && defines_none(lang, rq, lane, path, fd, &out->skimmed))
 		return 0;
-	}
 	if (ask_reader(lane, path, &g) > 0) {
 		put_in_order(out);
 		return 0;

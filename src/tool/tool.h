@@ -143,6 +143,7 @@ struct tool_ctx {
 	const struct memory_note *notes; /* those that are in force */
 	size_t nnotes;
 	size_t *notes_written;         /* by this leg */
+	struct buf *index_cache;       /* what the index worker left, for its next search; NULL: not kept */
 };
 
 /* What the loop wants to know besides the text for the model. */

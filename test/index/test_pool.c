@@ -35,19 +35,25 @@ static void put_slow(const struct test_dir *d, const char *name)
 	test_write(d, name, str_of(text, 2 * n));
 }
 
-static void search_within(const struct test_dir *d, int64_t parse_ms, const struct search_request *rq, struct buf *out)
+static void search_with(const struct test_dir *d, int64_t parse_ms, const struct search_request *rq, struct search_cache *cache, struct buf *out)
 {
 	autoclose int fd = memfd_create("answer", MFD_CLOEXEC);
 	struct pool *pool = NULL;
 	struct err err = { 0 };
 
-	CHECK_OK(pool_open(d->fd, search_lanes(), parse_ms, &pool, &err));
+	CHECK_OK(pool_open(d->fd, search_lanes(), parse_ms, cache ? search_cache_seed(cache) : 0, &pool, &err));
 	struct symbol_reader reader = pool_reader(pool);
+	reader.cache = cache;
 	CHECK_OK(search_run(rq, d->fd, &reader, fd, &err));
 	CHECK(lseek(fd, 0, SEEK_SET) == 0);
 	buf_clear(out);
 	CHECK_OK(file_read_fd(fd, out, &err));
 	pool_close(pool);
+}
+
+static void search_within(const struct test_dir *d, int64_t parse_ms, const struct search_request *rq, struct buf *out)
+{
+	search_with(d, parse_ms, rq, NULL, out);
 }
 
 static void search(const struct test_dir *d, const struct search_request *rq, struct buf *out)
@@ -179,4 +185,64 @@ TEST(pool_lets_ctags_read_what_no_grammar_is_for)
 				     "{\"done\":true,\"count\":3,\"truncated\":false,\"source\":\"ctags\"}\n"));
 	search(&d, &all, &out);
 	CHECK(str_find(buf_str(&out), STR("\"path\":\"a.pl\",\"line\":3")) < out.n && str_find(buf_str(&out), STR("\"path\":\"b.lua\",\"line\":1")) < out.n);
+}
+
+/* With and without one, before and after the files change, the rows are the same. */
+TEST(pool_finds_with_a_cache_what_it_finds_without_one_whatever_changed_meanwhile)
+{
+	static const struct search_request rqs[] = {
+		{ .what = SEARCH_DEFINITIONS, .symbol = { "one", 3 }, .pattern = { "one", 3 }, .path = { ".", 1 } },
+		{ .what = SEARCH_DEFINITIONS, .symbol = { "low", 3 }, .pattern = { "low", 3 }, .path = { ".", 1 } },
+	};
+	static const struct {
+		const char *why, *file, *text;
+	} steps[] = {
+		{ "as it begins", "a.py", "def one():\n    return low\n" },
+		{ "another file", "b.py", "low = 1\none()\n" },
+		{ "the same text under another name", "c.py", "low = 1\none()\n" },
+		{ "the same text in another language", "b.c", "low = 1\none()\n" },
+		{ "an edit that takes a definition away", "a.py", "one()\nlow()\n" },
+		{ "one that moves it", "b.py", "\n\nlow = 1\none()\n" },
+		{ "one of the same size", "a.py", "low()\none()\n" },
+		{ "one that brings it back", "a.py", "def one():\n    return low\n" },
+	};
+	auto_dir struct test_dir d = test_dir_new();
+	struct search_cache *cache = search_cache_open(STR(""));
+
+	if (!tree_knows(STR("a.c"))) {
+		search_cache_free(cache);
+		TEST_SKIP("this build has no grammars: tools/fetch-grammars grammars, then configure again");
+	}
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		test_write(&d, steps[i].file, str_from(steps[i].text));
+		for (size_t k = 0; k < 2 * COUNT(rqs); k++) { /* each name twice */
+			auto_buf struct buf with = BUF_MAX(1 << 20), without = BUF_MAX(1 << 20);
+
+			search_with(&d, POOL_PARSE_MS, &rqs[k / 2], cache, &with);
+			search(&d, &rqs[k / 2], &without);
+			test_check_str(buf_str(&with), buf_str(&without), steps[i].why, __FILE__, __LINE__);
+		}
+	}
+	CHECK(search_cache_changed(cache));
+	search_cache_free(cache);
+}
+
+TEST(pool_takes_no_more_names_from_a_reader_than_there_may_be)
+{
+	for (int n = 0; n <= UINT16_MAX; n += n < 10 ? 1 : 997) {
+		auto_buf struct buf b = BUF_MAX(1 << 20);
+		CLEANUP(search_names_fini) struct search_names names = { 0 };
+		struct err err = { 0 };
+
+		pack_u64(&b, 1);
+		pack_u16(&b, (uint16_t)n);
+		for (int i = 0; i < n; i++)
+			pack_u16(&b, 7);
+		CHECK_OK(pack_ok(&b, &err));
+		struct unpack u = unpack_from(buf_str(&b)), cut = unpack_from(str_head(buf_str(&b), b.n - 1));
+
+		CHECK_INT(pool_names(&u, &names, &err), n <= SEARCH_CACHE_NAMES ? 0 : -ERR_PROTOCOL);
+		if (n > 0)
+			CHECK_INT(pool_names(&cut, &names, &err), -ERR_PROTOCOL);
+	}
 }
