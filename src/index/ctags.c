@@ -33,6 +33,11 @@ static const struct {
 	{ "variable", "variable", true }, { "globalVar", "variable", true },
 };
 
+/* Where a language has its own word for one of them. */
+static const struct {
+	const char *end, *theirs, *ours;
+} own_words[] = { { ".py", "member", "method" }, { ".pyi", "member", "method" } };
+
 struct ctags {
 	const char *program; /* NULL: none */
 	struct proc proc;    /* pid 0: not running */
@@ -164,7 +169,7 @@ static struct str last_part(struct str name)
 	return name;
 }
 
-static void tell_tag(const json_t *j, struct str text, struct str only, symbol_fn *fn, void *self, size_t *told)
+static void tell_tag(const json_t *j, struct str path, struct str text, struct str only, symbol_fn *fn, void *self, size_t *told)
 {
 	struct str kind = json_get_str(j, "kind"), name = last_part(json_get_str(j, "name"));
 	struct symbol s = { .name = name, .line = json_get_int(j, "line", 0), .end = json_get_int(j, "end", 0),
@@ -174,6 +179,11 @@ static void tell_tag(const json_t *j, struct str text, struct str only, symbol_f
 		if (str_eqz(kind, kinds[i].theirs)) {
 			s.kind = kinds[i].ours;
 			s.minor = kinds[i].minor;
+		}
+	for (size_t i = 0; i < COUNT(own_words); i++)
+		if (str_ends(path, str_from(own_words[i].end)) && str_eqz(kind, own_words[i].theirs)) {
+			s.kind = own_words[i].ours;
+			s.minor = false;
 		}
 	if (!s.kind || s.name.n == 0 || s.line < 1 || s.line > INT32_MAX || s.end < 0 || s.end > INT32_MAX ||
 		(only.n > 0 && !str_eq(only, s.name)) || *told >= TAGS_MAX)
@@ -196,7 +206,7 @@ static int ask(struct ctags *c, struct str path, struct str text, struct err *er
 	return file_write_fd(c->to, text, err);
 }
 
-static int read_tags(struct ctags *c, int64_t until_ms, struct str text, struct str only, symbol_fn *fn, void *self, struct err *err)
+static int read_tags(struct ctags *c, int64_t until_ms, struct str path, struct str text, struct str only, symbol_fn *fn, void *self, struct err *err)
 {
 	for (size_t told = 0;;) {
 		auto_json json_t *j = NULL;
@@ -208,7 +218,7 @@ static int read_tags(struct ctags *c, int64_t until_ms, struct str text, struct 
 		if (str_eqz(type, "error"))
 			return err_set(err, ERR_INVALID, "ctags cannot read it");
 		if (str_eqz(type, "tag"))
-			tell_tag(j, text, only, fn, self, &told);
+			tell_tag(j, path, text, only, fn, self, &told);
 	}
 }
 
@@ -222,7 +232,7 @@ int ctags_read(struct ctags *c, struct str path, struct str text, struct str onl
 	if (c->proc.pid == 0)
 		TRY(start(c, until_ms, err));
 	r = ask(c, path, text, err);
-	r = r < 0 ? r : read_tags(c, until_ms, text, only, fn, self, err);
+	r = r < 0 ? r : read_tags(c, until_ms, path, text, only, fn, self, err);
 	if (r < 0)
 		stop(c);
 	return r;
