@@ -400,15 +400,36 @@ def on_terminal(lab, *args, program=(conftest.AGENT6,)):
     return out.decode("utf-8", "replace")
 
 
-def test_every_promise_names_tests_that_exist():
-    with open(os.path.join(conftest.SOURCE, "SECURITY.md"), encoding="utf-8") as f:
-        text = f.read()
+def known_tests():
     known = set()
     for top, _, names in os.walk(os.path.join(conftest.SOURCE, "test")):
         for n in names:
             if n.endswith((".c", ".py")):
                 with open(os.path.join(top, n), encoding="utf-8") as f:
                     known.update(re.findall(r"^(?:TEST\(|def )(\w+)", f.read(), re.M))
+            elif n.endswith(".story"):
+                known.add(n)
+    return known
+
+
+def test_every_rule_of_the_loop_names_tests_that_exist():
+    with open(os.path.join(conftest.SOURCE, "docs/loop.md"), encoding="utf-8") as f:
+        section = f.read().split("\n## Rules and what shows them\n")[1].split("\n## ")[0]
+    known, (intro, *_) = known_tests(), section.split("\n|")
+    short = dict(zip(("told", "patience"), re.findall(r"`(\w+_\w+)`", intro)))
+    assert len(short) == 2
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ") and not line.startswith("| rule")]
+    assert len(rows) > 30
+    for rule, shown in rows:
+        named = [short.get(n, n) for n in re.findall(r"`([\w.-]+)`", shown)]
+        assert named, rule
+        assert [n for n in named if n not in known] == [], rule
+
+
+def test_every_promise_names_tests_that_exist():
+    with open(os.path.join(conftest.SOURCE, "SECURITY.md"), encoding="utf-8") as f:
+        text = f.read()
+    known = known_tests()
     promises = re.split(r"^### (P\d+) ", text, flags=re.M)
     numbers = promises[1::2]
     assert numbers == [f"P{i}" for i in range(1, 11)]
