@@ -9,6 +9,9 @@
 #define ARENA_BLOCK 8192
 #define ARENA_ALIGN 16
 
+/* A block comes as it is, and each object is cleared when it is given out: of a block that is hardly used, only what is
+ * used is touched. */
+
 struct block {
 	struct block *next;
 	size_t used, size;
@@ -55,19 +58,19 @@ void *arena_alloc(struct arena *a, size_t n)
 	n = (n + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (!a->top || a->top->size - a->top->used < n) {
 		size_t size = n > ARENA_BLOCK / 4 ? n : ARENA_BLOCK;
-		struct block *b = mem_alloc(sizeof(*b) + size);
+		struct block *b = mem_grow(NULL, sizeof(*b) + size, 1);
 
-		b->size = size;
+		*b = (struct block){ .size = size };
 		if (a->top && size == n) { /* a large object must not retire a half empty block */
 			b->used = n;
 			b->next = a->top->next;
 			a->top->next = b;
-			return b->bytes;
+			return memset(b->bytes, 0, n);
 		}
 		b->next = a->top;
 		a->top = b;
 	}
-	void *p = a->top->bytes + a->top->used;
+	void *p = memset(a->top->bytes + a->top->used, 0, n);
 	a->top->used += n;
 	return p;
 }

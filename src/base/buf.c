@@ -63,19 +63,24 @@ int buf_addc(struct buf *b, char c, struct err *err)
 
 int buf_addf(struct buf *b, struct err *err, const char *fmt, ...)
 {
+	size_t room = b->p ? b->cap - b->n : 0; /* mostly it is enough */
 	va_list ap, again;
-	int n, r;
+	int n, r = 0;
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(room > 0 ? b->p + b->n : NULL, room, fmt, ap);
 	va_end(ap);
 	BUG_IF(n < 0);
-	r = buf_reserve(b, (size_t)n, err);
-	if (r == 0) {
-		vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
-		b->n += (size_t)n;
+	if ((size_t)n > b->max - b->n || (size_t)n >= room) {
+		if (room > 0)
+			b->p[b->n] = '\0';
+		r = buf_reserve(b, (size_t)n, err);
+		if (r == 0)
+			vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
 	}
+	if (r == 0)
+		b->n += (size_t)n;
 	va_end(again);
 	return r;
 }

@@ -117,14 +117,16 @@ int config_show_table(struct config *c, bool descriptions, struct buf *out, stru
 	size_t n = config_leaves(c, c->mem, &leaves);
 
 	for (size_t s = 0; s < nkey_sections; s++) {
+		struct str section = str_from(key_sections[s].name);
+
 		if (s > 0)
 			TRY(buf_addc(out, '\n', err));
-		if (str_eqz(str_from(key_sections[s].name), "providers") && c->nproviders == 0)
+		if (str_eqz(section, "providers") && c->nproviders == 0)
 			TRY(buf_addz(out, "  no provider is configured; \"agent6 connect\" does it\n", err));
-		if (str_eqz(str_from(key_sections[s].name), "mcp") && c->nmcp == 0)
+		if (str_eqz(section, "mcp") && c->nmcp == 0)
 			TRY(buf_addz(out, "  no server is configured; \"agent6 mcp connect\" does it\n", err));
 		for (size_t i = 0; i < n; i++)
-			if (in_section(leaves[i].key, str_from(key_sections[s].name)) && !is_quiet(c, &leaves[i]))
+			if (leaves[i].key.p[0] == section.p[0] && in_section(leaves[i].key, section) && !is_quiet(c, &leaves[i]))
 				TRY(add_row(&leaves[i], descriptions, out, err));
 	}
 	return buf_addz(out, "\n* set by a file; \"agent6 config show KEY\" tells which\n", err);
