@@ -12,11 +12,14 @@
 #define MATCH_LIMIT   1000000       /* per start of a match: some milliseconds */
 #define JIT_STACK_MIN (32 * 1024)
 #define JIT_STACK_MAX (1024 * 1024)
+#define LITERAL_MIN   2             /* one byte alone is what the matcher itself looks for */
 #define TEXT_BEFORE   80            /* of a long line, what is shown in front of the match */
 
 struct search_pattern {
 	pcre2_code *code;
 	bool jit;
+	char *literal; /* owned; NULL: none */
+	struct search_needle needle;
 };
 
 struct search_reader {
@@ -68,15 +71,23 @@ int search_pattern_new(struct str pattern, bool case_insensitive, struct search_
 	}
 	p = mem_alloc(sizeof(*p));
 	/* Where memory cannot be made executable the interpreter does the same work, slower. */
-	*p = (struct search_pattern){ code, pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 };
+	*p = (struct search_pattern){ .code = code, .jit = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 };
+	struct str literal = case_insensitive ? STR("") : search_literal(pattern);
+	if (literal.n >= LITERAL_MIN) {
+		p->literal = mem_alloc(literal.n);
+		memcpy(p->literal, literal.p, literal.n);
+		search_needle_set(&p->needle, str_of(p->literal, literal.n));
+	}
 	*out = p;
 	return 0;
 }
 
 void search_pattern_free(struct search_pattern *p)
 {
-	if (p)
-		pcre2_code_free(p->code);
+	if (!p)
+		return;
+	pcre2_code_free(p->code);
+	free(p->literal);
 	free(p);
 }
 
@@ -167,13 +178,31 @@ static void add_row(struct scan *s, int64_t number, struct str line, size_t matc
 	s->last = number;
 }
 
+/* Where the next line begins that can match; false: none can. No line matches alone without the literal. */
+static bool may_match(const struct scan *s, struct str piece, size_t *at)
+{
+	const struct search_needle *n = &s->r->pattern->needle;
+	const char *before;
+	size_t hit;
+
+	if (n->text.n == 0)
+		return true;
+	hit = search_needle_find(n, piece, *at);
+	if (hit == piece.n)
+		return false;
+	before = memrchr(piece.p + *at, '\n', hit - *at);
+	if (before)
+		*at = (size_t)(before - piece.p) + 1;
+	return true;
+}
+
 /* Matching goes through the whole piece at once; only where something was found is a line looked up. A match
  * that crosses a line's end does not count: the line alone must match. */
-static void scan_piece(struct scan *s, struct str piece)
+static void scan_piece(struct scan *s, struct str piece, bool last)
 {
 	size_t at = 0, counted = 0, start, end;
 
-	while (at < piece.n && !s->hits->more && !s->hits->too_complex &&
+	while (at < piece.n && !s->hits->more && !s->hits->too_complex && may_match(s, piece, &at) &&
 		find(s->r, piece, at, &start, &end, &s->hits->too_complex)) {
 		if (start >= piece.n)
 			break; /* an empty match behind the last line */
@@ -192,7 +221,8 @@ static void scan_piece(struct scan *s, struct str piece)
 			add_row(s, s->line, line, in_line);
 		at = to + 1;
 	}
-	s->line += count_newlines(piece.p + counted, piece.n - counted);
+	if (!last) /* nobody asks how many lines a file has */
+		s->line += count_newlines(piece.p + counted, piece.n - counted);
 }
 
 int search_file(struct search_reader *r, int fd, struct search_hits *out, struct err *err)
@@ -218,7 +248,7 @@ int search_file(struct search_reader *r, int fd, struct search_hits *out, struct
 
 		const char *nl = eof ? NULL : memrchr(r->buf, '\n', have);
 		size_t whole = nl ? (size_t)(nl - r->buf) + 1 : have;
-		scan_piece(&s, str_of(r->buf, whole));
+		scan_piece(&s, str_of(r->buf, whole), eof);
 		have -= whole;
 		memmove(r->buf, r->buf + whole, have);
 	}

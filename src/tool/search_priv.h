@@ -29,6 +29,15 @@ struct search_hits {
 
 void search_hits_fini(struct search_hits *h);
 
+/* Bytes that every match of a pattern holds, case and all; a view into it, empty when none are known. The pattern compiles. */
+struct str search_literal(struct str pattern);
+struct search_needle {
+	struct str text; /* borrowed, not empty where it is looked for */
+	size_t at;       /* of its byte that is the rarest in most texts */
+};
+void search_needle_set(struct search_needle *n, struct str literal);
+size_t search_needle_find(const struct search_needle *n, struct str text, size_t from); /* where; text.n when it is nowhere */
+
 struct search_pattern; /* compiled, shared by all threads */
 int search_pattern_new(struct str pattern, bool case_insensitive, struct search_pattern **out, struct err *err) CHECKED;
 void search_pattern_free(struct search_pattern *p);
