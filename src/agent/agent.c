@@ -274,6 +274,8 @@ static int put_start(struct run *r, struct err *err)
 	note_str(&n, "model", r->p->model);
 	note_str(&n, "provider", r->p->provider);
 	note_str(&n, "isolation", r->p->isolation);
+	if (r->p->preset.n > 0)
+		note_str(&n, "preset", r->p->preset);
 	return note_send(&n, r->keep, EVENT_RUN_START, err);
 }
 

@@ -21,6 +21,7 @@
 	X(STR, workspace)         /* absolute */                                                             \
 	X(STR, version)                                                                                      \
 	X(INT, umask)             /* the person's: new files of the workspace get the mode they would give */ \
+	X(STR, preset)            /* the chosen strategy preset, for people; or empty */                     \
 	X(STR, isolation)         /* resolved profile: strict, hardened, none */                             \
 	X(STR, run_commands)      /* effective: yes, no, ask */                                              \
 	X(STR, tool_network)      /* of commands: block, only_explicit_states, allow */                      \

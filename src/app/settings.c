@@ -313,6 +313,7 @@ int settings_params(struct start *s, struct err *err)
 	p->umask = umask(077);
 	umask((mode_t)p->umask);
 	p->tool_network = str_from(config_word("sandbox.tool_network", c->sandbox.tool_network));
+	p->preset = c->preset;
 	p->isolation = str_from(policy_profile_name(s->profile));
 	p->host_note = host_note(s->mem);
 	p->attended = s->attended;

@@ -158,6 +158,7 @@ static void on_start(struct view *v, struct view_item *it)
 	begin_leg(v, it);
 	keep(&v->state.model, text(v, "model"));
 	keep(&v->state.isolation, text(v, "isolation"));
+	keep(&v->state.preset, text(v, "preset"));
 	keep_z(v->state.start_ts, sizeof(v->state.start_ts), it->ts);
 }
 
@@ -166,6 +167,7 @@ static void on_resume(struct view *v, struct view_item *it)
 	begin_leg(v, it);
 	it->resumed = true;
 	it->code = integer(v, "iteration", 0);
+	keep(&v->state.preset, text(v, "preset"));
 }
 
 static void keep_strs(struct view *v, const char *name, struct buf *out)
@@ -780,6 +782,7 @@ void view_free(struct view *v)
 	buf_fini(&v->state.pinned);
 	buf_fini(&v->state.reply);
 	buf_fini(&v->state.isolation);
+	buf_fini(&v->state.preset);
 	buf_fini(&v->scratch);
 	free(v);
 }

@@ -85,7 +85,7 @@ struct view_end {
 
 struct view_state {
 	char run_id[SESSION_ID_MAX + 1], mode[16], last_ts[32], start_ts[32];
-	struct buf task, model, isolation;
+	struct buf task, model, isolation, preset; /* preset: of this leg */
 	bool started;
 	int legs;
 	int64_t ncalls, ncommits;        /* of all legs */

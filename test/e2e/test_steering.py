@@ -13,6 +13,7 @@ from test_terminal import NEXT, paused, screen  # noqa: F401 (screen is a fixtur
 COMMANDS = (
     ("/status", "paused"), ("/cost", "paused"), ("/shells", "nothing runs in the background"), ("/restate", "since then: 1 call,"),
     ("/skill", "needs words"), ("/btw", "needs words"), ("/btw what is it?", "btw: what is it?"), ("/pin", "nothing is pinned"),
+    ("/preset", "no preset"), ("/preset quick", "a leg keeps the preset it began with"),
     ("/pin keep the API", "pinned: keep the API"), ("/compact", "nothing to set aside"), ("/pause", "paused"), ("/help", "this list"),
     # wrong ones
     ("/stats", "no such command"), ("/co", "more than one command begins so"), ("/status now", "takes no words"),

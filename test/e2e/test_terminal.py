@@ -292,6 +292,30 @@ def test_the_end_of_a_run_asks_what_comes_next(lab, screen):
     assert "resume with: agent6 resume" in s.text()
 
 
+def test_a_preset_is_shown_and_chosen_for_the_next_leg(lab, screen):
+    lab.repo()
+    go = turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done; rm go started"]))
+    lab.mock(script(go, finish(), go, finish()))
+    s = screen("run", "--auto-approve", "--preset", "quick", "do it", width=160)
+    for leg, preset in enumerate(("quick", "standard")):
+        lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+        s.keys("/status", "Enter")
+        s.until(f"preset {preset}")
+        lab.write("go", "")
+        lab.wait_for(lambda leg=leg: s.text().count(NEXT) >= 1 + 4 * leg)
+        if leg == 1:
+            break
+        for n, (typed, shown) in enumerate((("/preset", "preset quick; there are: "), ("/preset nonsense", "the preset stays as it is"),
+                                            ("/preset standard", "the next leg has preset standard")), 2):
+            s.keys(typed, "Enter")
+            lab.wait_for(lambda n=n, shown=shown: shown in s.text() and s.text().count(NEXT) == n)
+        s.keys("again", "Enter")
+    s.keys("/exit", "Enter")
+    lab.wait_for(s.ended)
+    assert s.ended() == "0"
+    assert lab.events("run.start")[0]["preset"] == "quick" and lab.events("loop.resume.start")[0]["preset"] == "standard"
+
+
 def test_what_begins_with_a_slash_is_never_the_next_instruction(lab, screen):
     lab.repo()
     mock = lab.mock(script(turn(call("run_command", argv=["touch", "first"])), finish(), finish()))

@@ -25,6 +25,8 @@ static const struct {
 	{ "/nothing", false, TYPED_WRONG, 0, NULL },
 	{ "/pin keep the API", false, TYPED_TELL, ANSWER_STEER, "/pin keep the API" },
 	{ "/shells", false, TYPED_SHELLS, 0, NULL },
+	{ "/preset", false, TYPED_PRESET, 0, "" },
+	{ "/preset quick", true, TYPED_WRONG, 0, NULL },
 	{ "/skill", false, TYPED_WRONG, 0, NULL },
 	{ "/skill ring", true, TYPED_TELL, ANSWER_STEER, "/skill ring" },
 	{ "/skill ring look at it", false, TYPED_TELL, ANSWER_STEER, "/skill ring look at it" },

@@ -6,6 +6,7 @@
 #include "app/history.h"
 #include "app/leash.h"
 #include "app/regate.h"
+#include "config/preset.h"
 #include "role/reader.h"
 #include "session/answers.h"
 #include "sys/file.h"
@@ -41,6 +42,13 @@ static bool is_exit(struct str word)
 	return str_eqz(word, "/exit") || str_eqz(word, "/quit") || str_eqz(word, "/q");
 }
 
+static struct str shown(struct arena *mem, struct str s)
+{
+	auto_buf struct buf b = BUF_MAX(64 * 1024);
+
+	return term_clean(str_head(s, 4096), TERM_LINE, &b, ERR_DISCARD) < 0 ? STR("") : str_dup(mem, buf_str(&b));
+}
+
 /* What begins with a slash is said to us, and is never the start of a leg. */
 static void answer_here(struct str line)
 {
@@ -51,14 +59,41 @@ static void answer_here(struct str line)
 		term_clean(str_head(first, utf8_head(first, 40)), TERM_LINE, &word, ERR_DISCARD) == 0)
 		cli_note(STR_FMT " %s; nothing was sent", STR_ARG(buf_str(&word)),
 			str_eqz(first, "/undo") || is_exit(first) ? "takes no words" : "is no command here");
-	cli_note("words begin the next leg (a / in front is for commands), /undo takes the last ones back, /exit ends");
+	cli_note("words begin the next leg (a / in front is for commands), /undo takes the last ones back, /preset NAME chooses a preset, "
+		 "/exit ends");
+}
+
+/* The next leg's, and of those after it. Without a name: which one it is, and which there are. */
+static void choose_preset(struct command_ctx *ctx, struct run_request *rq, struct str name)
+{
+	struct config *c = arena_alloc(ctx->mem, sizeof(*c));
+	struct err err = { 0 };
+	struct place place;
+	struct str_list all;
+
+	if (place_find(STR(""), ctx->config, ctx->mem, &place, &err) < 0)
+		return cli_note("%s", err.msg);
+	place.files.preset = name.n > 0 ? name : rq->preset;
+	if (config_load(&place.files, ctx->mem, c, &err) < 0)
+		return cli_note("%s; the preset stays as it is", err.msg);
+	if (name.n > 0) {
+		rq->preset = str_dup(ctx->mem, name);
+		return cli_note("the next leg has preset " STR_FMT, STR_ARG(shown(ctx->mem, name)));
+	}
+	all = config_preset_names(c);
+	cli_note("preset " STR_FMT "; there are: " STR_FMT, STR_ARG(c->preset.n > 0 ? shown(ctx->mem, c->preset) : STR("is not chosen")),
+		STR_ARG(shown(ctx->mem, str_join(ctx->mem, all.p, all.n, ' '))));
 }
 
 /* offered: what Enter alone says; NULL: nothing. */
-static enum next ask_next(struct arena *mem, const char *run_id, const char *offered, struct str *out)
+static enum next ask_next(struct command_ctx *ctx, struct run_request *rq, const char *run_id, const char *offered)
 {
+	struct arena *mem = ctx->mem;
+	struct str *out = &rq->steer;
+
 	for (;;) {
 		struct err err = { 0 };
+		struct str words, word;
 
 		int r = prompt_line("next (/exit to finish)", offered, mem, out, &err);
 
@@ -72,6 +107,12 @@ static enum next ask_next(struct arena *mem, const char *run_id, const char *off
 			break;
 		if (str_eqz(*out, "/undo"))
 			return NEXT_UNDO;
+		words = *out;
+		word = str_cut(&words, ' ');
+		if (str_eqz(word, "/preset")) {
+			choose_preset(ctx, rq, str_trim(words));
+			continue;
+		}
 		if (str_starts(*out, STR("/"))) {
 			answer_here(*out);
 			continue;
@@ -107,7 +148,7 @@ static bool next_leg(struct command_ctx *ctx, struct run_request *rq, const stru
 	enum next what = end->undo && run_id[0] != '\0' ? NEXT_UNDO : may_go_on(end) ? NEXT_WORDS : NEXT_NOTHING;
 
 	if (what == NEXT_WORDS)
-		what = ask_next(ctx->mem, run_id, NULL, &rq->steer);
+		what = ask_next(ctx, rq, run_id, NULL);
 	while (what == NEXT_UNDO) {
 		struct fork_made made;
 		struct err why = { 0 };
@@ -116,7 +157,7 @@ static bool next_leg(struct command_ctx *ctx, struct run_request *rq, const stru
 			cli_note("nothing is undone: %s", why.msg);
 		else
 			run_id = str_dupz(ctx->mem, str_from(made.ref.id));
-		what = ask_next(ctx->mem, run_id, offered, &rq->steer);
+		what = ask_next(ctx, rq, run_id, offered);
 	}
 	if (what == NEXT_NOTHING)
 		return false;
@@ -214,13 +255,6 @@ static struct str stash_of(const struct place *place, const struct session_ref *
 		reader_facts(record, false, mem, &f, ERR_DISCARD) < 0)
 		return STR("");
 	return f.manifest.stash;
-}
-
-static struct str shown(struct arena *mem, struct str s)
-{
-	auto_buf struct buf b = BUF_MAX(64 * 1024);
-
-	return term_clean(str_head(s, 4096), TERM_LINE, &b, ERR_DISCARD) < 0 ? STR("") : str_dup(mem, buf_str(&b));
 }
 
 static void tell_unstashed(struct command_ctx *ctx, enum repo_unstash how, const struct str_list *names, const char *id)

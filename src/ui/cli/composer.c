@@ -7,6 +7,7 @@
 const struct composer_command composer_commands[] = {
 	{ "/status", NULL, "how the run stands: cost, context, pins", TYPED_STATUS, 0, false },
 	{ "/cost", NULL, "the same", TYPED_STATUS, 0, false },
+	{ "/preset", "[NAME]", "the preset; NAME, between two legs: of the next", TYPED_PRESET, 0, false },
 	{ "/shells", NULL, "the commands that run in the background", TYPED_SHELLS, 0, false },
 	{ "/restate", NULL, "what happened since you spoke last", TYPED_RESTATE, 0, false },
 	{ "/btw", "QUESTION", "ask beside the work; the run does not see it", TYPED_TELL, ANSWER_BTW, true },
@@ -64,6 +65,8 @@ static struct typed act(const struct composer_command *c, struct str line, struc
 		return wrong("this command takes no words");
 	if (words.n > 0 && c->kind == ANSWER_STOP && c->what == TYPED_TELL && !str_eqz(words, "now"))
 		return wrong("/stop takes nothing or now; nothing is stopped, and words for the model stand without it");
+	if (words.n > 0 && c->what == TYPED_PRESET)
+		return wrong("a leg keeps the preset it began with; say this when the next instruction is asked for, or agent6 resume --preset NAME");
 	if (words.n == 0 && c->needs_words)
 		return wrong("this command needs words behind it");
 	if (c->kind == ANSWER_STEER && c->what == TYPED_TELL) /* a directive: the run reads it whole */

@@ -19,6 +19,7 @@ enum typed_what {
 	TYPED_STATUS,
 	TYPED_RESTATE,
 	TYPED_PINS,
+	TYPED_PRESET,
 	TYPED_SHELLS,
 	TYPED_HELP,
 	TYPED_WRONG,   /* message says what would be right */

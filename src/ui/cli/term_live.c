@@ -236,6 +236,8 @@ static int on_words(struct term_live *l, struct str line, struct err *err)
 		return term_view_status(&l->term, s, err);
 	case TYPED_RESTATE:
 		return term_view_restate(&l->term, s, err);
+	case TYPED_PRESET:
+		return term_view_preset(&l->term, s, err);
 	case TYPED_PINS:
 		return term_view_pins(&l->term, s, err);
 	case TYPED_SHELLS:

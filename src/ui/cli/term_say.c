@@ -53,6 +53,8 @@ int term_view_status(struct term_view *t, const struct view_state *s, struct err
 		(long long)s->ncalls, s->ncalls == 1 ? "" : "s", (long long)s->ncommits, s->ncommits == 1 ? "" : "s"));
 	TRY(add_cost(&s->budget, &b, err));
 	TRY(add_context(s, &b, err));
+	if (s->preset.n > 0)
+		TRY(buf_addf(&b, err, ", preset " STR_FMT, STR_ARG(buf_str(&s->preset))));
 	TRY(term_fresh_line(t, err));
 	TRY(line(t, LOOK_BOLD, buf_str(&b), err));
 	TRY(line(t, LOOK_DIM, buf_str(&s->model), err));
@@ -79,6 +81,17 @@ int term_view_pins(struct term_view *t, const struct view_state *s, struct err *
 	TRY(term_fresh_line(t, err));
 	return s->pinned.n > 0 ? term_block(t, LOOK_PLAIN, buf_str(&s->pinned), "  ", 0, err)
 			       : line(t, LOOK_DIM, STR("nothing is pinned"), err);
+}
+
+int term_view_preset(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(1024);
+
+	TRY(term_fresh_line(t, err));
+	if (s->preset.n == 0)
+		return line(t, LOOK_DIM, STR("no preset"), err);
+	TRY(buf_addf(&b, err, "preset " STR_FMT, STR_ARG(buf_str(&s->preset))));
+	return line(t, LOOK_PLAIN, buf_str(&b), err);
 }
 
 int term_view_shells(struct term_view *t, const struct view_state *s, struct err *err)

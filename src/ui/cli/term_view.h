@@ -43,6 +43,7 @@ int term_view_end(struct term_view *t, const struct view_state *s, struct err *e
 int term_view_pause(struct term_view *t, struct err *err) CHECKED;
 int term_view_status(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
 int term_view_restate(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
+int term_view_preset(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
 int term_view_pins(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
 int term_view_shells(struct term_view *t, const struct view_state *s, struct err *err) CHECKED;
 int term_view_help(struct term_view *t, struct err *err) CHECKED;
