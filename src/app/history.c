@@ -85,6 +85,7 @@ static int open_box(struct history *h, const struct place *place, enum history_u
 	struct gitbox_spec spec = { .repo = &h->place, .run_id = h->ref.id, .may_merge = use != HISTORY_READ };
 	struct spawner_identity id = { 0 };
 
+	TRY(place_is_open(place->workspace, err));
 	TRY(discover_repo(place->workspace, h->mem, &h->place, err));
 	TRY(config_load(&place->files, h->mem, &h->config, err));
 	TRY(resolve_profile(&h->config, &spec.profile, err));

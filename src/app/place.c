@@ -4,7 +4,10 @@
 #include "session/layout.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 int place_workspace(struct str dir, struct arena *mem, struct workspace *out, struct err *err)
 {
@@ -24,6 +27,17 @@ int place_workspace(struct str dir, struct arena *mem, struct workspace *out, st
 	w.dir = w.is_repo ? w.repo.top : str_dupz(mem, str_from(real));
 	*out = w;
 	return 0;
+}
+
+int place_is_open(const char *dir, struct err *err)
+{
+	int r;
+
+	if (faccessat(AT_FDCWD, dir, R_OK | X_OK, AT_EACCESS) == 0)
+		return 0;
+	r = err_set(err, ERR_DENIED, "%s cannot be read and entered by this user: %s", dir, strerror(errno));
+	err_hint(err, "chmod u+rx %s", dir);
+	return r;
 }
 
 int place_find(struct str dir, struct str config, struct arena *mem, struct place *out, struct err *err)

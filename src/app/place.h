@@ -24,6 +24,9 @@ struct workspace {
 /* dir: empty for the current one. */
 int place_workspace(struct str dir, struct arena *mem, struct workspace *out, struct err *err) CHECKED;
 
+/* For whoever works in it: a directory that its owner closed is said as that, and not as what fails first. */
+int place_is_open(const char *dir, struct err *err) CHECKED;
+
 struct place {
 	struct paths paths;
 	const char *workspace; /* absolute, links resolved */

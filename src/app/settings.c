@@ -31,6 +31,7 @@ int settings_workspace(struct start *s, struct err *err)
 	struct workspace w;
 
 	TRY(place_workspace(s->rq->workspace, s->mem, &w, err));
+	TRY(place_is_open(w.dir, err));
 	if (!utf8_valid(str_from(w.dir))) { /* messages between the processes are UTF-8 and would name another one */
 		int r = err_set(err, ERR_UNSUPPORTED, "the workspace's path %s is not valid UTF-8", w.dir);
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import AGENT6
+from conftest import AGENT6, finish, missing, script
 
 
 def init(lab, *args):
@@ -53,3 +53,24 @@ def test_it_asks_first_and_knows_its_words(lab, args, word):
     r = init(lab, *args)
     assert r.returncode == 2 and word in r.stderr
     assert sorted(os.listdir(lab.ws)) == [".git", "a"]
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o111, 0o444], ids=oct)
+def test_a_directory_that_its_owner_closed_is_said_as_that(lab, mode):
+    if os.geteuid() == 0:
+        missing("a directory that is closed: root opens every one, so an ordinary user tries it")
+    lab.repo(a="1\n")
+    lab.mock(script(finish()))
+    assert lab.run("nothing", "--run-id", "mine").returncode == 0
+    for words in (["run", "--auto-approve", "x"], ["ask", "why"], ["exec", "true"], ["init", "--yes"], ["prompt", "show"],
+                  ["runs", "merge", "mine"], ["runs", "list"]):
+        # Who stands in it may still be there when it closes.
+        r = subprocess.run(["sh", "-c", 'chmod "$0" "$PWD" && exec "$@"', f"{mode:o}", AGENT6, *words], cwd=lab.ws, env=lab.env,
+                           capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        os.chmod(lab.ws, 0o755)
+        if words == ["runs", "list"]:
+            assert r.returncode == 0 and "mine" in r.stdout, r.stderr
+            continue
+        assert r.returncode == 2 and f"{lab.ws} cannot be read and entered by this user" in r.stderr, (words, r.stderr)
+        assert f"chmod u+rx {lab.ws}" in r.stderr, r.stderr
+    assert len(lab.run_dirs()) == 1

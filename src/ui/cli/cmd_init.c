@@ -84,6 +84,7 @@ static int run_init(struct command_ctx *ctx, const void *decoded, struct err *er
 
 	TRY(ecosystem_of(args->ecosystem, &ecosystem, err));
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
+	TRY(place_is_open(place.workspace, err));
 	TRY(may(args, &place, ctx->mem, err));
 	TRY(app_init(&place, ecosystem, ctx->mem, &done, err));
 	tell(ctx, &place, &done);
