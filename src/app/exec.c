@@ -267,8 +267,11 @@ static int follow(struct exec *x, struct err *err)
 
 static int outcome(struct exec *x, struct err *err)
 {
-	if (x->caught != 0)
+	if (x->caught != 0) {
+		if (x->rq->caught)
+			*x->rq->caught = x->caught;
 		return 128 + x->caught;
+	}
 	switch (x->why) {
 	case JOB_EXITED:
 	case JOB_SIGNALED:

@@ -24,6 +24,7 @@ struct exec_request {
 	bool clean_out, clean_errs; /* a terminal is there: what could steer it is shown instead */
 	void (*note)(void *self, const char *text); /* what the person must know before the command runs */
 	void *self;
+	int *caught;          /* when not NULL: gets the signal that ended it, because we heard it */
 };
 
 int app_exec(const struct exec_request *rq, struct err *err) CHECKED;

@@ -104,8 +104,20 @@ def test_a_signal_kills_the_command_and_all_it_started(box, sig):
                          cwd=box.ws, env=box.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert "up" in p.stdout.readline()
     p.send_signal(sig)
-    assert p.wait(timeout=30) == 128 + sig
+    assert p.wait(timeout=30) == -sig  # as the command itself would have: a shell in a loop ends, and says 128 + sig
     assert p.stdout.read() == ""  # its end: nobody holds the pipe any more
+
+
+def test_ctrl_c_ends_the_shells_loop_around_it(box):
+    box.write("loop", f"for i in 1 2; do {AGENT6} exec sh -c 'echo go; sleep 1000'; done\necho never\n")
+    screen = Screen(box, "bash loop")
+    try:
+        screen.until("go\n")
+        screen.keys("C-c")
+        box.wait_for(screen.ended)
+        assert screen.ended() == "130" and screen.text().count("go\n") == 1 and "never" not in screen.text(), screen.text()
+    finally:
+        screen.close()
 
 
 def test_killed_itself_it_takes_the_command_along(box):

@@ -5,6 +5,8 @@
 #include "ui/cli/command.h"
 
 #include <string.h>
+#include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define STATUS_NOT_RUN 2
@@ -58,6 +60,18 @@ static int split(struct str_list words, struct exec_request *rq, struct err *err
 	return 0;
 }
 
+/* As the command itself would have: a shell that sees its child end by Ctrl-C ends its loop and begins a line for its prompt. */
+static void die_of(int sig)
+{
+	sigset_t set;
+
+	fflush(NULL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	if (signal(sig, SIG_DFL) != SIG_ERR && raise(sig) == 0)
+		(void)!sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int try_exec(struct command_ctx *ctx, const struct exec_args *args, struct err *err)
 {
 	struct exec_request rq = { .config = ctx->config, .out = STDOUT_FILENO, .errs = STDERR_FILENO,
@@ -65,8 +79,14 @@ static int try_exec(struct command_ctx *ctx, const struct exec_args *args, struc
 		.timeout_ms = args->timeout_s * 1000,
 		.disable_sandbox = args->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX") };
 
+	int caught = 0, r;
+
 	TRY(split(ctx->rest, &rq, err));
-	return app_exec(&rq, err);
+	rq.caught = &caught;
+	r = app_exec(&rq, err);
+	if (caught != 0)
+		die_of(caught);
+	return r;
 }
 
 /* Every failure of ours is one status, so that 1 is the command's. */
