@@ -5,6 +5,7 @@
  * in flight. */
 #include "agent/prompt.h"
 #include "agent/run_priv.h"
+#include "agent/sides.h"
 
 #define ANSWER_SHOWN 40000 /* of an answer beside the work, in its event */
 #define QUESTION_MAX 16384
@@ -235,3 +236,5 @@ int boundary(struct run *r, struct turn *t, struct err *err)
 	TRY(boundary_steers(r, t, err));
 	return add_notices(r, t, err);
 }
+
+const struct side side_btw = { "btw", CONFIG_WORKER, "on /btw QUESTION", "the conversation as it is, and the question", NULL, NULL, 0 };

@@ -4,6 +4,7 @@
 
 #include "agent/modes.h"
 #include "agent/run_priv.h"
+#include "agent/sides.h"
 #include "fmt/cquote.h"
 #include "fmt/fence.h"
 #include "sys/file.h"
@@ -166,3 +167,6 @@ int gate_ask(struct run *r, struct gate_found *out, struct err *err)
 		return 0;
 	return ask(r, buf_str(&text), out, err);
 }
+
+const struct side side_gate = { "gate", CONFIG_REVIEWER, "when a run begins and no rule knows its verify command, where models.reviewer is set",
+	"build files and the names at the top of the repository", rules, fields, COUNT(fields) };

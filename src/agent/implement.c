@@ -5,6 +5,7 @@
 #include "agent/modes.h"
 #include "agent/panel.h"
 #include "agent/tasks.h"
+#include "agent/sides.h"
 #include "base/time.h"
 #include "fmt/fence.h"
 #include "fmt/json.h"
@@ -615,3 +616,10 @@ struct str implement_step_title(struct str plan, int64_t step, struct arena *mem
 		return STR("");
 	return ((const struct plan_step *)p.steps.p)[step].title;
 }
+
+const struct side side_planner = { "planner", CONFIG_PLANNER, "first, with workflow.default = \"implement\"",
+	"the first message as the run would have it", planner_rules, plan_fields, COUNT(plan_fields) };
+const struct side side_critic = { "critic", CONFIG_CRITIC, "after the planner", "the same, and the plan", critic_rules, critique_fields,
+	COUNT(critique_fields) };
+const struct side side_reviewer = { "reviewer", CONFIG_REVIEWER, "after each step, when its gate is green", "the step and the change",
+	reviewer_rules, approval_fields, COUNT(approval_fields) };

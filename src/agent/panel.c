@@ -3,6 +3,7 @@
 #include "agent/panel.h"
 
 #include "agent/run_priv.h"
+#include "agent/sides.h"
 #include "fmt/fence.h"
 #include "fmt/json.h"
 #include "tool/tool.h"
@@ -374,4 +375,13 @@ int panel_json(const struct panel *p, struct buf *out, struct err *err)
 		TRY(buf_addz(out, "]}", err));
 	}
 	return buf_addz(out, "]}", err);
+}
+
+struct side side_review(struct str persona, struct arena *mem)
+{
+	enum config_role role = role_of(&persona);
+
+	return (struct side){ str_printf(mem, "review:" STR_FMT, STR_ARG(str_head(persona, utf8_head(persona, 40)))).p, role,
+		"for a change, by agent6 review and where review.trigger says so", "the task, what the gate said, the rules of the repository and the diff",
+		system_of(persona, mem).p, answer_fields, COUNT(answer_fields) };
 }

@@ -4,6 +4,7 @@
  * the task, what the person said and pinned word for word, the note, and the newest turns as they were. The
  * note is the model's text like any other: it is bounded, marked as such, and never read for orders. */
 #include "agent/context_priv.h"
+#include "agent/sides.h"
 #include "fmt/fence.h"
 #include "fmt/json.h"
 
@@ -364,3 +365,6 @@ int restart_conversation(struct run *r, struct turn *t, const struct restart_how
 	*done = true;
 	return put_done(r, summary, (conversation_count(r->conv) - 1) / 2, err);
 }
+
+const struct side side_summarizer = { "summarizer", CONFIG_SUMMARIZER, "when a conversation grows too long, and on /compact",
+	"the task, what the person said, the task list and the turns that are cut", system_text, NULL, 0 };

@@ -4,6 +4,7 @@
 
 #include "agent/modes.h"
 #include "agent/run_priv.h"
+#include "agent/sides.h"
 
 #define REVISE_TOKENS 2048
 #define QUESTIONS_MAX 3
@@ -113,3 +114,6 @@ int revise_task(struct run *r, struct err *err)
 	}
 	return failed(r, why.msg, err);
 }
+
+const struct side side_reviser = { "reviser", CONFIG_REVIEWER, "before a run begins, with prompt.revise_prompt",
+	"the first message as the run would have it", rules, fields, COUNT(fields) };

@@ -120,15 +120,20 @@ static int ask_once(struct run *r, const struct seat_ask *ask, struct conversati
 	return rc;
 }
 
+int seat_system(const struct seat_ask *ask, struct buf *out, struct err *err)
+{
+	TRY(buf_add_utf8(out, ask->system, err));
+	if (ask->nfields == 0)
+		return 0;
+	TRY(buf_addz(out, "\nAnswer with one JSON object and nothing else. Its schema:\n", err));
+	return fields_schema(ask->fields, ask->nfields, out, err);
+}
+
 static int open_conversation(const struct seat_ask *ask, struct conversation *conv, struct err *err)
 {
 	auto_buf struct buf system = BUF_MAX(256 * 1024);
 
-	TRY(buf_add_utf8(&system, ask->system, err));
-	if (ask->nfields > 0) {
-		TRY(buf_addz(&system, "\nAnswer with one JSON object and nothing else. Its schema:\n", err));
-		TRY(fields_schema(ask->fields, ask->nfields, &system, err));
-	}
+	TRY(seat_system(ask, &system, err));
 	TRY(conversation_set_prompt(conv, buf_str(&system), ask->tools ? ask->tools->schema : STR(""), err));
 	return conversation_add_user(conv, ask->user, err);
 }

@@ -53,6 +53,7 @@ struct seat_ask {
 	const struct seat_tools *tools; /* typed: NULL: it has none */
 };
 
+int seat_system(const struct seat_ask *ask, struct buf *out, struct err *err) CHECKED; /* what the model is told first */
 int seat_text(struct run *r, const struct seat_ask *ask, struct arena *mem, struct str *out, struct err *err) CHECKED;
 int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err) CHECKED;
 /* Several of them, at_once in flight (at most CALLS_AT_ONCE). rc is 0, -ERR_INVALID or -ERR_REMOTE, with why; what ends

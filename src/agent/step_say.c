@@ -4,6 +4,7 @@
 #include "agent/run_priv.h"
 
 #include "agent/seats.h"
+#include "agent/sides.h"
 #include "fmt/cquote.h"
 #include "fmt/fence.h"
 #include "git/message.h"
@@ -126,3 +127,5 @@ int step_say(void *self, struct str from, struct str to, struct arena *mem, stru
 	return 0;
 }
 
+const struct side side_subject = { "subject", CONFIG_SUMMARIZER, "for each step, with git.commit.checkpoint.message = \"model\"",
+	"the paths that changed and the change", subject_rules, subject_fields, COUNT(subject_fields) };

@@ -18,7 +18,11 @@
 
 bool servers_run(const struct start *s, const struct config_mcp *m)
 {
-	return s->mode->writes && s->rq->recording_fd < 0 && m->enabled && m->approval != APPROVAL_NO;
+	/* A model that is a recording calls no tools. What is only rehearsed has none either, but shows them; a server over HTTP would
+	 * have to be asked with its key, which a rehearsal does with nobody. */
+	bool real = s->rq->recording_fd < 0 || (s->rq->rehearse && m->url.n == 0);
+
+	return s->mode->writes && real && m->enabled && m->approval != APPROVAL_NO;
 }
 
 static bool asks(const struct start *s, const struct config_mcp *m)

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from conftest import finish, script
+from conftest import call, finish, script, turn
+from test_mcp import server
 
 START = {"run": ("run", "--auto-approve"), "plan": ("plan", "new", "--auto-approve"), "ask": ("ask", "--auto-approve")}
 
@@ -80,3 +81,42 @@ def test_controls_in_the_repository_do_not_reach_the_terminal(lab):
     assert b"\x1b" not in lab.agent6("prompt", "show").stdout
     assert "\x1b[31m" in json.loads(lab.agent6("prompt", "show", "--json").out)["system"] + \
         json.loads(lab.agent6("prompt", "show", "--json").out)["first_message"]
+
+
+def test_what_models_beside_a_session_are_told_is_shown(lab):
+    lab.repo(a="one\n")
+    edit = turn(call("run_command", argv=["sh", "-c", "echo two > a"]))
+    says = [{"text": json.dumps(t)} for t in ({"revised_task": "count"}, {"summary": "s", "steps": [{"title": "count"}]}, {"verdict": "ok"},
+                                              {"subject": "Count"}, {"approved": True}, {"verdict": "pass", "summary": "good", "findings": []})]
+    mock = lab.mock(script(*says[:3], edit, says[3], finish(), *says[4:]),
+                    top='workflow.default = "implement"\nprompt.revise_prompt = "auto"')
+    assert lab.agent6("config", "set", "git.commit.checkpoint.message", "model").returncode == 0
+    r = lab.run("count", "--run-id", "mine")
+    assert r.returncode == 0, r.both
+    r = lab.agent6("review", "--seat", "security")
+    assert r.returncode == 0, r.both
+    heard = [texts(q["body"]["messages"][0]["content"]) for q in mock.model_requests()]
+    for role in ("reviser", "planner", "critic", "reviewer", "subject", "review:security"):
+        shown = lab.agent6("prompt", "show", "--role", role, "--json")
+        assert shown.returncode == 0, shown.both
+        shown = json.loads(shown.out)
+        assert heard.count(shown["system"]) == 1 and shown["bytes"] == len(shown["system"]), role
+        assert (shown["role"], shown["model"]) == (role, "mock-model")
+        text = lab.agent6("prompt", "show", "--role", role).out
+        assert shown["system"].splitlines()[0] in text and shown["shown"] in text
+    for role in ("gate", "summarizer"):
+        assert json.loads(lab.agent6("prompt", "show", "--role", role, "--json").out)["system"]
+    assert json.loads(lab.agent6("prompt", "show", "--role", "btw", "--json").out)["system"] is None
+    assert "in your own words" in lab.agent6("prompt", "show", "--role", "review:in your own words").out
+    wrong = lab.agent6("prompt", "show", "--role", "nobody")
+    assert wrong.returncode == 2 and "planner, critic" in wrong.err
+
+
+def test_the_tools_of_servers_are_shown_with_the_others(lab):
+    lab.repo(a="one\n")
+    lab.mock(script(finish()), extra=server(lab, name="fake") + '[mcp.far]\nurl = "https://tools.example/mcp"\n')
+    shown = json.loads(lab.agent6("prompt", "show", "--json").out)
+    assert any(t["name"].startswith("mcp__fake__") and t["input_schema"] for t in shown["tools"]), [t["name"] for t in shown["tools"]]
+    assert shown["mcp_tools_pending"] == ["far"]
+    text = lab.agent6("prompt", "show")
+    assert "mcp__fake__echo" in text.out and "the tools of far are not shown" in text.err
