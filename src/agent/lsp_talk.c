@@ -144,12 +144,12 @@ static void take_location(struct lsp_peer *s, struct jval v)
 	out->path = str_dup(l->mem, buf_str(&path));
 }
 
-/* SymbolKind of the protocol, which begins at 1; NULL: nothing that the model is told. */
+/* SymbolKind of the protocol, which begins at 1; NULL: left out of an outline, as the index leaves out fields, variables and the
+ * names of an enum. */
 static const char *kind_of(int64_t n)
 {
-	static const char *const kinds[] = { [2] = "module", [3] = "module", [4] = "module", [5] = "class", [6] = "method", [7] = "field",
-		[8] = "field", [9] = "method", [10] = "enum", [11] = "interface", [12] = "function", [13] = "variable", [14] = "const",
-		[22] = "const", [23] = "struct", [25] = "method", [26] = "type" };
+	static const char *const kinds[] = { [2] = "module", [3] = "module", [4] = "module", [5] = "class", [6] = "method",
+		[9] = "method", [10] = "enum", [11] = "interface", [12] = "function", [14] = "const", [23] = "struct", [25] = "method", [26] = "type" };
 
 	return n >= 0 && n < (int64_t)COUNT(kinds) ? kinds[n] : NULL;
 }

@@ -3,6 +3,7 @@
 #include "app/check_priv.h"
 
 #include "app/profile.h"
+#include "fmt/lsp_table.h"
 #include "sandbox/group.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
@@ -113,6 +114,32 @@ static int profile_rows(struct box *b)
 	return 0;
 }
 
+static bool is_found(struct str path, const char *name)
+{
+	while (path.n > 0) {
+		struct str dir = str_cut(&path, ':');
+		char file[PATH_MAX];
+		int n = snprintf(file, sizeof(file), STR_FMT "/%s", STR_ARG(dir), name);
+
+		if (n > 0 && (size_t)n < sizeof(file) && access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Those that a run would find; what it refuses because of where the model may write it says itself. */
+static void language_row(const struct box *b, const struct toolpath *tools)
+{
+	auto_buf struct buf list = BUF_MAX(1024);
+
+	for (size_t i = 0; i < nlsp_servers; i++)
+		if (is_found(str_from(tools->path), lsp_servers[i].argv[0]))
+			BUG_IF(buf_addf(&list, ERR_DISCARD, "%s%s", list.n > 0 ? ", " : "", lsp_servers[i].name) < 0);
+	row(b, CHECK_INFO, "language_servers", "", str_printf(b->k->mem, "%s; on the PATH of commands: " STR_FMT,
+		b->config->lsp.enabled ? "asked where they know the language" : "off (lsp.enabled)",
+		STR_ARG(list.n > 0 ? buf_str(&list) : STR("none"))).p);
+}
+
 /* Tools that a jail can only show with a directory of the person's home around them. */
 static int home_rows(const struct box *b, struct err *err)
 {
@@ -133,6 +160,7 @@ static int home_rows(const struct box *b, struct err *err)
 	row(b, CHECK_INFO, "tools_in_home", "P2", n == 0 ? "no tool shows a directory of your home"
 		: str_printf(b->k->mem, "%zu directories of your home are readable because tools live there: " STR_FMT, n,
 			STR_ARG(buf_str(&list))).p);
+	language_row(b, &tools);
 	return 0;
 }
 

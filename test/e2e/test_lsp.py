@@ -3,6 +3,7 @@
 """Language servers: a real one in its jail, and one that misbehaves (test/e2e/lsp_server.py); the model is scripted."""
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -238,6 +239,26 @@ def test_it_is_off_unless_it_is_asked_for_and_a_wrong_name_is_told(lab):
     assert "pyright" not in results(mock)[0].get("source", "") and lab.events("lsp.ready") == []
     r = lab.agent6("config", "set", "lsp.servers", '["clang"]')
     assert r.returncode == 2 and '"clang" is none of clangd, ty, pyright, gopls, rust-analyzer' in r.both, r.both
+
+
+def test_without_a_sandbox_none_is_started_and_that_is_said(lab):
+    lab.repo(a_DOT_py=CODE)
+    fake(lab, "good")
+    mock = lab.mock(script(turn(call("outline", path="a.py")), finish()), extra=PATIENT)
+    r = lab.run("do it", "--dangerously-disable-sandbox")
+    assert r.returncode == 0, r.both
+    assert results(mock)[0]["symbols"] and "pyright" not in results(mock)[0].get("source", "")
+    assert [e["text"] for e in lab.events("run.notice") if "language server" in e["text"]] == [
+        "lsp.enabled: no language server is started without a sandbox: it reads the model's files"]
+
+
+def test_check_says_which_are_found(lab):
+    lab.repo()
+    fake(lab, "good")
+    lab.config("")
+    found = re.search(r"language_servers: off \(lsp.enabled\); on the PATH of commands: (.*)", lab.agent6("check", "sandbox").both)
+    assert found and "pyright" in found.group(1).split(", "), found
+    assert ("clangd" in found.group(1)) == bool(shutil.which("clangd", path="/usr/bin:/usr/local/bin"))
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask"])
