@@ -132,6 +132,10 @@ static void planned_gate(struct world *w)
 	LONG("m") "," TURN(FIN) "]}"
 #define BY_HAND "{\"notes\":[" TEXT("NOTE one") "],\"turns\":[" LONG("a") "," LONG("b") "," LONG("c") "," LONG("d") ",{\"act\":\"compact the API\"," \
 	"\"calls\":[" LS "]}," TURN(FIN) "]}"
+#define PAUSED_(how) "{\"notes\":[{\"text\":\"NOTE one\",\"act\":\"" how "\"}],\"parked\":[\"compact\"],\"turns\":[" LONG("a") "," LONG("b") "," LONG("c") ","   \
+	LONG("d") ",{\"act\":\"pause\",\"calls\":[" LS "]}," TURN(FIN) "]}"
+#define PAUSED      PAUSED_("continue")
+#define PAUSED_SAID PAUSED_("steer use tabs")
 #define METRIC "{\"turns\":[" TURN(MET) "," TURN(MET "," LS) "," TURN(MET) "," TURN(MET "," LS) "," TURN(MET) "," TURN(FIN) "," TURN(FIN) ","    \
 	TURN(FIN) "," TURN(FIN) "],\"jobs\":[{\"out\":\"9\"},{\"out\":\"1\"},{\"out\":\"1\"},{\"out\":\"1\"},{\"out\":\"1\"}]}"
 #define BLOCK  TEXT("{\\\"verdict\\\":\\\"block\\\",\\\"findings\\\":[{\\\"category\\\":\\\"security\\\",\\\"severity\\\":\\\"block\\\","      \
@@ -190,6 +194,10 @@ static const struct {
 		"loop.compact.summarise.call", "did not have to be made shorter" },
 	{ "that the person wanted one", BY_HAND, NULL, "loop.compact.requested", 0, NULL, NULL, "loop.compact.summarise.call", "did not have to be made shorter" },
 	{ "what the person's one says", BY_HAND, NULL, "loop.compact.summarise.done", 0, "NOTE one", "NOTE two", "loop.compact.summarise.done",
+		"made shorter in another way" },
+	{ "what one says that was asked for at a pause", PAUSED, NULL, "loop.compact.summarise.done", 0, "NOTE one", "NOTE two", "loop.compact.summarise.done",
+		"made shorter in another way" },
+	{ "and with words that came behind it", PAUSED_SAID, NULL, "loop.compact.summarise.done", 0, "NOTE one", "NOTE two", "loop.compact.summarise.done",
 		"made shorter in another way" },
 	/* reviews */
 	{ "what a seat says", JUDGED, reviewed, "loop.review.seat", 0, "\"verdict\":\"block\"", "\"verdict\":\"pass\"", "loop.review.seat",

@@ -37,3 +37,7 @@ exit     2
 output   contains "there is a run first already"
 run      agent6 fork nobody --no-run
 exit     2
+run      agent6 replay second
+exit     0
+run      agent6 replay first
+exit     0

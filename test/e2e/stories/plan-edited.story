@@ -19,3 +19,5 @@ run      agent6 resume p2 --steer "six"
 exit     0
 sent     [0].body matches "(?s)^(?!.*theirs.*theirs)"
 shell    test "$(grep -c loop.plan_reread ~/.local/state/agent6/*/plans/p2/record/logs.jsonl)" = 1
+run      agent6 replay p2
+exit     0

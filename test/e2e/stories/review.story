@@ -26,6 +26,8 @@ exit     0
 sent     [0].first contains "the secret is for a test"
 sent     [0].first contains "+secret=1"
 output   contains "Verdict: No objection"
+run      agent6 replay r1
+exit     0
 model    text "{\"verdict\":\"block\",\"findings\":[{\"category\":\"style\",\"severity\":\"block\",\"path\":\"a.txt\",\"quote\":\"two\",\"title\":\"ugly\"}]}"
 model    set {"match": {"system": "could use"}}
 model    text "{\"verdict\":\"pass\",\"findings\":[]}"

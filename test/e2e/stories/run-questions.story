@@ -55,3 +55,5 @@ exit     2
 run      agent6 run --questions-file ../no/such/q.json "x"
 exit     2
 output   contains "--questions-file"
+run      agent6 replay two
+exit     0
