@@ -53,6 +53,12 @@ int landlock_abi(void)
 	return abi > 0 ? (int)abi : 0;
 }
 
+/* Where it is absent or switched off the kernel says ENOSYS or EOPNOTSUPP. */
+bool landlock_forbidden(void)
+{
+	return syscall(NR_CREATE_RULESET, NULL, 0, CREATE_VERSION) < 0 && (errno == EPERM || errno == EACCES);
+}
+
 static size_t handled(int abi, struct ruleset_attr *out)
 {
 	size_t size = 0;

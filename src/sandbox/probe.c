@@ -112,7 +112,7 @@ static int probe_userns(bool real_root)
 
 int probe_look(struct probe *out, struct err *err)
 {
-	struct probe p = { .real_root = ns_is_real_root(), .landlock = landlock_abi(), .container = in_container() };
+	struct probe p = { .real_root = ns_is_real_root(), .landlock = landlock_abi(), .landlock_forbidden = landlock_forbidden(), .container = in_container() };
 	struct seccomp_filter *filter = mem_alloc(sizeof(*filter));
 	struct utsname u;
 
@@ -245,7 +245,8 @@ static int resolve_strict(const struct probe *p, struct buf *notice, struct err 
 	if (!p->linux_arch || !p->userns)
 		return refuse(p, "strict", err);
 	if (p->landlock == 0)
-		return buf_addz(notice, "this kernel has no Landlock: one layer of the jail is missing", err);
+		return buf_addf(notice, err, "%s Landlock: one layer of the jail is missing",
+			p->landlock_forbidden ? "a filter around agent6 forbids" : "this kernel has no");
 	return 0;
 }
 
@@ -255,10 +256,13 @@ static int resolve_hardened(const struct probe *p, struct buf *notice, struct er
 		return refuse(p, "hardened", err);
 	if (p->landlock < PROBE_LANDLOCK_MIN || !p->seccomp) {
 		err_set(err, ERR_UNSUPPORTED,
-			"profile \"hardened\" is not possible here: it needs Landlock ABI %d and seccomp, this kernel has "
+			"profile \"hardened\" is not possible here: it needs Landlock ABI %d and seccomp, %s "
 			"ABI %d%s",
-			PROBE_LANDLOCK_MIN, p->landlock, p->landlock > 0 ? ", under which any file can be truncated" : "");
-		err_hint(err, "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
+			PROBE_LANDLOCK_MIN, p->landlock_forbidden ? "a filter around agent6 forbids Landlock, which leaves" : "this kernel has",
+			p->landlock, p->landlock > 0 ? ", under which any file can be truncated" : "");
+		err_hint(err, "%s", p->landlock_forbidden
+				? "start agent6 where landlock_create_ruleset is allowed (a container's seccomp profile decides that)"
+				: "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
 		return -ERR_UNSUPPORTED;
 	}
 	if (p->landlock < PROBE_LANDLOCK_SCOPES)

@@ -21,6 +21,7 @@ struct probe {
 	int userns_errno;  /* why not */
 	bool userns_empty; /* they can be made, but nothing can be done in them: another sandbox is around us */
 	int landlock;      /* ABI, 0 none */
+	bool landlock_forbidden; /* none, though this kernel may have it: a filter around us refuses the question */
 	bool seccomp;
 	bool apparmor_restricts; /* kernel.apparmor_restrict_unprivileged_userns = 1 */
 	bool userns_zero;  /* user.max_user_namespaces = 0 */

@@ -20,6 +20,8 @@ NS = "does not let user namespaces be made"
 ZERO = "user namespaces are switched off (user.max_user_namespaces = 0)"
 NESTED = "agent6 runs inside another sandbox"
 NO_LL = "this kernel has no Landlock: one layer of the jail is missing"
+FORBIDDEN_LL = "a filter around agent6 forbids Landlock: one layer of the jail is missing"
+FORBIDDEN_ABI0 = "needs Landlock ABI 3 and seccomp, a filter around agent6 forbids Landlock, which leaves ABI 0"
 ABI0 = "needs Landlock ABI 3 and seccomp, this kernel has ABI 0"
 
 # host: {profile asked for: (profile that comes of it or None, what is said)}
@@ -33,6 +35,7 @@ HOSTS = {
                  "none": ("none", "UNSANDBOXED")},
     "no-landlock": {"auto": ("strict", NO_LL), "strict": ("strict", NO_LL), "hardened": (None, ABI0),
                     "none": ("none", "UNSANDBOXED")},
+    "forbidden-landlock": {"auto": ("strict", FORBIDDEN_LL), "hardened": (None, FORBIDDEN_ABI0)},
     "no-userns,no-landlock": {"auto": (None, NS), "strict": (None, NS), "hardened": (None, ABI0),
                               "none": ("none", "UNSANDBOXED")},
 }
@@ -40,7 +43,7 @@ HOSTS = {
 CELLS = [(h, p) for h, row in HOSTS.items() for p in row
          if not (p == "none" and h not in ("", "no-userns,no-landlock")) and not (p == "hardened" and h in ("no-newuser", "landlock"))]
 # What stays wrong there whatever the profile is.
-FAILS = {"no-landlock": {"landlock_abi"}, "no-userns,no-landlock": {"landlock_abi"}}
+FAILS = {"no-landlock": {"landlock_abi"}, "forbidden-landlock": {"landlock_abi"}, "no-userns,no-landlock": {"landlock_abi"}}
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@
  *   no-userns      a filter refuses every new namespace, as containers' do
  *   no-newuser     a filter refuses user namespaces and no other
  *   no-landlock    the kernel answers as one without Landlock
+ *   forbidden-landlock  a filter refuses it, as older containers' do
  *   max-userns-0   user.max_user_namespaces is 0
  *   landlock       a Landlock domain, which forbids every mount, is around it already
  */
@@ -77,17 +78,27 @@ static void no_newuser(void)
 	no_namespaces(CLONE_NEWUSER);
 }
 
-static void no_landlock(void)
+static void landlock_answers(int sys)
 {
 	struct sock_filter rows[] = {
 		NR,
-		IF_NR(444, 1), SAY(ENOSYS),
-		IF_NR(445, 1), SAY(ENOSYS),
-		IF_NR(446, 1), SAY(ENOSYS),
+		IF_NR(444, 1), SAY((uint32_t)sys),
+		IF_NR(445, 1), SAY((uint32_t)sys),
+		IF_NR(446, 1), SAY((uint32_t)sys),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 
 	filter(rows, COUNT(rows));
+}
+
+static void no_landlock(void)
+{
+	landlock_answers(ENOSYS);
+}
+
+static void forbidden_landlock(void)
+{
+	landlock_answers(EPERM);
 }
 
 static void max_userns_0(void)
@@ -125,7 +136,8 @@ static void landlock(void)
 static const struct {
 	const char *name;
 	void (*go)(void);
-} kinds[] = { { "no-userns", no_userns }, { "no-newuser", no_newuser }, { "no-landlock", no_landlock }, { "max-userns-0", max_userns_0 },
+} kinds[] = { { "no-userns", no_userns }, { "no-newuser", no_newuser }, { "no-landlock", no_landlock },
+	{ "forbidden-landlock", forbidden_landlock }, { "max-userns-0", max_userns_0 },
 	{ "landlock", landlock } };
 
 static void enter(const char *name, size_t n)

@@ -17,6 +17,7 @@ TEST(probe_resolution_never_weakens_in_silence)
 	static const struct probe privileged = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_errno = EPERM,
 		.userns_privileged = true };
 	static const struct probe no_ll = { .linux_arch = true, .userns = true, .seccomp = true };
+	static const struct probe forbidden = { .linux_arch = true, .userns = true, .seccomp = true, .landlock_forbidden = true };
 	static const struct probe arch = { .userns = true, .landlock = 7, .seccomp = true };
 	static const struct {
 		const char *why;
@@ -38,6 +39,8 @@ TEST(probe_resolution_never_weakens_in_silence)
 		{ "auto never becomes none", &old, WISH_AUTO, -ERR_UNSUPPORTED, 0, "truncated" },
 		{ "nor does hardened", &old, WISH_HARDENED, -ERR_UNSUPPORTED, 0, "truncated" },
 		{ "a layer is missing", &no_ll, WISH_STRICT, 0, PROFILE_STRICT, "no Landlock" },
+		{ "somebody took a layer away", &forbidden, WISH_AUTO, 0, PROFILE_STRICT, "forbids Landlock" },
+		{ "and hardened with it", &forbidden, WISH_HARDENED, -ERR_UNSUPPORTED, 0, "forbids Landlock, which leaves ABI 0" },
 		{ "hardened is Landlock", &no_ll, WISH_HARDENED, -ERR_UNSUPPORTED, 0, "ABI 0" },
 		{ "no filter for the machine", &arch, WISH_AUTO, -ERR_UNSUPPORTED, 0, "x86_64 and aarch64" },
 		{ "no filter, asked", &arch, WISH_STRICT, -ERR_UNSUPPORTED, 0, "x86_64 and aarch64" },
