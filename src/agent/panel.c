@@ -385,3 +385,8 @@ struct side side_review(struct str persona, struct arena *mem)
 		"for a change, by agent6 review and where review.trigger says so", "the task, what the gate said, the rules of the repository and the diff",
 		system_of(persona, mem).p, answer_fields, COUNT(answer_fields) };
 }
+
+const char *side_persona(size_t i)
+{
+	return i < COUNT(personas) ? personas[i].name : NULL;
+}

@@ -25,6 +25,7 @@ extern const struct side *const sides[];
 
 /* persona: one of ours, or what to look for in the operator's words. */
 struct side side_review(struct str persona, struct arena *mem);
+const char *side_persona(size_t i); /* of ours; NULL behind the last one */
 /* All of the system prompt, with the schema of the answer: as the model gets it. */
 int side_prompt(const struct side *s, struct buf *out, struct err *err) CHECKED;
 

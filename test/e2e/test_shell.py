@@ -47,8 +47,14 @@ def shell(lab):
 @pytest.mark.parametrize("kind", START)
 def test_a_shell_completes_verbs_flags_and_the_ids_of_this_repository(lab, shell, kind):
     lab.repo(a="1\n")
-    lab.mock(script(finish()))
+    lab.mock(script(finish()), extra='[mcp.files]\ncommand = ["/bin/cat"]\nenabled = false\n')
     lab.run("nothing", "--run-id", "calm-fox-1234")
+    skill = os.path.join(lab.folder, "ringing", "SKILL.md")
+    os.makedirs(os.path.dirname(skill))
+    with open(skill, "w", encoding="utf-8") as f:
+        f.write("---\nname: ringing\ndescription: how it rings\n---\nRing.\n")
+    assert run(lab, "skills", "install", skill).returncode == 0
+    assert "mock-small" in run(lab, "model", "worker", "mock").stdout  # kept: a shell asks nobody
     r = run(lab, "completions", kind)
     assert r.returncode == 0, r.stderr
     if kind == "zsh":  # what a person's own start file does
@@ -72,6 +78,16 @@ def test_a_shell_completes_verbs_flags_and_the_ids_of_this_repository(lab, shell
     lab.wait_for(lambda: "--preset para" in screen())
     tmux("send-keys", "Tab")
     lab.wait_for(lambda: "paranoid" in screen())
+    for keys, wanted in (("agent6 config unset mcp.fi", "mcp.files"), ("agent6 mcp connect fi", "connect files"),
+                         ("agent6 run --skill ringi", "--skill ringing"), ("agent6 skills disable ringi", "disable ringing"),
+                         ("agent6 model worker mock mock-sm", "mock-small"), ("agent6 prompt show --role plan", "--role planner"),
+                         ("agent6 connect anthr", "connect anthropic")):
+        tmux("send-keys", "C-u")
+        lab.wait_for(lambda k=keys: k not in screen())
+        tmux("send-keys", "-l", "--", keys)
+        lab.wait_for(lambda k=keys: k in screen())
+        tmux("send-keys", "Tab")
+        lab.wait_for(lambda w=wanted: w in screen())
     tmux("send-keys", "C-u")
     for keys, wanted in (("agent6 runs mer", "runs merge"), ("--strat", "--strategy"), ("squ", "squash"), ("cal", "calm-fox-1234")):
         tmux("send-keys", "-l", "--", keys)

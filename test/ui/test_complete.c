@@ -9,7 +9,10 @@
 static int some_values(void *self, enum complete_what what, const struct complete *c, struct err *err)
 {
 	static const char *const of[] = { [COMPLETE_OTHER] = "?", [COMPLETE_ID] = "calm-fox", [COMPLETE_KEY] = "budget.max_usd",
-		[COMPLETE_ROLE] = "worker", [COMPLETE_PROVIDER] = "mine", [COMPLETE_MODEL] = "mine-1", [COMPLETE_SKILL] = "ring" };
+		[COMPLETE_ROLE] = "worker", [COMPLETE_PROVIDER] = "mine", [COMPLETE_MODEL] = "mine-1", [COMPLETE_SKILL] = "ring",
+		[COMPLETE_SKILL_ALL] = "ring, disabled", [COMPLETE_KEY_OR_TABLE] = "providers.mine", [COMPLETE_SERVER] = "files",
+		[COMPLETE_CONNECT] = "anthropic", [COMPLETE_SIDE] = "critic", [COMPLETE_PERSONA] = "security", [COMPLETE_VALUE] = "v",
+		[COMPLETE_PRESET] = "quick" };
 
 	(void)self;
 	if (what == COMPLETE_MODEL && !str_eqz(c->before, "mine")) /* each provider has its own */
@@ -52,6 +55,14 @@ static const struct {
 	{ { "model", "worker", "--repo", "mine", "mi" }, "mine-1\t", "worker" },
 	{ { "model", "worker", "other", "" }, NULL, "mine-1" },
 	{ { "run", "--skill", "" }, "ring\t", "calm-fox" },
+	{ { "skills", "enable", "" }, "ring, disabled\t", "calm-fox" },
+	{ { "run", "--from-plan", "" }, "calm-fox\t", NULL },
+	{ { "memory", "show", "" }, "?", "calm-fox" },
+	{ { "prompt", "show", "--role", "" }, "critic\t", "worker" },
+	{ { "config", "unset", "" }, "providers.mine\t", NULL },
+	{ { "mcp", "connect", "" }, "files\t", NULL },
+	{ { "connect", "" }, "anthropic\t", "mine" },
+	{ { "review", "--seat", "" }, "security\t", NULL },
 };
 
 TEST(what_may_stand_next_comes_from_the_tables)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "agent/sides.h"
+#include "app/connect.h"
 #include "ui/cli/complete.h"
 #include "ui/cli/manual.h"
 
@@ -180,7 +182,7 @@ static int add_models(struct command_ctx *ctx, const struct complete *c, struct 
 	return 0;
 }
 
-static int add_skills(struct command_ctx *ctx, const struct complete *c, struct err *err)
+static int add_skills(struct command_ctx *ctx, const struct complete *c, bool all, struct err *err)
 {
 	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
 	struct skills_found found;
@@ -188,10 +190,64 @@ static int add_skills(struct command_ctx *ctx, const struct complete *c, struct 
 
 	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
 	TRY(config_load(&place.files, ctx->mem, config, err));
-	TRY(skills_collect(&place.paths, config, false, ctx->mem, &found, err));
+	TRY(skills_collect(&place.paths, config, all, ctx->mem, &found, err));
 	for (size_t i = 0; i < found.skills.n; i++)
 		TRY(complete_add(c, found.skills.p[i].name, STR(""), err));
 	return 0;
+}
+
+static int add_servers(struct command_ctx *ctx, const char *prefix, const struct complete *c, struct err *err)
+{
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct place place;
+
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, config, err));
+	for (size_t i = 0; i < config->nmcp; i++)
+		TRY(complete_add(c, str_printf(ctx->mem, "%s" STR_FMT, prefix, STR_ARG(config->mcp[i]->name)), STR("an MCP server"), err));
+	return 0;
+}
+
+static int add_tables(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct place place;
+
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	TRY(config_load(&place.files, ctx->mem, config, err));
+	for (size_t i = 0; i < config->nproviders; i++)
+		TRY(complete_add(c, str_printf(ctx->mem, "providers." STR_FMT, STR_ARG(config->providers[i]->name)), STR("all of a provider"), err));
+	return 0;
+}
+
+static int add_known_providers(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	struct config *config = arena_alloc(ctx->mem, sizeof(*config));
+	struct place place;
+
+	for (size_t i = 0; i < nconnect_presets; i++)
+		TRY(complete_add(c, str_from(connect_presets[i].name), str_from(connect_presets[i].help), err));
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	if (config_load(&place.files, ctx->mem, config, ERR_DISCARD) < 0)
+		return 0;
+	for (size_t i = 0; i < config->nproviders; i++)
+		if (!connect_preset(config->providers[i]->name))
+			TRY(complete_add(c, config->providers[i]->name, config_base_url(config->providers[i]), err));
+	return 0;
+}
+
+static int add_personas(const struct complete *c, struct err *err)
+{
+	for (size_t i = 0; side_persona(i); i++)
+		TRY(complete_add(c, str_from(side_persona(i)), STR(""), err));
+	return 0;
+}
+
+static int add_sides(const struct complete *c, struct err *err)
+{
+	for (size_t i = 0; sides[i]; i++)
+		TRY(complete_add(c, str_from(sides[i]->name), str_from(sides[i]->when), err));
+	return complete_add(c, STR("review"), STR("a reviewer of a change"), err);
 }
 
 static int add_values(void *self, enum complete_what what, const struct complete *c, struct err *err)
@@ -212,7 +268,21 @@ static int add_values(void *self, enum complete_what what, const struct complete
 	case COMPLETE_MODEL:
 		return add_models(self, c, err);
 	case COMPLETE_SKILL:
-		return add_skills(self, c, err);
+		return add_skills(self, c, false, err);
+	case COMPLETE_SKILL_ALL:
+		return add_skills(self, c, true, err);
+	case COMPLETE_KEY_OR_TABLE:
+		TRY(add_servers(self, "mcp.", c, err));
+		TRY(add_tables(self, c, err));
+		return add_keys(self, c, err);
+	case COMPLETE_SERVER:
+		return add_servers(self, "", c, err);
+	case COMPLETE_CONNECT:
+		return add_known_providers(self, c, err);
+	case COMPLETE_SIDE:
+		return add_sides(c, err);
+	case COMPLETE_PERSONA:
+		return add_personas(c, err);
 	case COMPLETE_OTHER:
 		break;
 	}

@@ -5,14 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a value is, by the name of its field. */
+/* What a value is, by the name of its field; first the commands where that name means something else. */
 static const struct {
 	const char *field;
 	enum complete_what what;
+	const char *command; /* only of commands that begin so; NULL: of all */
 } kinds[] = {
-	{ "id", COMPLETE_ID }, { "other", COMPLETE_ID }, { "from", COMPLETE_ID }, { "key", COMPLETE_KEY }, { "keys", COMPLETE_KEY },
-	{ "role", COMPLETE_ROLE }, { "provider", COMPLETE_PROVIDER }, { "model", COMPLETE_MODEL }, { "skill", COMPLETE_SKILL },
-	{ "value", COMPLETE_VALUE }, { "preset", COMPLETE_PRESET },
+	{ "id", COMPLETE_OTHER, "memory " }, /* of a note */
+	{ "role", COMPLETE_SIDE, "prompt show" },
+	{ "key", COMPLETE_KEY_OR_TABLE, "config unset" },
+	{ "name", COMPLETE_SKILL_ALL, "skills " },
+	{ "name", COMPLETE_CONNECT, "connect" },
+	{ "name", COMPLETE_SERVER, "mcp connect" },
+	{ "seat", COMPLETE_PERSONA, "review" },
+	{ "id", COMPLETE_ID, NULL }, { "other", COMPLETE_ID, NULL }, { "from", COMPLETE_ID, NULL }, { "from-plan", COMPLETE_ID, NULL },
+	{ "key", COMPLETE_KEY, NULL }, { "keys", COMPLETE_KEY, NULL }, { "role", COMPLETE_ROLE, NULL }, { "provider", COMPLETE_PROVIDER, NULL },
+	{ "model", COMPLETE_MODEL, NULL }, { "skill", COMPLETE_SKILL, NULL }, { "value", COMPLETE_VALUE, NULL }, { "preset", COMPLETE_PRESET, NULL },
 };
 
 /* Flags that stand before any command or behind it. */
@@ -97,7 +105,8 @@ static int add_flags(const struct command *cmd, const struct complete *c, struct
 	return add_globals(c, err);
 }
 
-static int add_values(const struct field *f, const struct complete *c, complete_values *values, void *self, struct err *err)
+static int add_values(const struct command *cmd, const struct field *f, const struct complete *c, complete_values *values, void *self,
+	struct err *err)
 {
 	if (f->choices) {
 		for (size_t i = 0; f->choices[i]; i++)
@@ -105,7 +114,8 @@ static int add_values(const struct field *f, const struct complete *c, complete_
 		return 0;
 	}
 	for (size_t i = 0; i < COUNT(kinds); i++)
-		if (strcmp(kinds[i].field, f->name) == 0)
+		if (strcmp(kinds[i].field, f->name) == 0 &&
+			(!kinds[i].command || strncmp(cmd->name, kinds[i].command, strlen(kinds[i].command)) == 0))
 			return values(self, kinds[i].what, c, err);
 	return 0;
 }
@@ -160,7 +170,7 @@ static int complete_args(const struct command *cmd, struct args_words words, str
 		return add_flags(cmd, c, err);
 	if (!wants)
 		wants = positional(cmd, index);
-	return wants ? add_values(wants, c, values, self, err) : 0;
+	return wants ? add_values(cmd, wants, c, values, self, err) : 0;
 }
 
 static bool is_group(struct str word)

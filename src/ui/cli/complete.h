@@ -23,6 +23,12 @@ enum complete_what {
 	COMPLETE_PROVIDER, /* that is configured */
 	COMPLETE_MODEL,    /* of the provider `before`, as its server listed them last */
 	COMPLETE_SKILL,
+	COMPLETE_SKILL_ALL,    /* those too that are disabled */
+	COMPLETE_KEY_OR_TABLE, /* a provider or a server with all its keys too */
+	COMPLETE_SERVER,       /* an MCP server that is configured */
+	COMPLETE_CONNECT,      /* a provider that is known, or configured */
+	COMPLETE_SIDE,         /* a model beside a session */
+	COMPLETE_PERSONA,      /* what a reviewer looks for */
 };
 
 struct complete {
