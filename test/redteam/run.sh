@@ -9,9 +9,8 @@
 # The corpus is not in this repository: AGENT6_SHARED names the directory that holds it (default ../shared).
 # AGENT6_JAIL_BIN is the launcher under test (default build/agent6-jail), AGENT6_BUILD the programs of agent6_exec (default
 # build). Run it as root, on a machine of your own.
-# proc.launcher_killed can be judged of agent6_exec alone: the others answer at their end, so a killed one takes the
-# probe's words with it. once_killed_takes_its_command_along makes that claim of agent6-jail, and
-# test_a_process_that_is_killed_ends_the_run_cleanly of a run.
+# proc.launcher_killed cannot be judged of agent6-jail: it answers in one line at its end, so a killed one takes the probe's
+# words with it. once_killed_takes_its_command_along makes that claim instead. Of a live run live_run.py tells that it began.
 # As root a hardened run becomes the owner of the workspace, and refuses one of root's own: its launcher gives it away first.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -31,9 +30,8 @@ agent6_jail*) # it has no git of its own: the corpus' model of one
 	git="sh $corpus/hostgit/hardened.sh {gitdir} {ws}"
 	set -- --skip proc.launcher_killed "$@" ;;
 # Under hardened a change in .git is noticed and ends the run, so there is no answer to judge: test_hardened.py makes that claim.
-agent6_run_hardened) set -- --flood-mb 64 --skip proc.launcher_killed --skip git.write_config --skip git.write_hooks --skip git.write_refs --skip git.rename_away \
+agent6_run_hardened) set -- --flood-mb 64 --skip git.write_config --skip git.write_hooks --skip git.write_refs --skip git.rename_away \
 	--skip git.metadata --skip git.worktree_gitfile "$@" ;;
-agent6_run) set -- --flood-mb 64 --skip proc.launcher_killed "$@" ;;
 *) set -- --flood-mb 64 "$@" ;;
 esac
 none=$(mktemp)
