@@ -10,13 +10,13 @@ file. The exit status is the command's; with --git it is 0 when agent6 worked or
 import ctypes
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -69,7 +69,7 @@ def tell_start():
     judge what lives on. A probe that waits for that kill says so in a file; then it has begun, and that can be told already."""
     said = ""
     while '"hold":"kill"' not in said:
-        time.sleep(0.02)
+        select.select([], [], [], 0.02)  # nothing tells of it
         if os.path.exists(".rt/rt_hold"):
             with open(".rt/rt_hold", encoding="utf-8") as f:
                 said = f.read()
