@@ -156,16 +156,21 @@ static const char *kind_of(int64_t n)
 
 static void take_symbol(struct lsp_peer *s, struct jval v, struct str in, int depth)
 {
+	/* In one walk: a server may nest much text deeply. */
+	static const char *const keys[] = { "name", "kind", "range", "selectionRange", "location", "children" };
+	struct jval got[COUNT(keys)];
 	struct lsp *l = s->all;
-	struct jval location = jval_get(v, "location"), range = jval_get(v, "range"), select = jval_get(v, "selectionRange"), child;
+
+	jval_pick(v, keys, COUNT(keys), got);
+	struct jval range = got[2], select = got[3], location = got[4], child;
 	struct language_place at = { .bytes = s->bytes, .in = in }, *out;
 	int64_t kind = 0, col = 0;
 	size_t pos = 0;
 
 	if (location.type == JSCAN_OBJECT) /* SymbolInformation: the older form */
 		range = select = jval_get(location, "range");
-	at.name = take_text(l, jval_get(v, "name"), SYMBOL_MAX);
-	if (at.name.n == 0 || !read_start(select, "start", &at.line, &at.col) || !jval_to_i64(jval_get(v, "kind"), &kind))
+	at.name = take_text(l, got[0], SYMBOL_MAX);
+	if (at.name.n == 0 || !read_start(select, "start", &at.line, &at.col) || !jval_to_i64(got[1], &kind))
 		return;
 	if (!read_start(range, "end", &at.end, &col) || at.end < at.line)
 		at.end = at.line;
@@ -173,7 +178,7 @@ static void take_symbol(struct lsp_peer *s, struct jval v, struct str in, int de
 	out = at.kind ? new_place(l) : NULL;
 	if (out)
 		*out = at;
-	while (depth < DEPTH_MAX && l->answer->n < LANGUAGE_PLACES_MAX && jval_next(jval_get(v, "children"), &pos, NULL, &child))
+	while (depth < DEPTH_MAX && l->answer->n < LANGUAGE_PLACES_MAX && jval_next(got[5], &pos, NULL, &child))
 		take_symbol(s, child, at.kind ? at.name : in, depth + 1);
 }
 

@@ -5,6 +5,7 @@
 #include "app/check.h"
 
 #include "app/network.h"
+#include "fmt/lsp_table.h"
 #include "app/start_priv.h"
 #include "sandbox/group.h"
 #include "sandbox/jail.h"
@@ -238,6 +239,24 @@ static void server_rows(const struct bounds *b)
 	row(b, "mcp.calls", calls(b, filter_of(b, JOB_MCP, NULL)));
 }
 
+/* Language servers see what commands see, to read; nobody is asked about them. */
+static void language_rows(const struct bounds *b)
+{
+	auto_buf struct buf names = BUF_MAX(1024);
+
+	language_choose(b->s);
+	for (size_t i = 0; i < b->s->params.languages.n; i++)
+		add_word(&names, lsp_server_find(b->s->params.languages.p[i])->name);
+	if (names.n == 0) {
+		row(b, "language_servers", b->s->config->lsp.enabled ? STR("none is started here") : STR("not started: lsp.enabled is false"));
+		return;
+	}
+	row(b, "language_servers", str_printf(b->k->mem, STR_FMT ": read what commands read; write nothing but a HOME of their own; "
+		"no network; nobody is asked", STR_ARG(text(b, &names))));
+	class_row(b, "language_servers.rights", JOB_LANGUAGE);
+	row(b, "language_servers.calls", calls(b, filter_of(b, JOB_LANGUAGE, NULL)));
+}
+
 /* ---- the others ---- */
 
 static void route_row(const struct bounds *b, const char *name, const struct route *r, const char *what)
@@ -349,6 +368,7 @@ int check_boundaries(const struct check *k, const struct place *place, struct er
 	agent_rows(&b);
 	git_rows(&b);
 	server_rows(&b);
+	language_rows(&b);
 	dial_rows(&b, err);
 	record_rows(&b);
 	return 0;

@@ -261,6 +261,17 @@ def test_check_says_which_are_found(lab):
     assert ("clangd" in found.group(1)) == bool(shutil.which("clangd", path="/usr/bin:/usr/local/bin"))
 
 
+def test_check_boundaries_says_what_they_may(lab_of_each_profile):
+    lab = lab_of_each_profile.repo()
+    fake(lab, "good")
+    lab.mock(script(finish()))
+    assert re.search(r"language_servers\W+not started: lsp.enabled is false", lab.agent6("check", "boundaries").both)
+    lab.mock(script(finish()), extra=ON)
+    said = lab.agent6("check", "boundaries").both
+    assert re.search(r"language_servers\W+pyright: read what commands read; .*no network; nobody is asked", said), said
+    assert re.search(r"language_servers.rights\W+workspace: read; grants: read;", said), said
+
+
 @pytest.mark.parametrize("mode", ["plan", "ask"])
 def test_sessions_that_only_look_have_them_too(lab, mode):
     lab.repo(a_DOT_py=CODE)
