@@ -61,6 +61,7 @@ static int send_change(struct lsp_peer *s, const struct lsp_doc *d, struct str t
 
 static void drop(struct lsp_peer *s, size_t at)
 {
+	BUG_IF(at >= s->ndocs);
 	buf_fini(&s->docs[at].path);
 	s->docs[at] = s->docs[--s->ndocs];
 	s->docs[s->ndocs] = (struct lsp_doc){ 0 };
@@ -114,7 +115,8 @@ static int refresh(struct lsp_peer *s, struct tool_ctx *ctx, size_t at, struct e
 
 int lsp_refresh(struct lsp_peer *s, struct tool_ctx *ctx, struct err *err)
 {
-	for (size_t i = s->ndocs; i > 0; i--) {
+	/* Each thing that is said may be one too many for a server that does not read: it is given up then, and nothing is open. */
+	for (size_t i = s->ndocs; i > 0 && s->state == LSP_READY; i--) {
 		int r = refresh(s, ctx, i - 1, err);
 
 		TRY(r);

@@ -7,6 +7,7 @@ It knows what it was sent and nothing else: a definition is a line `def NAME(`, 
 import json
 import os
 import re
+import signal
 import socket
 import sys
 
@@ -103,6 +104,8 @@ def look():
 
 
 def misbehave(method):
+    if HOW == "deaf" and len(docs) == 6:  # it knows all that it will ever know
+        signal.pause()
     if HOW == "hangs" or (HOW == "hangs-once" and not os.path.exists(os.path.expanduser("~/hung"))):
         open(os.path.expanduser("~/hung"), "w").close()
         return True

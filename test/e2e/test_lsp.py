@@ -173,6 +173,18 @@ def test_a_server_that_does_not_answer_costs_its_time_and_is_given_up_in_the_end
     assert [e["detail"] for e in lab.events("lsp.ended")] == ["it did not answer in time, three times in a row"]
 
 
+def test_a_server_that_stops_reading_is_given_up_while_files_are_sent_anew(lab):
+    big = "# " + "x" * 97 + "\n"
+    lab.repo(**{f"{name}_DOT_py": CODE + big * 36000 for name in "bcdefg"})
+    fake(lab, "deaf")
+    # Six files are open there when it falls silent; all of them change, and what was kept for it to read becomes too much.
+    got = results(play(lab, ON + "timeout_s = 20\n", *[turn(call("outline", path=f"{name}.py")) for name in "bcdefg"],
+                       turn(call("run_command", argv=["sh", "-c", "for f in ?.py; do echo '# more' >>$f; done"])),
+                       *[turn(call("outline", path=f"{name}.py")) for name in "bcg"]))
+    assert [s["name"] for s in got[-1]["symbols"]] == ["one", "main"] and "pyright" not in got[-1]["source"], got[-1]
+    assert [e["detail"] for e in lab.events("lsp.ended")] == ["it does not read what it is sent"]
+
+
 def test_a_server_that_does_not_start_costs_its_time(lab):
     lab.repo(a_DOT_py=CODE)
     fake(lab, "hangs-at-start")
