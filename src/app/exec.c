@@ -277,6 +277,8 @@ static int outcome(struct exec *x, struct err *err)
 	case JOB_SIGNALED:
 		if (x->note[0] != '\0') /* a .git that appeared */
 			say(x->rq, str_from(x->note));
+		if (x->rq->noted)
+			*x->rq->noted = x->note[0] != '\0';
 		return (int)x->code;
 	case JOB_TIMEOUT:
 	case JOB_UNRUNNABLE:

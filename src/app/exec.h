@@ -24,6 +24,7 @@ struct exec_request {
 	bool clean_out, clean_errs; /* a terminal is there: what could steer it is shown instead */
 	void (*note)(void *self, const char *text); /* what the person must know before the command runs */
 	void *self;
+	bool *noted;          /* when not NULL: it ended by itself, and what the jail saw of it was noted: a repository that changed, say */
 	int *caught;          /* when not NULL: gets the signal that ended it, because we heard it */
 };
 

@@ -41,15 +41,20 @@ static int run_gate(const struct regate_request *rq, struct err *err)
 	struct exec_request exec = { .argv = rq->argv, .config = rq->config, .disable_sandbox = rq->disable_sandbox, .at_top = true,
 		.timeout_ms = rq->timeout_ms, .out = nowhere, .errs = nowhere, .note = rq->note, .self = rq->self };
 	sigset_t before;
+	bool noted = false;
 	int r;
 
+	exec.noted = &noted;
 	if (nowhere < 0 || sigprocmask(SIG_BLOCK, NULL, &before) < 0)
 		return err_sys(err, errno, "open /dev/null");
 	r = app_exec(&exec, err);
 	if (sigprocmask(SIG_SETMASK, &before, NULL) < 0)
 		return err_sys(err, errno, "unblock signals");
 	TRY(r);
-	return r == 0 ? 0 : err_set(err, ERR_DENIED, "the gate was run again on what would be merged and ended with %d", r);
+	if (r != 0)
+		return err_set(err, ERR_DENIED, "the gate was run again on what would be merged and ended with %d", r);
+	/* Where no mount protects the repository, what would be merged may be something else now. In a run this ends it. */
+	return noted ? err_set(err, ERR_DENIED, "the gate was run again, and its jail saw what no gate may do: it is said above") : 0;
 }
 
 int app_regate(const struct regate_request *rq, struct err *err)

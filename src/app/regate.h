@@ -3,7 +3,8 @@
 /* regate: the gate once more, on what a run committed, before that is merged by itself.
  *
  * Shape    When nobody of the run is there any more: the work tree must be what the run's last commit holds, the gate's
- *          command must exit with 0 in the jail of the current configuration, and leave the tree as it was.
+ *          command must exit with 0 in the jail of the current configuration, and leave the tree and the repository as they
+ *          were.
  * Errors   -ERR_DENIED with the reason when one of these does not hold. Everything that kept git or the command from
  *          running, as `agent6 exec` would say it.
  * Source   docs/git.md, "Merges".

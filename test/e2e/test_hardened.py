@@ -71,6 +71,29 @@ def test_a_whole_run_works_and_leaves_nothing(hard):
     nothing_new_stays(hard, before)
 
 
+MOVES = """git rev-parse -q --verify refs/agent6/mine/head >/dev/null || exit 0
+echo evil >a && blob=$(git hash-object -w a) && tree=$(git ls-tree refs/agent6/mine/head | sed "s/[0-9a-f]*\ta$/$blob\ta/" | git mktree) &&
+commit=$(git -c user.name=x -c user.email=x@y commit-tree -p main -m evil $tree) && git update-ref refs/agent6/mine/head $commit
+"""
+SETS = "git rev-parse -q --verify refs/agent6/mine/head >/dev/null && git config alias.st '!touch /tmp/x'\nexit 0\n"
+
+
+@pytest.mark.parametrize("what,named", [(MOVES, "refs/agent6/mine/head"), (SETS, ".git/config")], ids=["moves", "sets"])
+def test_a_gate_that_changes_the_repository_when_it_is_run_again_merges_nothing(hard, what, named):
+    """git.auto_merge: what the model wrote runs as part of the gate, and here .git can be written."""
+    hard.repo(a="one\n", check="exit 1\n")
+    hard.mock(script(turn(call("apply_edit", path="a", edits=[{"old_string": "one", "new_string": "two"}]),
+                          call("apply_edit", path="check", edits=[{"old_string": "exit 1\n", "new_string": what}])),
+                     turn(call("run_verify_command")), finish()),
+              top='git.auto_merge = true\ngit.merge_strategy = "ff"', extra='[workflow]\nverify_command = ["sh", "check"]\n')
+    before = hard.git("rev-parse", "main")
+    r = hard.run("do it", "--run-id", "mine")
+    assert hard.events("run.end")[0]["verified"] == "passed", r.both
+    assert r.returncode == 1 and "changed, look at it before you use git there" in r.both and named in r.both, r.both
+    assert "the gate was run again, and its jail saw what no gate may do" in r.both and "was not merged" in r.both, r.both
+    assert hard.git("rev-parse", "main") == before, r.both
+
+
 def test_commands_reach_nothing_but_the_workspace(hard):
     """Each line says what it could do; none may."""
     hard.repo(a="one\n")
