@@ -247,3 +247,8 @@ int apart_token(const struct str_list *places, struct endpoint *e, struct arena 
 	e->ntoken_argv = words.n;
 	return 0;
 }
+
+int apart_ca(const struct str_list *places, const char *key, const struct endpoint *e, struct arena *mem, struct err *err)
+{
+	return e->ca_file.n > 0 ? apart_path(places, key, str_dupz(mem, e->ca_file), mem, err) : 0;
+}

@@ -38,5 +38,7 @@ int apart_git(const struct str_list *places, struct arena *mem, struct err *err)
 /* The same for the endpoint's token_command, if it has one. */
 int apart_token(
 	const struct str_list *places, struct endpoint *e, struct arena *mem, struct err *err) CHECKED;
+/* And for its certificates: they say whom its key goes to, and who has the key reads them. key: as configured. */
+int apart_ca(const struct str_list *places, const char *key, const struct endpoint *e, struct arena *mem, struct err *err) CHECKED;
 
 #endif

@@ -9,15 +9,16 @@
 
 #define PROBE_MS   30000
 
-/* A token command is executed on this host, so it is checked as a run does it. */
+/* A token command is executed on this host, and certificates say whom a key goes to: they are checked as a run does it. */
 static int keep_apart(const struct place *place, struct endpoint *e, struct programs *programs, struct arena *mem, struct err *err)
 {
 	struct config *c = arena_alloc(mem, sizeof(*c));
 
-	if (e->key_from != KEY_COMMAND)
+	if (e->key_from != KEY_COMMAND && e->ca_file.n == 0)
 		return 0;
 	TRY(config_load(&place->files, mem, c, err));
 	programs->apart = apart_places(c, place->workspace, mem);
+	TRY(apart_ca(&programs->apart, str_printf(mem, "providers." STR_FMT ".ca_file", STR_ARG(e->name)).p, e, mem, err));
 	return apart_token(&programs->apart, e, mem, err);
 }
 

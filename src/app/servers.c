@@ -213,6 +213,7 @@ static struct str key_of(const struct start *s, const struct config_mcp *m)
 int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err)
 {
 	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
+	const struct str_list places = settings_writable(s);
 	struct str key = key_of(s, m);
 
 	endpoint_init(e);
@@ -222,6 +223,7 @@ int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, s
 	e->tools = m->tools.p;
 	e->ntools = m->tools.n;
 	e->ca_file = m->ca_file;
+	TRY(apart_ca(&places, "ca_file", e, s->mem, err));
 	TRY(endpoint_set_url(e, m->url, s->mem, err));
 	e->chat_path = e->prefix.n > 0 ? e->prefix : STR("/");
 	e->prefix = STR("");

@@ -75,6 +75,7 @@ static int add_endpoint(struct start *s, const struct config_provider *p, struct
 	TRY(app_endpoint(p, model, s->mem, e, err));
 	TRY(settings_endpoint_network(s, e, err));
 	TRY(apart_token(&places, e, s->mem, err));
+	TRY(apart_ca(&places, str_printf(s->mem, "providers." STR_FMT ".ca_file", STR_ARG(p->name)).p, e, s->mem, err));
 	return open_secrets(s, e, err);
 }
 

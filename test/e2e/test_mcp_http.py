@@ -382,4 +382,7 @@ def test_a_server_whose_certificate_is_one_s_own_is_trusted_by_its_file_alone(la
     mock, r = play(lab, config(s, f'ca_file = "{folder}/ca.pem"'), turn(call("mcp__far__echo", text="hello")))
     assert r.returncode == 0 and results(mock) == [{"content": "hello"}], r.both
     assert len(s.streams) == 1 and len(s.removed) == 2
+    shutil.copy(f"{folder}/ca.pem", lab.ws)
+    mock, r = play(lab, config(s, f'ca_file = "{lab.ws}/ca.pem"'), turn())
+    assert r.returncode != 0 and f"mcp.far: ca_file: {lab.ws}/ca.pem lies in {lab.ws}, where the model may write" in r.both, r.both
     assert lab.agent6("mcp", "connect", "bad", "--ca-file", f"{folder}/ca.pem", "--", "/bin/cat").returncode == 2

@@ -6,6 +6,7 @@ import fcntl
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -515,6 +516,14 @@ def test_a_certificate_that_nobody_signed_is_not_tried_again(lab):
         r = lab.run("look")
         assert r.returncode == 1 and "the server's certificate is not accepted" in r.both and "ca_file" in r.both, r.both
         assert not lab.events("loop.provider.retry") and not hits
+        # Whom to trust is not for the model to say, and a file of its is not for the process that has the key to read.
+        shutil.copy(f"{folder}/ca.pem", lab.ws)
+        os.symlink(f"{folder}/ca.pem", os.path.join(lab.ws, "link"))
+        for name in ("ca.pem", "link"):
+            provider(lab, text + f'\nca_file = "{lab.ws}/{name}"')
+            for r in (lab.run("look"), lab.agent6("model", "worker", "mock")):
+                assert r.returncode != 0 and f"ca_file: {lab.ws}/{name} lies in {lab.ws}, where the model may write" in r.both, r.both
+        assert hits == []
         provider(lab, text + f'\nca_file = "{folder}/ca.pem"')
         r = lab.agent6("model", "worker", "mock")
         assert r.returncode == 0 and r.out == "small\n" and len(hits) == 1, r.both

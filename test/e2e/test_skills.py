@@ -5,6 +5,7 @@ import contextlib
 import http.server
 import json
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -350,8 +351,13 @@ def test_a_file_is_fetched_by_https_from_who_is_trusted_and_from_nobody_else(lab
                        ("/skills/big/SKILL.md", "262144 bytes"), ("/skills/.hidden/SKILL.md", "404")):
         r = run(lab, "skills", "install", "--force", forge.url + path)
         assert r.returncode != 0 and says in r.stderr, (path, r.stderr)
-    run(lab, "config", "unset", "skills.ca_file")
     seen = len(forge.seen)
+    shutil.copy(forge.ca, lab.ws)
+    assert run(lab, "config", "set", "skills.ca_file", os.path.join(lab.ws, os.path.basename(forge.ca))).returncode == 0
+    for words in (("install", "--force", forge.url + "/skills/ring/SKILL.md"), ("update", "ring")):
+        r = run(lab, "skills", *words)
+        assert r.returncode != 0 and "skills.ca_file" in r.stderr + r.stdout and "where the model may write" in r.stderr + r.stdout, r
+    run(lab, "config", "unset", "skills.ca_file")
     for source in ("/skills/ring/SKILL.md", "/ring.git"):
         r = run(lab, "skills", "install", "--force", forge.url + source)
         assert r.returncode != 0 and "certificate" in r.stderr.lower(), r.stderr

@@ -119,6 +119,18 @@ static int keep_apart(const struct place *place, const struct config *c, struct 
 	return str_starts(origin, STR("/")) ? apart_path(&places, "the origin", str_dupz(mem, origin), mem, err) : 0;
 }
 
+/* The same for whom to believe that an address is what it says. */
+static int fetch(const struct place *place, const struct config *c, struct str source, struct arena *mem, struct skills_fetched *out,
+	struct err *err)
+{
+	const struct skills_how how = { profile_wish(c), c->skills.ca_file };
+	const struct str_list places = apart_places(c, place->workspace, mem);
+
+	if (how.ca_file.n > 0)
+		TRY(apart_path(&places, "skills.ca_file", str_dupz(mem, how.ca_file), mem, err));
+	return skills_fetch(source, &how, mem, out, err);
+}
+
 static int run_install(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	auto_skills_fetched struct skills_fetched from = { 0 };
@@ -129,7 +141,7 @@ static int run_install(struct command_ctx *ctx, const void *decoded, struct err 
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
 	TRY(config_load(&place.files, ctx->mem, c, err));
-	TRY(skills_fetch(args->name, &(struct skills_how){ profile_wish(c), c->skills.ca_file }, ctx->mem, &from, err));
+	TRY(fetch(&place, c, args->name, ctx->mem, &from, err));
 	if (from.notice.n > 0)
 		cli_note(STR_FMT, STR_ARG(from.notice));
 	if (keep_apart(&place, c, from.origin, ctx->mem, &why) < 0) {
@@ -178,7 +190,6 @@ static const struct skill_source *named(const struct skills_fetched *from, struc
 static int update_one(const struct place *place, const struct config *c, struct str name, struct arena *mem, enum update *out,
 	struct err *err)
 {
-	const struct skills_how how = { profile_wish(c), c->skills.ca_file };
 	const struct paths *paths = &place->paths;
 	auto_skills_fetched struct skills_fetched from = { 0 };
 	const struct skill_source *one;
@@ -190,7 +201,7 @@ static int update_one(const struct place *place, const struct config *c, struct 
 		return 0;
 	*out = UPDATE_FAILED;
 	TRY(keep_apart(place, c, origin, mem, err));
-	TRY(skills_fetch(origin, &how, mem, &from, err));
+	TRY(fetch(place, c, origin, mem, &from, err));
 	one = named(&from, name);
 	*out = !one ? UPDATE_GONE : skills_same(paths, one, mem) ? UPDATE_SAME : UPDATE_CHANGED;
 	return *out == UPDATE_CHANGED ? skills_install(paths, one, 1, origin, true, mem, err) : 0;
