@@ -354,6 +354,7 @@ int app_exec(const struct exec_request *rq, struct err *err)
 	passage_open(&x.to[0], -1, rq->out, rq->clean_out);
 	passage_open(&x.to[1], -1, rq->errs, rq->clean_errs);
 	as_run.config = rq->config;
+	as_run.preset = rq->preset;
 	as_run.disable_sandbox = rq->disable_sandbox;
 	TRY(prepare(&s, rq, &cell, err));
 	TRY(start_zygote(&s, &x, &cell, err));

@@ -16,6 +16,7 @@
 struct exec_request {
 	struct str_list argv;
 	struct str config;    /* --config FILE, or empty */
+	struct str preset;    /* instead of the one that is configured; or empty */
 	struct str run;       /* a session's id or the beginning of it: its isolation and network; empty: as configured */
 	bool disable_sandbox;
 	bool at_top;          /* it runs at the top of the workspace, wherever the person stands */

@@ -38,8 +38,9 @@ static int compare(const struct regate_request *rq, const char *when, struct err
 static int run_gate(const struct regate_request *rq, struct err *err)
 {
 	autoclose int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	struct exec_request exec = { .argv = rq->argv, .config = rq->config, .disable_sandbox = rq->disable_sandbox, .at_top = true,
-		.timeout_ms = rq->timeout_ms, .out = nowhere, .errs = nowhere, .note = rq->note, .self = rq->self };
+	struct exec_request exec = { .argv = rq->argv, .config = rq->config, .preset = rq->preset,
+		.disable_sandbox = rq->disable_sandbox, .at_top = true, .timeout_ms = rq->timeout_ms,
+		.out = nowhere, .errs = nowhere, .note = rq->note, .self = rq->self };
 	sigset_t before;
 	bool noted = false;
 	int r;

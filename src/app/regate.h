@@ -23,6 +23,7 @@ struct regate_request {
 	const struct place *place;
 	const struct session_ref *ref;
 	struct str config;         /* --config FILE, or empty */
+	struct str preset;         /* the run's, which the gate and the jail are of too; or empty */
 	struct str_list argv;      /* the gate that the operator set */
 	bool disable_sandbox;
 	int64_t timeout_ms;

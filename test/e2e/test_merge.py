@@ -173,6 +173,23 @@ def test_a_run_that_ended_well_is_merged_where_that_is_configured(lab, top, says
         assert sh(lab, "git status --porcelain") == ""
 
 
+@pytest.mark.parametrize("leg", ["run", "resume"])
+def test_the_gate_that_is_run_again_is_the_one_of_the_runs_preset(lab, leg):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
+    gate = ["sh", "-c", "! git rev-parse -q --verify refs/agent6/mine/head"]  # green until something is committed
+    last = [turn(call("run_command", argv=["true"])), finish()] if leg == "resume" else []
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), turn(call("run_verify_command")), finish(), *last),
+             top="git.auto_merge = true" if leg == "run" else "", extra=f"[presets.careful]\nworkflow.verify_command = {json.dumps(gate)}\n")
+    r = lab.run("change them", "--run-id", "mine", "--preset", "careful")
+    if leg == "resume":
+        assert r.returncode == 0, r.both
+        lab.agent6("config", "set", "git.auto_merge", "true")
+        r = lab.agent6("resume", "--auto-approve", "mine", "--steer", "go on")
+    assert lab.events("run.end")[-1]["exit_code"] == 0, r.both
+    assert r.returncode == 1 and "the gate was run again on what would be merged and ended with 1" in r.both, r.both
+    assert sh(lab, "git rev-list --count main") == "1\n"
+
+
 @pytest.mark.parametrize("why", ["a red gate", "a conflict", "the run broke"])
 def test_a_run_that_did_not_end_well_is_not_merged_by_itself(lab, why):
     sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
@@ -276,6 +293,7 @@ STASHES = [
     dict(why="it comes back", says="what was set aside before mine is back"),
     dict(why="it stays where that is configured", top="git.auto_stash = true", back=False,
          says="git stash apply --index $SHA && git update-ref -d refs/agent6-stash/mine"),
+    dict(why="where a preset wants it", top="preset = \"bold\"", preset="\n".join(["[presets.careful]", STASH_TOP, "[presets.bold]"])),
     dict(why="after a merge by itself", top=STASH_TOP + "\ngit.auto_merge = true", commits=2),
     dict(why="the run is refused after that", unset="git.commit.name", top="git.auto_stash = true", code=2,
          says="what was set aside before mine is back"),
@@ -294,11 +312,12 @@ def test_what_is_not_committed_is_set_aside_before_a_run(lab, row):
     look = "git status --porcelain; git diff; git diff --cached; cat *.txt"
     was = sh(lab, look)
     lab.mock(script(*row.get("turns", [turn(call("run_command", argv=["sh", "-ec", row.get("work", "echo two > c.txt")])), finish()])),
-             top=row.get("top", STASH_TOP))
+             top=row.get("top", STASH_TOP), extra=row.get("preset", ""))
     if "unset" in row:
         assert lab.agent6("config", "unset", row["unset"]).returncode == 0
-    r = lab.run("change c", "--run-id", "mine")
+    r = lab.run("change c", "--run-id", "mine", *(["--preset", "careful"] if "preset" in row else []))
     assert r.returncode == row.get("code", 0), r.both
+    assert "preset" not in row or "what was set aside before mine is back" in r.both, r.both
     refs = sh(lab, "git for-each-ref --format='%(objectname)' refs/agent6-stash").split()
     assert row.get("says", "").replace("$SHA", refs[0] if refs else "") in r.both, r.both
     if row.get("back", True):

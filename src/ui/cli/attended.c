@@ -183,14 +183,33 @@ int run_session(struct run_request *rq, struct err *err)
 
 /* ---- what comes after a run by itself ---- */
 
-/* What the configuration wants of who waits for a run. What is wrong with it the run itself will say. */
-static struct config_git wishes(struct command_ctx *ctx)
+/* What a run keeps of itself: the preset that goes with it, what was set aside before it began. */
+static int manifest_of(const struct place *place, const struct session_ref *ref, struct arena *mem, struct manifest *out, struct err *err)
 {
+	autoclose int record = -1;
+	struct facts f;
+
+	TRY(dir_open(AT_FDCWD, session_path(place->repo_dir, ref, "record", mem), &record, err));
+	TRY(reader_facts(record, false, mem, &f, err));
+	*out = f.manifest;
+	return 0;
+}
+
+/* What the configuration wants of who waits for a run. What is wrong with it the run itself will say. */
+static struct config_git wishes(struct command_ctx *ctx, const struct run_request *rq)
+{
+	struct session_ref ref;
 	struct config config;
+	struct manifest m;
 	struct place place;
 
-	if (place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) < 0 ||
-		config_load(&place.files, ctx->mem, &config, ERR_DISCARD) < 0)
+	if (place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) < 0)
+		return (struct config_git){ 0 };
+	place.files.preset = rq->preset;
+	if (rq->resume && rq->preset.n == 0 && session_resolve(place.repo_dir, rq->run_id, 1u << SESSION_RUN, &ref, ERR_DISCARD) == 0 &&
+		manifest_of(&place, &ref, ctx->mem, &m, ERR_DISCARD) == 0)
+		place.files.preset = m.preset; /* it goes with the run */
+	if (config_load(&place.files, ctx->mem, &config, ERR_DISCARD) < 0)
 		return (struct config_git){ 0 };
 	return config.git;
 }
@@ -202,13 +221,16 @@ static void note(void *self, const char *text)
 }
 
 /* That the run is green is its agent's word: the gate that the operator set is run once more. 0: it holds. */
-static int check_again(struct command_ctx *ctx, const struct run_request *rq, const struct place *place,
+static int check_again(struct command_ctx *ctx, const struct run_request *rq, struct place *place,
 	const struct session_ref *ref, struct err *err)
 {
 	struct config c;
+	struct manifest m;
 	struct regate_request again = { .place = place, .ref = ref, .config = ctx->config, .argv = rq->verify_command,
 		.disable_sandbox = rq->disable_sandbox, .note = note };
 
+	TRY(manifest_of(place, ref, ctx->mem, &m, err));
+	again.preset = place->files.preset = rq->preset.n > 0 ? rq->preset : m.preset;
 	TRY(config_load(&place->files, ctx->mem, &c, err));
 	if (again.argv.n == 0)
 		again.argv = c.workflow.verify_command;
@@ -245,18 +267,6 @@ static int merge_after(struct command_ctx *ctx, const struct run_request *rq, co
 	return r;
 }
 
-/* What was set aside before a run that goes on now: its record says it. */
-static struct str stash_of(const struct place *place, const struct session_ref *ref, struct arena *mem)
-{
-	autoclose int record = -1;
-	struct facts f;
-
-	if (dir_open(AT_FDCWD, session_path(place->repo_dir, ref, "record", mem), &record, ERR_DISCARD) < 0 ||
-		reader_facts(record, false, mem, &f, ERR_DISCARD) < 0)
-		return STR("");
-	return f.manifest.stash;
-}
-
 static void tell_unstashed(struct command_ctx *ctx, enum repo_unstash how, const struct str_list *names, const char *id)
 {
 	if (how == REPO_UNSTASHED)
@@ -275,6 +285,7 @@ static void stash_after(struct command_ctx *ctx, const struct leash_end *end, co
 	struct str sha = str_from(end->stash);
 	struct str_list names = { 0 };
 	struct session_ref ref;
+	struct manifest m;
 	struct place place;
 	struct err err = { 0 };
 	bool began;
@@ -282,8 +293,9 @@ static void stash_after(struct command_ctx *ctx, const struct leash_end *end, co
 	if (end->run_id[0] == '\0' || place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) < 0)
 		return;
 	began = session_resolve(place.repo_dir, str_from(end->run_id), 1u << SESSION_RUN, &ref, ERR_DISCARD) == 0;
-	if (sha.n == 0 && began && git->auto_stash_pop)
-		sha = stash_of(&place, &ref, ctx->mem);
+	/* Before a run that goes on now: its record says it. */
+	if (sha.n == 0 && began && git->auto_stash_pop && manifest_of(&place, &ref, ctx->mem, &m, ERR_DISCARD) == 0)
+		sha = m.stash;
 	if (sha.n == 0)
 		return;
 	if (!detached && !end->detached && (git->auto_stash_pop || !began || end->status == 2)) {
@@ -361,7 +373,7 @@ static int run_attended(struct command_ctx *ctx, struct run_request *rq, const s
 
 int run_go(struct command_ctx *ctx, struct run_request *rq, struct err *err)
 {
-	const struct config_git git = wishes(ctx);
+	const struct config_git git = wishes(ctx, rq);
 
 	if (run_has_person(rq))
 		return run_attended(ctx, rq, &git, err);
