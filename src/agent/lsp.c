@@ -370,7 +370,7 @@ static int ask_one(struct lsp_peer *s, struct tool_ctx *ctx, const struct langua
 /* Nobody is told twice, nor more than a message holds. */
 static int tell_touched(struct lsp *l, struct err *err)
 {
-	auto_buf struct buf b = BUF_MAX(1024 * 1024);
+	auto_buf struct buf b = BUF_MAX(4 * 1024 * 1024); /* TOUCHED_MAX of the longest */
 
 	if (l->touched.n == 0)
 		return 0;

@@ -14,7 +14,7 @@
 #define ITEMS_MAX     100
 #define SYMBOL_MAX    400
 #define DEPTH_MAX     32    /* of an outline */
-#define URI_MAX       (3 * PATH_MAX + 16)
+#define URI_MAX       (3 * 2 * PATH_MAX + 16) /* the workspace, a path in it, and each byte of both as %XX */
 
 /* ---- saying ---- */
 

@@ -98,6 +98,15 @@ def test_a_server_answers_about_the_text_as_it_is_now_whoever_changed_it(lab_of_
     assert len(lab.events("lsp.ready")) == 1 and lab.events("lsp.ended") == []
 
 
+def test_files_with_the_longest_names_take_no_answer_away(lab):
+    lab.repo(a_DOT_py=CODE)
+    fake(lab, "good")
+    deep = "/".join(["\u00e9" * 120] * 15)
+    edits = [call("apply_edit", path=f"{deep}/{n}.py", edits=[{"kind": "create", "new_string": "x = 1\n"}]) for n in range(100)]
+    got = results(play(lab, PATIENT, turn(call("outline", path="a.py")), turn(*edits), turn(call("outline", path="a.py"))))
+    assert got[-1]["source"] == "pyright" and [s["name"] for s in got[-1]["symbols"]] == ["one", "main"], got[-1]
+
+
 def test_columns_are_the_protocols_on_one_side_and_bytes_on_the_other(lab):
     lab.repo(a_DOT_py="def one(x):\n    return x\n\n\ndef main():\n    return ('\U0001f600\u00e9', one(1))\n")
     fake(lab, "good")
