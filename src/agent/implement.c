@@ -17,6 +17,8 @@
 #define PLAN_MAX      (256 * 1024)
 #define OUTPUT_TAIL   4000
 #define TITLE_SHOWN   200
+#define CONFIRM_MAX   5 /* times, when what is said is neither yes nor no */
+#define PROCEED       "Proceed with this plan? (y/n)"
 
 /* ---- typed answers ---- */
 
@@ -235,12 +237,17 @@ static int ask_person(struct run *r, const struct critique *c, struct buf *answe
 	return given == 0 ? modes_open_questions(r, texts, n, err) : 0;
 }
 
-static int say(struct run *r, const char *text, struct err *err)
+static int say_str(struct run *r, struct str text, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	note_z(&n, "text", text);
+	note_str(&n, "text", text);
 	return note_send(&n, r->keep, EVENT_LOOP_NOTE, err);
+}
+
+static int say(struct run *r, const char *text, struct err *err)
+{
+	return say_str(r, str_from(text), err);
 }
 
 static int make_plan(struct run *r, struct arena *mem, struct plan *out, struct err *err)
@@ -289,16 +296,74 @@ static int note_plan(const struct plan *p, struct note *n, struct err *err)
 
 static int put_plan(struct run *r, const struct plan *p, struct err *err)
 {
-	auto_buf struct buf md = BUF_MAX(PLAN_MAX), all = BUF_MAX(PLAN_MAX);
+	auto_buf struct buf md = BUF_MAX(PLAN_MAX);
 	auto_note struct note n = NOTE;
 
-	TRY(encode_plan(p, &all, err));
-	r->st.plan = str_dup(r->mem, buf_str(&all));
 	TRY(buf_addz(&md, "# Plan\n\n", err));
 	TRY(plan_text(p, &md, err));
 	TRY(keep_put(r->keep, RECORD_FILE, 0, STR("plan.md"), buf_str(&md), err));
 	TRY(note_plan(p, &n, err));
 	return note_send(&n, r->keep, EVENT_PLAN_READY, err);
+}
+
+/* ---- the person's yes ---- */
+
+/* The question is one line of every front-end; the steps are said before it. */
+static int say_steps(struct run *r, const struct plan *p, struct err *err)
+{
+	const struct plan_step *s = p->steps.p;
+
+	for (size_t i = 0; i < p->steps.n; i++) {
+		auto_buf struct buf text = BUF_MAX(PLAN_MAX);
+
+		TRY(step_text(&s[i], i, &text, err));
+		for (size_t k = 0; k < text.n; k++)
+			if (text.p[k] == '\n')
+				text.p[k] = ' ';
+		TRY(say_str(r, buf_str(&text), err));
+	}
+	return 0;
+}
+
+bool implement_asks_for_yes(struct str question)
+{
+	return str_find(question, STR(PROCEED)) < question.n;
+}
+
+static bool is_yes(struct str answer)
+{
+	return str_eqz(answer, "yes") || str_eqz(answer, "y") || str_eqz(answer, "Y");
+}
+
+static bool is_no(struct str answer)
+{
+	return answer.n == 0 || str_eqz(answer, "no") || str_eqz(answer, "n") || str_eqz(answer, "N");
+}
+
+/* Before anything is changed. Nothing said is a no: the run ends, and a resume plans anew. */
+static int confirm_plan(struct run *r, const struct plan *p, struct err *err)
+{
+	struct str choices[] = { STR("yes"), STR("no") };
+	struct str_list options = { choices, COUNT(choices) }, got;
+	auto_arena struct arena *mem = arena_new();
+	struct str question = str_printf(mem, "%zu step%s. " PROCEED, p->steps.n, p->steps.n == 1 ? "" : "s");
+	bool answered;
+
+	if (!r->p->confirm_plan)
+		return 0;
+	TRY(say_steps(r, p, err));
+	TRY(keep_barrier(r->keep, err)); /* the question takes another way to the record, and must come behind them */
+	for (int i = 0; i < CONFIRM_MAX; i++) {
+		TRY(asks_put(&r->asks, &question, &options, 1, mem, &got, &answered, err));
+		if (answered && is_yes(got.p[0]))
+			return 0;
+		if (!answered || is_no(got.p[0]))
+			break;
+		if (i == 0)
+			question = str_printf(mem, "not understood: y or n. " STR_FMT, STR_ARG(question));
+	}
+	run_stop(r, REASON_PLAN_DECLINED, STR("nothing was changed; agent6 resume --steer \"...\" says what is to be different, and plans anew"));
+	return 0;
 }
 
 static int apply(struct run *r, const struct graph_op *op, struct err *err)
@@ -378,11 +443,16 @@ static int begin_step(struct run *r, const struct plan *p, int64_t iteration, st
 static int open_plan(struct run *r, const struct plan *p, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
-	auto_buf struct buf text = BUF_MAX(PLAN_MAX);
+	auto_buf struct buf text = BUF_MAX(PLAN_MAX), all = BUF_MAX(PLAN_MAX);
 	struct str first;
 	size_t i = conversation_count(r->conv);
 
 	TRY(put_plan(r, p, err));
+	TRY(confirm_plan(r, p, err));
+	if (r->reason != REASON_NONE)
+		return 0;
+	TRY(encode_plan(p, &all, err));
+	r->st.plan = str_dup(r->mem, buf_str(&all));
 	TRY(put_tasks(r, p, err));
 	TRY(begin_step(r, p, r->st.next_iteration, mem, &first, err));
 	TRY(buf_addz(&text, "A planner has split the task:\n", err));

@@ -24,6 +24,7 @@ int implement_done(struct run *r, struct turn *t, bool *more, struct err *err) C
 /* Answers of the other roles, as the workflow reads them; replay reads them again. */
 struct note;
 struct arena;
+bool implement_asks_for_yes(struct str question); /* it is the one before the first step */
 enum implement_says { SAYS_NOTHING, SAYS_YES, SAYS_NO, SAYS_QUESTIONS };
 bool implement_note_plan(struct str answer, struct arena *mem, struct note *n); /* plan.ready; false: it is none */
 enum implement_says implement_critic(struct str answer, struct arena *mem);

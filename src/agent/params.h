@@ -103,6 +103,7 @@
 	X(INT, review_max_rejections)                                                                        \
 	X(NUM, review_budget_fraction)                                                                       \
 	X(STR, workflow)          /* loop, implement */                                                      \
+	X(INT, confirm_plan)      /* implement: 1: the person says yes to the plan before its first step */ \
 	X(INT, structural_priors)                                                                            \
 	X(STR, decompose)         /* off, auto, on */                                                        \
 	X(STR, revise_prompt)     /* off, auto, interactive */                                               \

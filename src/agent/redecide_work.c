@@ -172,6 +172,23 @@ static struct redecided plan(struct redecide *d, const struct journal_line *line
 	return redecide_same(d->turn, line, text, note_text(&n), "the planner's plan is another one");
 }
 
+enum said { SAID_NOTHING, SAID_YES, SAID_NO };
+
+/* What the person said to the plan, if that was the newest question. */
+static enum said said_to_plan(struct redecide *d)
+{
+	const struct redecide_seen *asked = &d->last[EVENT_QUESTION_PROMPT], *said = &d->last[EVENT_QUESTION_ANSWER];
+	struct jval question, answer;
+	size_t q = 0, a = 0;
+
+	if (!asked->there || !jval_next(jval_get(jval_from(asked->text), "questions"), &q, NULL, &question) ||
+		!implement_asks_for_yes(redecide_text(d, question, "question")))
+		return SAID_NOTHING;
+	if (!said->there || !jval_next(jval_get(jval_from(said->text), "answers"), &a, NULL, &answer))
+		return SAID_NO;
+	return jval_is(answer, "yes") || jval_is(answer, "y") || jval_is(answer, "Y") ? SAID_YES : SAID_NO;
+}
+
 static struct redecided step_begins(struct redecide *d, const struct journal_line *line, struct jval ev)
 {
 	int64_t index = redecide_int(ev, "index");
@@ -181,6 +198,8 @@ static struct redecided step_begins(struct redecide *d, const struct journal_lin
 
 	if (!has_plan(d) || d->planner.n + d->before.plan.n == 0)
 		return redecided_yes(line, "there is no plan", STR("a step"), STR("nothing"));
+	if (!d->known && said_to_plan(d) == SAID_NO)
+		return redecided_yes(line, "the person did not say yes to the plan", STR("a step"), STR("plan_declined"));
 	if (index != at + 1)
 		return redecided_yes(line, "it is another step", redecide_said(d, "index", index), redecide_said(d, "index", at + 1));
 	if (!str_eq(redecide_text(d, ev, "title"), title))
@@ -284,6 +303,8 @@ struct redecided work_end(struct redecide *d, const struct journal_line *line, e
 		if (implement_note_plan(d->planner, d->turn, &n))
 			return redecided_yes(line, "the critic did not reject the plan", STR("plan_rejected"), STR("plan.ready"));
 	}
+	if (why == REASON_PLAN_DECLINED && said_to_plan(d) != SAID_NO)
+		return redecided_yes(line, "the person did not decline the plan", STR("plan_declined"), STR("step.start"));
 	if ((why == REASON_FINISH || (why == REASON_SILENT_FINISH && !d->settings.params.interactive)) && d->known && !has_plan(d) && !d->looks &&
 		graph_open(d->graph) > 0 && d->began.task_gated < loop_limits.finish_patience)
 		return redecided_yes(line, "tasks were open", str_from(run_reason_word(why)), STR("another turn"));

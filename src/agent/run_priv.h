@@ -43,6 +43,7 @@
 	X(REASON_INCONCLUSIVE, "review_inconclusive", true, 1, false)                                        \
 	X(REASON_QUESTIONS, "open_questions", false, 2, true)                                                \
 	X(REASON_PLAN_REJECTED, "plan_rejected", false, 2, false)                                            \
+	X(REASON_PLAN_DECLINED, "plan_declined", false, 2, false)                                            \
 	X(REASON_METRIC_PLATEAU, "metric_plateau", true, -1, true)                                           \
 	X(REASON_REVISION, "prompt_revision_failed", false, 1, false)                                        \
 	X(REASON_WENT_QUIET, "went_quiet", false, 1, true)                                                   \

@@ -24,6 +24,7 @@ static const struct {
 	{ "prompt_revision_failed", "the task could not be restated", "failed" },
 	{ "open_questions", "the plan has open questions", "stopped" },
 	{ "plan_rejected", "there is no plan to go by", "failed" },
+	{ "plan_declined", "you did not say yes to the plan", "stopped" },
 	{ "went_quiet", "the model went quiet", "failed" },
 	{ "budget_exhausted", "budget exhausted", "failed" },
 	{ "provider_error", "provider error", "failed" },

@@ -275,6 +275,7 @@ static const struct {
 	{ REASON_INCONCLUSIVE, "review.story" },
 	{ REASON_QUESTIONS, "implement-stops.story" },
 	{ REASON_PLAN_REJECTED, "implement-stops.story" },
+	{ REASON_PLAN_DECLINED, "who_is_there_says_yes_to_the_plan_before_its_first_step" },
 	{ REASON_METRIC_PLATEAU, "metric.story" },
 	{ REASON_REVISION, "revise.story" },
 	{ REASON_WENT_QUIET, "every_end_has_its_reason_its_status_and_its_pairs" },

@@ -19,7 +19,7 @@ struct run_args {
 	bool decompose;
 	struct str_list pin;
 	struct str standing;
-	bool auto_approve, no_commands, disable_sandbox, unattended, interactive;
+	bool auto_approve, no_commands, disable_sandbox, unattended, interactive, yes;
 	struct str_list skills;
 	struct given_num max_usd;
 	struct given_int max_iterations;
@@ -51,6 +51,8 @@ struct run_args {
 		.help = "Pause after each step and wait for your words; needs a terminal." },                \
 	{ "i", &field_bool, offsetof(struct run_args, interactive), .flags = FIELD_HIDDEN,                   \
 		.help = "The same as --interactive." },                                                      \
+	{ "yes", &field_bool, offsetof(struct run_args, yes),                                                \
+		.help = "Carry the plan of workflow.default = \"implement\" out without asking first." },    \
 	{ "unattended", &field_bool, offsetof(struct run_args, unattended),                                  \
 		.help = "Ask nothing, even on a terminal." },                                                \
 	{ "dangerously-disable-sandbox", &field_bool, offsetof(struct run_args, disable_sandbox),            \
@@ -146,6 +148,7 @@ static int request_of(const struct command_ctx *ctx, const struct run_args *args
 	rq.auto_approve = args->auto_approve || cli_env_flag("AGENT6_AUTO_APPROVE");
 	rq.no_commands = args->no_commands || cli_env_flag("AGENT6_NO_COMMANDS");
 	rq.disable_sandbox = args->disable_sandbox || cli_env_flag("AGENT6_DANGEROUSLY_DISABLE_SANDBOX");
+	rq.yes = args->yes;
 	rq.unattended = args->unattended;
 	rq.max_usd = args->max_usd.given ? &args->max_usd.value : NULL;
 	rq.max_iterations = args->max_iterations.given ? &args->max_iterations.value : NULL;
