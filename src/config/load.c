@@ -367,9 +367,8 @@ static const struct config_preset *choose(struct loader *l, const struct load_sp
 
 	if (p || choice->name.n == 0)
 		return p;
-	preset_unknown(l->c, choice->name, &err);
+	preset_unknown(l->c, choice->layer == CONFIG_FLAG ? "--preset" : "preset", choice->name, &err);
 	if (choice->layer == CONFIG_FLAG) {
-		err_wrap(&err, "--preset");
 		add_fault(l, &err);
 		return NULL;
 	}

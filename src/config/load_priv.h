@@ -40,7 +40,7 @@ void load_preset(struct config *c, const struct config_preset *p, struct config_
 const struct config_preset *presets_built_in(struct arena *mem, size_t *n);
 /* The one of this name, a file's before one of ours; NULL when there is none. */
 const struct config_preset *preset_find(const struct config *c, struct str name);
-int preset_unknown(const struct config *c, struct str name, struct err *err);
+int preset_unknown(const struct config *c, const char *where, struct str name, struct err *err);
 /* Decodes one value, with the layer's rules, and says where it came from. */
 int load_value(struct config *c, const struct config_leaf *leaf, const struct toml *v, enum config_layer layer,
 	struct err *err) CHECKED;

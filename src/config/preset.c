@@ -69,7 +69,7 @@ static size_t all_of(const struct config *c, const struct config_preset ***out)
 	return count;
 }
 
-int preset_unknown(const struct config *c, struct str name, struct err *err)
+int preset_unknown(const struct config *c, const char *where, struct str name, struct err *err)
 {
 	auto_buf struct buf known = BUF_MAX(600);
 	const struct config_preset **all;
@@ -78,8 +78,8 @@ int preset_unknown(const struct config *c, struct str name, struct err *err)
 
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = buf_addf(&known, ERR_DISCARD, "%s" STR_FMT, i > 0 ? ", " : "", STR_ARG(all[i]->name));
-	return err_set(err, ERR_INVALID, "preset: \"" STR_FMT "\" is not one of " STR_FMT, STR_ARG(str_head(name, 64)),
-		STR_ARG(buf_str(&known)));
+	return err_set(err, ERR_INVALID, "%s: \"" STR_FMT "\" is not one of " STR_FMT, where,
+		STR_ARG(str_head(name, utf8_head(name, 64))), STR_ARG(buf_str(&known)));
 }
 
 /* ------------------------------------------------------------------ listing them */

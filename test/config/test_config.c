@@ -471,5 +471,5 @@ TEST(config_a_preset_that_is_wrong_is_told_where_it_stands)
 
 	h.files.preset = STR("nope");
 	CHECK(config_load(&h.files, h.mem, &c, &err) < 0);
-	CHECK(str_starts(str_from(err.msg), STR("--preset: preset: \"nope\" is not one of standard")));
+	CHECK(str_starts(str_from(err.msg), STR("--preset: \"nope\" is not one of standard")));
 }

@@ -528,7 +528,7 @@ def test_a_preset_of_a_flag_goes_with_the_run_and_one_that_is_wrong_refuses_it(l
     lab.repo(a="1")
     m = lab.mock(script({"text": "Nothing yet."}, {"text": "Nor now."}, finish()), extra="[presets.once]\nworkflow.max_iterations = 1\n")
     r = lab.run("do it", "--preset", "nope")
-    assert r.returncode == 2 and '--preset: preset: "nope" is not one of' in r.err and not lab.run_dirs()
+    assert r.returncode == 2 and '--preset: "nope" is not one of' in r.err and not lab.run_dirs()
     lab.run("do it", "--preset", "once")
     manifest = json.loads(read(os.path.join(lab.run_dirs()[-1], "record", "manifest.json")))
     assert manifest["workflow"]["preset"] == "once"

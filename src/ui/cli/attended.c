@@ -75,7 +75,7 @@ static void choose_preset(struct command_ctx *ctx, struct run_request *rq, struc
 		return cli_note("%s", err.msg);
 	place.files.preset = name.n > 0 ? name : rq->preset;
 	if (config_load(&place.files, ctx->mem, c, &err) < 0)
-		return cli_note("%s; the preset stays as it is", err.msg);
+		return cli_note(STR_FMT "; the preset stays as it is", STR_ARG(str_trim_prefix(str_from(err.msg), STR("--preset: "))));
 	if (name.n > 0) {
 		rq->preset = str_dup(ctx->mem, name);
 		return cli_note("the next leg has preset " STR_FMT, STR_ARG(shown(ctx->mem, name)));

@@ -137,8 +137,8 @@ static int find_side(struct str name, struct arena *mem, struct side *out, struc
 			*out = *sides[i];
 			return 0;
 		}
-	return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not one of planner, critic, reviewer, gate, reviser, subject, summarizer, btw, review, "
-		"review:PERSONA", STR_ARG(str_head(name, utf8_head(name, 80))));
+	return err_set(err, ERR_INVALID, "--role: \"" STR_FMT "\" is not one of planner, critic, reviewer, gate, reviser, subject, summarizer, btw, "
+		"review, review:PERSONA", STR_ARG(str_head(name, utf8_head(name, 80))));
 }
 
 static int side_json(const struct side *s, struct str system, const struct config_model *m, struct err *err)
