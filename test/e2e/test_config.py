@@ -422,6 +422,21 @@ def test_stopped_at_the_key_it_gives_the_terminal_back_and_hides_the_key_again_a
     assert code == 0 and restored and KEY not in t.seen, t.seen
 
 
+def test_who_stopped_a_question_and_comes_back_is_asked_again(lab):
+    t = Terminal(lab, "connect", "--no-verify")
+    for asked in (1, 2):
+        t.expect("provider [anthropic]: " * asked)
+        t.proc.send_signal(signal.SIGSTOP)
+        lab.wait_for(lambda: t.stopped())
+        t.proc.send_signal(signal.SIGCONT)
+    t.expect("provider [anthropic]: " * 3)
+    t.say("openai\n")
+    t.expect("API key (not shown): ")
+    t.say("\x03")
+    code, restored = t.end()
+    assert code == 130 and restored and t.seen.count("provider [anthropic]: ") == 3, t.seen
+
+
 def test_models_are_listed_and_chosen(lab):
     lab.mock(script(finish(), models=["mock-model", "big", "m2"]))
     assert lab.agent6("model", "worker", "mock").out.split() == ["mock-model", "big", "m2"]

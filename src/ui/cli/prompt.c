@@ -5,8 +5,11 @@
 #include "sys/term_mode.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define ANSWER_MAX   4096
@@ -87,6 +90,69 @@ static int read_unseen(struct buf *out, struct err *err)
 	return r == 0 && out->n == 0 ? closed(err) : 0;
 }
 
+/* ---- a question that is seen ---- */
+
+struct back { /* hears that we go on after a stop */
+	int fd;
+	sigset_t before;
+};
+
+static void back_fini(struct back *b)
+{
+	if (b->fd < 0)
+		return;
+	close(b->fd);
+	sigprocmask(SIG_SETMASK, &b->before, NULL);
+}
+#define auto_back CLEANUP(back_fini)
+
+static int back_watch(struct back *b, struct err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	b->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (b->fd < 0)
+		return err_sys(err, errno, "signalfd");
+	if (sigprocmask(SIG_BLOCK, &set, &b->before) == 0)
+		return 0;
+	int sys = errno;
+
+	close(b->fd);
+	b->fd = -1;
+	return err_sys(err, sys, "sigprocmask");
+}
+
+/* Until a line is there. Ctrl-Z throws away what was typed of it and the shell writes over the question: who comes back is asked
+ * again. */
+static int show_until_typed(const char *prompt, struct err *err)
+{
+	auto_back struct back back = { .fd = -1 };
+	struct signalfd_siginfo si;
+
+	if (term_is_tty(STDIN_FILENO))
+		TRY(back_watch(&back, err));
+	for (;;) {
+		struct pollfd fds[] = { { STDIN_FILENO, POLLIN, 0 }, { back.fd, POLLIN, 0 } };
+		int n;
+
+		fputs(prompt, stderr);
+		fflush(stderr);
+		if (back.fd < 0)
+			return 0;
+		do
+			n = poll(fds, COUNT(fds), -1);
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			return err_sys(err, errno, "poll");
+		if (fds[0].revents != 0)
+			return 0;
+		while (read(back.fd, &si, sizeof(si)) > 0)
+			;
+	}
+}
+
 bool prompt_can_ask(void)
 {
 	return term_is_tty(STDIN_FILENO) && term_is_tty(STDERR_FILENO);
@@ -96,11 +162,7 @@ int prompt_line(const char *question, const char *dflt, struct arena *mem, struc
 {
 	auto_buf struct buf line = BUF_MAX(ANSWER_MAX);
 
-	if (dflt)
-		fprintf(stderr, "%s [%s]: ", question, dflt);
-	else
-		fprintf(stderr, "%s: ", question);
-	fflush(stderr);
+	TRY(show_until_typed(dflt ? str_printf(mem, "%s [%s]: ", question, dflt).p : str_printf(mem, "%s: ", question).p, err));
 	TRY(read_line(&line, err));
 	struct str answer = str_trim(buf_str(&line));
 	*out = str_dup(mem, answer.n == 0 && dflt ? str_from(dflt) : answer);
@@ -113,8 +175,7 @@ int prompt_words(const char *prompt, struct arena *mem, struct str *out, struct 
 	char c = '\0';
 	int r;
 
-	fputs(prompt, stderr);
-	fflush(stderr);
+	TRY(show_until_typed(prompt, err));
 	r = read_line(&line, err);
 	while (r == -ERR_LIMIT && line.n == line.max && c != '\n' && next_byte(&c, ERR_DISCARD) > 0)
 		;

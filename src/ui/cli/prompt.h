@@ -2,7 +2,8 @@
 /* Copyright The agent6 authors. */
 /* prompt: questions on the terminal, and answers from a pipe.
  *
- * Shape    prompt_line for what may be seen, prompt_hidden for what may not. Questions go to stderr.
+ * Shape    prompt_line for what may be seen, prompt_hidden for what may not. Questions go to stderr; who stops us and
+ *          comes back is asked again.
  * Errors   -ERR_STOPPED for Ctrl-C, -ERR_CLOSED when the input ends before anything was typed;
  *          -ERR_LIMIT past 4096 bytes. The terminal's mode is as before on every return.
  */
