@@ -102,9 +102,9 @@ static int run_exec(struct command_ctx *ctx, const void *args, struct err *err)
 
 static const struct command exec_commands[] = {
 	{ .name = "exec", .help = "run a command of your own in the jail the model's commands get",
-		.about = "agent6 exec CMD...          in the jail of the current configuration\n"
-			 "agent6 exec -- CMD...       the same, for a command that holds \"--\" itself\n"
-			 "agent6 exec RUN -- CMD...   isolated as that run was, or stricter; mounts as configured now\n\n"
+		.about = "  agent6 exec CMD...          in the jail of the current configuration\n"
+			 "  agent6 exec -- CMD...       the same, for a command that holds \"--\" itself\n"
+			 "  agent6 exec RUN -- CMD...   isolated as that run was, or stricter; mounts as configured now\n\n"
 			 "stdin is /dev/null and the command has no terminal; what it writes is passed on as it comes, and what\n"
 			 "could steer a terminal is shown instead. Ctrl-C kills it. Nothing is recorded. Exit\n"
 			 "status: the command's, 128 + signal, 127 when it cannot be executed; 2 when it was not run.",

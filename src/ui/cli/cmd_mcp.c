@@ -282,8 +282,8 @@ static const struct command mcp_commands[] = {
 	{ .name = "mcp list", .help = "start each MCP server in its jail, or ask at its address, and list its tools", FIELDS(list_fields, list_args), .run = run_list,
 		.starts_commands = true },
 	{ .name = "mcp connect", .help = "try an MCP server in its jail and write it into the configuration",
-		.about = "agent6 mcp connect NAME -- PROGRAM ARGUMENTS...\n"
-			 "agent6 mcp connect NAME --url URL [--token-env VARIABLE]\n\n"
+		.about = "  agent6 mcp connect NAME -- PROGRAM ARGUMENTS...\n"
+			 "  agent6 mcp connect NAME --url URL [--token-env VARIABLE]\n\n"
 			 "The server is started as a run would start it: in a jail of its own, with nothing of the workspace, no file\n"
 			 "but the system's and those of --read and --write, and no network. One at a URL is asked as a run would ask it.\n"
 			 "When it lists its tools it is written down; when it does not, why is said and nothing is written.",
