@@ -510,16 +510,9 @@ static void on_pin(struct view *v, struct view_item *it)
 /* The whole list, in place of what was known. */
 static void on_pins_restored(struct view *v, struct view_item *it)
 {
-	struct jval pins = get(v, "pins"), one;
-
 	(void)it;
-	buf_clear(&v->state.pinned);
 	v->state.pins = integer(v, "count", v->state.pins);
-	if (v->state.pinned.max == 0)
-		v->state.pinned = BUF_MAX(TEXT_BYTES);
-	for (size_t pos = 0; jval_next(pins, &pos, NULL, &one);)
-		if (jval_add_text(&v->state.pinned, one, NUL_REPLACE, ERR_DISCARD) < 0 || buf_addc(&v->state.pinned, '\n', ERR_DISCARD) < 0)
-			return;
+	keep_strs(v, "pins", &v->state.pinned);
 }
 
 static void on_restored(struct view *v, struct view_item *it)

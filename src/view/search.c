@@ -299,7 +299,7 @@ static int look_in(struct looking *l, const json_t *j, int depth, struct err *er
 			return r;
 	}
 	json_object_foreach((json_t *)j, key, value) {
-		r = depth == 0 && strcmp(key, "h") == 0 ? 0 : look_in(l, value, depth, err);
+		r = look_in(l, value, depth, err);
 		if (r != 0)
 			return r;
 	}
@@ -309,22 +309,42 @@ static int look_in(struct looking *l, const json_t *j, int depth, struct err *er
 /* ---- who ---- */
 
 static const struct {
-	const char *start, *who;
+	const char *type, *member, *who; /* how the type begins; NULL: each member */
 } speakers[] = {
-	{ "run.start", "you" }, { "run.resume", "you" }, { "loop.steer", "you" }, { "loop.pin", "you" }, { "question.answer", "you" },
-	{ "btw.opened", "you" }, { "role.", "model" }, { "tool.call", "model" }, { "btw.", "model" }, { "tool.", "tool" },
-	{ "verify.", "tool" }, { "metric.", "tool" }, { "diff.", "tool" },
+	{ "run.start", NULL, "you" }, { "run.steer_requested", NULL, "you" }, { "loop.resume.start", NULL, "you" },
+	{ "loop.steer.injected", NULL, "you" }, { "loop.pin.added", NULL, "you" }, { "question.answer", NULL, "you" },
+	{ "loop.btw.answer", "question", "you" }, { "loop.btw.answer", NULL, "model" }, { "role.", NULL, "model" },
+	{ "tool.call", NULL, "model" }, { "tool.", NULL, "tool" }, { "verify.", NULL, "tool" }, { "metric.", NULL, "tool" },
+	{ "diff.", NULL, "tool" },
 };
 
-static struct str who_of_event(struct str type)
+static struct str who_of_member(struct str type, const char *member)
 {
 	for (size_t i = 0; i < COUNT(speakers); i++)
-		if (str_starts(type, str_from(speakers[i].start)))
+		if (str_starts(type, str_from(speakers[i].type)) && (!speakers[i].member || strcmp(speakers[i].member, member) == 0))
 			return str_from(speakers[i].who);
 	return STR("agent6");
 }
 
-/* {"i":N,"message":{"role":...,"content":[...]}} */
+/* What is shown as it stands in the journal is our line. */
+static int look_in_event(struct looking *l, const json_t *event, struct err *err)
+{
+	const char *key;
+	json_t *value;
+	int r = 0;
+
+	json_object_foreach((json_t *)event, key, value) {
+		if (r != 0 || strcmp(key, "h") == 0)
+			continue;
+		l->hit.who = who_of_member(l->hit.type, key);
+		r = look_in(l, value, 1, err);
+	}
+	l->hit.who = STR("agent6");
+	return r;
+}
+
+/* {"i":N,"message":{"role":...,"content":[...]}}. A text to the model is of several: its person's words stand in the journal,
+ * which is looked through first, and the rest, of the repository and what a run adds, is nobody's but who asks it. */
 static struct str who_of_message(const json_t *line)
 {
 	const json_t *m = json_object_get(line, "message"), *first = json_array_get(json_object_get(m, "content"), 0);
@@ -333,7 +353,7 @@ static struct str who_of_message(const json_t *line)
 		return STR("agent6");
 	if (str_eqz(json_get_str(m, "role"), "assistant"))
 		return STR("model");
-	return str_eqz(json_get_str(first, "type"), "tool_result") ? STR("tool") : STR("you");
+	return str_eqz(json_get_str(first, "type"), "tool_result") ? STR("tool") : STR("request");
 }
 
 /* ---- one file ---- */
@@ -427,7 +447,9 @@ static int look_in_line(struct looking *l, struct str line, enum kind kind, stru
 		return look_in_transcript(l, line, err);
 	if (kind == KIND_PLAIN || json_decode(line, JSON_REPAIR, &j, ERR_DISCARD) < 0)
 		return 0;
-	l->hit.who = kind == KIND_JOURNAL ? who_of_event(l->hit.type) : who_of_message(j);
+	if (kind == KIND_JOURNAL)
+		return look_in_event(l, j, err);
+	l->hit.who = who_of_message(j);
 	return look_in(l, j, 0, err);
 }
 

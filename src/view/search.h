@@ -28,7 +28,7 @@ struct search_hit {
 	const char *file; /* "transcripts/0003.json" */
 	int64_t line, turn;
 	struct str type;    /* of an event; else empty */
-	struct str who;     /* "you", "model", "tool", "agent6", "request", "answer", "plan" */
+	struct str who;     /* "you", "model", "tool", "agent6", "plan"; "request" and "answer": what was sent to a model and came */
 	struct str snippet; /* one line, cut around the match; nothing in it can move a cursor */
 	size_t mark, mark_n; /* the match in it */
 };

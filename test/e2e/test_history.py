@@ -51,6 +51,12 @@ def test_who_said_it_is_told_and_the_match_is_marked_on_a_terminal(lab):
     past(lab)
     who = {h["text"]: h["who"] for h in json.loads(lab.agent6("history", "search", "--json", "evil.txt").out)}
     assert who["evil.txt"] == "model", who
+    # The first message holds the task and what the repository is: only the one is the person's.
+    words = {h["who"] for h in json.loads(lab.agent6("history", "search", "--json", "find the haystack").out)}
+    facts = {h["who"] for h in json.loads(lab.agent6("history", "search", "--json", "Top level:").out)}
+    assert words == {"you"} and facts == {"request"}, (words, facts)
+    link = [e["h"] for e in lab.events("tool.call")][0]
+    assert [(h["who"], h["type"]) for h in json.loads(lab.agent6("history", "search", "--json", link).out)] == [("agent6", "tool.call")]
     tool = json.loads(lab.agent6("history", "search", "--json", 'one\ttwo').out)
     assert tool and tool[0]["who"] == "tool", tool
     assert not [h for h in json.loads(lab.agent6("history", "search", "--json", "haystack").out) if "{" in h["text"] or "\\" in h["text"]]
