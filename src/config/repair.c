@@ -13,6 +13,11 @@
 #define REMOVED_MAX 500
 #define VALUE_SHOWN 200
 
+/* So many lines went, from this one on, in what was left then. */
+struct cut {
+	int line, n;
+};
+
 /* One layer's file while it is worked on. */
 struct repair {
 	struct load_spec spec;
@@ -21,12 +26,16 @@ struct repair {
 	struct target target;
 	struct arena *mem;
 	bool changed;
+	struct {
+		VEC(struct cut);
+	} cuts;
 };
 
 static void repair_fini(struct repair *r)
 {
 	buf_fini(&r->text);
 	target_close(&r->target);
+	vec_fini(&r->cuts);
 }
 
 /* The files as they are, but for the text that is worked on. */
@@ -192,6 +201,34 @@ static int cut_table(struct repair *r, const struct toml *t, struct err *err)
 	return 1;
 }
 
+static int lines_of(struct str s)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		n += s.p[i] == '\n';
+	return n;
+}
+
+static void note_cut(struct repair *r, struct str before)
+{
+	struct str after = buf_str(&r->text);
+	size_t same = 0;
+
+	while (same < before.n && same < after.n && before.p[same] == after.p[same])
+		same++;
+	*vec_new(&r->cuts) = (struct cut){ 1 + lines_of(str_head(before, same)), lines_of(before) - lines_of(after) };
+}
+
+/* Of the file that the person has, before anything was taken out. */
+static int line_there(const struct repair *r, int line)
+{
+	for (size_t i = r->cuts.n; i > 0; i--)
+		if (line >= r->cuts.p[i - 1].line)
+			line += r->cuts.p[i - 1].n;
+	return line;
+}
+
 /* 1: the fault's key is gone; 0: it is in another file, or nothing stands there. */
 static int take_out(struct repair *r, const struct err *fault, struct config_removed *out, struct err *err)
 {
@@ -217,8 +254,12 @@ static int take_out(struct repair *r, const struct err *fault, struct config_rem
 		out->value = str_head(str_skip(text, t->at), t->end - t->at < VALUE_SHOWN ? t->end - t->at : VALUE_SHOWN);
 	gone = t->kind == TOML_TABLE && t->form == TOML_HEADER ? cut_table(r, t, err) : toml_unset(&r->text, path, n, err);
 	TRY(gone);
-	r->changed |= gone > 0;
-	return gone;
+	if (gone == 0)
+		return 0;
+	out->why.at.line = line_there(r, fault->at.line);
+	note_cut(r, text);
+	r->changed = true;
+	return 1;
 }
 
 static int fix_layer(struct repair *r, struct config_removed *out, size_t *n, struct err *err)

@@ -26,7 +26,7 @@ struct config_removed {
 	const char *file;
 	struct str key;   /* dotted; of a table, its header alone: what was in it went before */
 	struct str value; /* as it stood there, for whoever wants it back; cut where it is long, empty where it may hold a key */
-	struct err why;
+	struct err why;   /* its line is that of the file as it was */
 };
 /* Keys of the files that are wrong, one by one until nothing is or nothing can be taken out. */
 int config_fix(const struct config_files *files, struct arena *mem, struct config_removed **out, size_t *n,

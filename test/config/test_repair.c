@@ -98,6 +98,28 @@ TEST(config_fix_takes_out_what_is_wrong_and_leaves_the_rest_as_it_is)
 	}
 }
 
+TEST(config_fix_names_the_line_that_the_person_wrote)
+{
+	auto_home struct home h = home_new("git.auto_merge = true\n\n[lsp]\nenabled = \"maybe\" # c\nfoo = [\n  1,\n]\ntimeout_s = 3\n[bogus]\nx = 1\n"
+		"[git.commit]\nnonsense = 2\n", NULL);
+	static const struct { const char *key; int line; } want[] = { { "lsp.enabled", 4 }, { "lsp.foo", 5 }, { "bogus.x", 10 },
+		{ "git.commit.nonsense", 12 }, { "bogus", 9 } };
+	struct config_removed *list;
+	struct config_faults left;
+	struct err err = { 0 };
+	size_t n, found = 0;
+
+	CHECK_OK(config_fix(&h.files, h.mem, &list, &n, &left, &err));
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < COUNT(want); k++)
+			if (str_eqz(list[i].key, want[k].key)) {
+				CHECK_INT(list[i].why.at.line, want[k].line);
+				found++;
+			}
+	CHECK_INT(n, COUNT(want));
+	CHECK_INT(found, COUNT(want));
+}
+
 TEST(config_fix_leaves_what_is_no_toml)
 {
 	auto_home struct home h = home_new("a = = 1\nnonsense = 2\n", NULL);
