@@ -76,10 +76,15 @@ static void secrets_row(const struct check *k, const struct place *place, const 
 	struct err err = { 0 };
 	int r = secrets_open(place->paths.secrets_file, &fd, &err);
 
-	if (r == -ERR_NOENT)
+	if (r == -ERR_NOENT) {
 		row(k, CHECK_INFO, name, "%s (not present)", place->paths.secrets_file);
-	else if (r < 0)
+		return;
+	}
+	r = r < 0 ? r : secrets_stray(fd, &err);
+	if (r < 0)
 		fault_row(k, name, &err);
+	else if (r > 0)
+		row(k, CHECK_FAIL, name, "%s: line %d " SECRETS_STRAY, place->paths.secrets_file, r);
 	else
 		row(k, CHECK_PASS, name, "%s is readable by you alone", place->paths.secrets_file);
 }

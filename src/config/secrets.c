@@ -92,6 +92,28 @@ static const struct toml *find_key(const struct toml *root, struct str provider)
 	return toml_find(root, path, COUNT(path));
 }
 
+/* The first thing that is of no provider; NULL: there is none. What else stands with a provider is somebody's. */
+static const struct toml *find_stray(const struct toml *root)
+{
+	for (const struct toml *top = root->first; top; top = top->next) {
+		if (!str_eqz(top->name, "providers") || top->kind != TOML_TABLE)
+			return top;
+		for (const struct toml *p = top->first; p; p = p->next)
+			if (p->kind != TOML_TABLE)
+				return p;
+	}
+	return NULL;
+}
+
+static int line_of(struct str text, const struct toml *t)
+{
+	int line = 1;
+
+	for (size_t i = 0; i < t->line_at && i < text.n; i++)
+		line += text.p[i] == '\n';
+	return line;
+}
+
 static bool is_key(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
@@ -110,15 +132,33 @@ int secrets_get(int fd, struct str provider, struct secret *out, struct err *err
 	TRY(read_all(fd, &text, err));
 	TRY(parse(buf_str(&text), mem, &root, err));
 	key = find_key(root, provider);
-	if (!key)
-		return err_set(err, ERR_NOENT, "no key is stored for the provider \"" STR_FMT "\"",
-			STR_ARG(provider));
+	if (!key) {
+		const struct toml *stray = find_stray(root);
+
+		err_set(err, ERR_NOENT, "no key is stored for the provider \"" STR_FMT "\"", STR_ARG(provider));
+		if (stray)
+			err_hint(err, "line %d of the secrets file " SECRETS_STRAY, line_of(buf_str(&text), stray));
+		return -ERR_NOENT;
+	}
 	if (key->kind != TOML_STRING || !is_key(key->text))
 		return err_set(err, ERR_INVALID,
 			"the key stored for \"" STR_FMT "\" is not a string of printable characters",
 			STR_ARG(provider));
 	secret_set(out, key->text);
 	return 0;
+}
+
+int secrets_stray(int fd, struct err *err)
+{
+	auto_wiped_arena struct arena *mem = arena_new();
+	auto_wiped struct buf text = BUF_MAX(SECRETS_MAX);
+	const struct toml *stray;
+	struct toml *root = NULL;
+
+	TRY(read_all(fd, &text, err));
+	TRY(parse(buf_str(&text), mem, &root, err));
+	stray = find_stray(root);
+	return stray ? line_of(buf_str(&text), stray) : 0;
 }
 
 int secrets_has(int fd, struct str provider, struct err *err)

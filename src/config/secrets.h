@@ -25,6 +25,9 @@
 int secrets_open(const char *path, int *out, struct err *err) CHECKED;
 /* From offset 0, whatever was read before. A key is one line of printable ASCII. */
 int secrets_get(int fd, struct str provider, struct secret *out, struct err *err) CHECKED;
+/* The line of the first thing that nobody reads; 0: there is none. Not its name, which may be a key in the wrong place. */
+int secrets_stray(int fd, struct err *err) CHECKED;
+#define SECRETS_STRAY "is read by nobody; a key stands as api_key in [providers.NAME]"
 /* 1 when the file holds a key for it. */
 int secrets_has(int fd, struct str provider, struct err *err) CHECKED;
 

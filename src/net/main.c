@@ -83,18 +83,24 @@ static int take_endpoints(struct net *n, struct err *err)
 /* Each endpoint ends with its key or without one; where keys are looked up is over after this. */
 static int resolve_key(const struct net *n, struct endpoint *e, struct err *err)
 {
+	struct err why = { 0 };
 	int r = -ERR_NOENT;
 
 	if (e->key_from != KEY_SECRETS)
 		return 0;
 	if (n->secrets >= 0)
-		r = secrets_get(n->secrets, e->key_name, &e->key, err);
-	if (r < 0 && r != -ERR_NOENT)
+		r = secrets_get(n->secrets, e->key_name, &e->key, &why);
+	if (r < 0 && r != -ERR_NOENT) {
+		*err = why;
 		return err_wrap(err, "the key of provider " STR_FMT, STR_ARG(e->name));
+	}
 	if (r < 0 && !e->key_optional) {
 		err_set(err, ERR_NOENT, "there is no key for provider " STR_FMT, STR_ARG(e->name));
-		err_hint(err, "agent6 connect " STR_FMT ", or set providers." STR_FMT ".api_key_env", STR_ARG(e->name),
-			STR_ARG(e->name));
+		if (why.hint[0])
+			err_hint(err, "%s", why.hint);
+		else
+			err_hint(err, "agent6 connect " STR_FMT ", or set providers." STR_FMT ".api_key_env", STR_ARG(e->name),
+				STR_ARG(e->name));
 		return -ERR_NOENT;
 	}
 	e->key_from = r < 0 ? KEY_NONE : KEY_INLINE;

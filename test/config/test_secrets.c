@@ -153,6 +153,34 @@ TEST(secrets_errors_never_repeat_what_the_file_holds)
 	}
 }
 
+TEST(secrets_that_nobody_reads_are_told_by_their_line)
+{
+	static const struct {
+		const char *text;
+		int line;
+	} rows[] = {
+		{ "", 0 },
+		{ "# mine\n[providers.b]\napi_key = \"k\"\noauth = \"x\"\n", 0 },
+		{ "[providers.b]\napi_key = \"k\"\n\n[provider.a]\napi_key = \"hush\"\n", 4 },
+		{ "\nhush = \"hush\"\n[providers.b]\napi_key = \"k\"\n", 2 },
+		{ "[providers]\na = \"hush\"\n", 2 },
+		{ "providers = \"hush\"\n", 1 },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_home struct home h = home_new(rows[i].text);
+		auto_secret struct secret key = { 0 };
+		autoclose int fd = -1;
+		struct err err = { 0 };
+
+		CHECK_OK(secrets_open(h.path, &fd, &err));
+		CHECK_INT(secrets_stray(fd, &err), rows[i].line);
+		CHECK_INT(secrets_get(fd, STR("a"), &key, &err), -ERR_NOENT);
+		CHECK((err.hint[0] != '\0') == (rows[i].line > 0));
+		CHECK(strstr(err.msg, "hush") == NULL && strstr(err.hint, "hush") == NULL);
+	}
+}
+
 TEST(secrets_put_refuses_what_is_no_key)
 {
 	static const char *const bad[] = { "", "two words", "line\nbreak", "caf\xc3\xa9", "tab\t" };

@@ -309,6 +309,17 @@ def test_help_before_a_command_is_its_help(lab):
     assert "--max-usd NUMBER" in lab.agent6("run", "--help").out
 
 
+def test_a_key_in_the_wrong_table_is_told_by_its_line(lab):
+    lab.repo()
+    lab.mock(script(finish()), api="anthropic")
+    lab.config(read(config_path(lab)).replace('api_key_env = "MOCK_API_KEY"\n', ""))
+    put(config_path(lab, "secrets.toml"), f'[provider.mock]\napi_key = "{KEY}"\n')
+    os.chmod(config_path(lab, "secrets.toml"), 0o600)
+    for r in (lab.agent6("check", "keys"), lab.run("x")):
+        assert r.returncode == 1 and KEY not in r.both, r.both
+        assert "line 1 " in r.both and "[providers.NAME]" in r.both, r.both
+
+
 def test_connect_refuses_a_secrets_file_others_can_read_and_writes_nothing(lab):
     put(config_path(lab, "secrets.toml"), "[providers.a]\napi_key = \"old\"\n")
     os.chmod(config_path(lab, "secrets.toml"), 0o644)
