@@ -211,7 +211,7 @@ static int run_started(struct start *s, struct err *err)
 		return err_set(err, ERR_DENIED, "%s", end.message);
 	if (strcmp(end.reason, "record_lost") == 0) {
 		r = err_set(err, ERR_SYS, "%s", end.message);
-		err_hint(err, "what came after the last record is not saved; run " STR_FMT " cannot be relied on",
+		err_hint(err, "what came before is on record, and nothing after it; when the cause is gone: agent6 resume " STR_FMT,
 			STR_ARG(str_from(s->ref.id)));
 		return r;
 	}

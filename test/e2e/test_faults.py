@@ -351,6 +351,20 @@ def test_a_full_disk_under_the_record_is_said_at_once_and_ends_the_run(lab):
     nobody_left(lab)
 
 
+def test_a_run_that_the_disk_ended_goes_on_when_there_is_room(lab):
+    lab.repo(a_DOT_txt="a\n")
+    noise = [turn(call("run_command", argv=["sh", "-c", f"head -c 3000{n} /dev/urandom | base64"])) for n in range(4)]
+    lab.mock(script(*noise, turn(call("run_command", argv=["touch", "late"])), finish(), order="depth"))
+    become_reaper()
+    state = os.path.join(lab.home, ".local", "state")
+    r = mounted(lab, "size=900k,mode=700", state, "sh", "-c",
+                'head -c 700000 /dev/zero > "$0/fill"; "$@" run --auto-approve --run-id mine "fill it"; echo $?; rm "$0/fill";'
+                ' [ -e late ] && echo early; "$@" resume --auto-approve mine && "$@" runs verify mine', state, AGENT6)
+    assert r.stdout.splitlines()[0] == "1" and "when the cause is gone: agent6 resume mine" in r.stderr, r.stdout + r.stderr
+    assert "early" not in r.stdout and r.returncode == 0 and os.path.exists(os.path.join(lab.ws, "late")), r.stdout + r.stderr
+    nobody_left(lab)
+
+
 def test_a_state_directory_that_cannot_be_written_refuses_the_run(lab):
     lab.repo(a_DOT_txt="a\n")
     m = lab.mock(script(finish()))

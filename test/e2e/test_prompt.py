@@ -67,6 +67,7 @@ def test_it_goes_on_beside_a_run_and_outside_a_repository(lab):
 @pytest.mark.parametrize("args, says", [
     (("--mode", "nope"), '"nope" is not one of run, plan, ask'),
     (("--preset", "nope"), '--preset: "nope" is not one of'),
+    (("--role", "nope"), '--role: "nope" is not one of planner'),
     (("--mode", "run"), None),
 ])
 def test_what_keeps_a_session_from_beginning_is_told_as_there(lab, args, says):
