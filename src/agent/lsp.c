@@ -350,8 +350,10 @@ static int ask_one(struct lsp_peer *s, struct tool_ctx *ctx, const struct langua
 	if (r <= 0)
 		return r;
 	TRY(lsp_refresh(s, ctx, err));
-	r = lsp_show(s, ctx, at->path, &text, ERR_DISCARD);
-	if (r < 0 || s->state != LSP_READY) /* a file that is gone is no matter of the server's */
+	if (s->state != LSP_READY)
+		return 0;
+	TRY(r = lsp_show(s, ctx, at->path, &text, err));
+	if (r > 0 || s->state != LSP_READY) /* a file that is gone is no matter of the server's */
 		return 0;
 	TRY(request(s, at, buf_str(&text), err));
 	r = wait_for(s, until_ms, err);

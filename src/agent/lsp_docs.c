@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-#define MESSAGE_MAX (2 * LANGUAGE_TEXT_MAX + 65536) /* what a text may become in quotes, nearly always */
+#define MESSAGE_MAX (2 * LANGUAGE_TEXT_MAX + 65536) /* a text of controls becomes more in quotes, and is no source */
 
 static int64_t nanoseconds(struct timespec t)
 {
@@ -37,13 +37,21 @@ static int add_version(struct buf *b, const struct lsp_peer *s, const struct lsp
 	return buf_addf(b, err, ",\"version\":%lld", (long long)d->version);
 }
 
+/* 1: more than a message holds. */
+static int add_text(struct buf *b, struct str text)
+{
+	return json_add_member(b, "text", text, ERR_DISCARD) < 0;
+}
+
+/* 1: it is not sent, as of all below. */
 static int send_open(struct lsp_peer *s, const struct lsp_doc *d, struct str text, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(MESSAGE_MAX);
 
 	TRY(add_version(&b, s, d, err));
 	TRY(json_add_member(&b, "languageId", str_from(lsp_language_id(s->is, buf_str(&d->path))), err));
-	TRY(json_add_member(&b, "text", text, err));
+	if (add_text(&b, text))
+		return 1;
 	TRY(buf_addz(&b, "}}", err));
 	return lsp_notify(s, "textDocument/didOpen", buf_str(&b), err);
 }
@@ -54,7 +62,8 @@ static int send_change(struct lsp_peer *s, const struct lsp_doc *d, struct str t
 
 	TRY(add_version(&b, s, d, err));
 	TRY(buf_addz(&b, "},\"contentChanges\":[{", err));
-	TRY(json_add_member(&b, "text", text, err));
+	if (add_text(&b, text))
+		return 1;
 	TRY(buf_addz(&b, "}]}", err));
 	return lsp_notify(s, "textDocument/didChange", buf_str(&b), err);
 }
@@ -95,7 +104,7 @@ static int look(struct tool_ctx *ctx, struct str rel, struct stat *out)
 	return 0;
 }
 
-/* 1: it is no longer there, or no longer ours to read. */
+/* 1: it is no longer there, no longer ours to read, or no text. */
 static int refresh(struct lsp_peer *s, struct tool_ctx *ctx, size_t at, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(LANGUAGE_TEXT_MAX);
@@ -140,9 +149,10 @@ int lsp_show(struct lsp_peer *s, struct tool_ctx *ctx, struct str rel, struct bu
 {
 	struct lsp_doc *d;
 	struct stat st;
+	int r;
 
-	TRY(look(ctx, rel, &st));
-	TRY(language_text(ctx, rel, text, err));
+	if (look(ctx, rel, &st) < 0 || language_text(ctx, rel, text, ERR_DISCARD) < 0)
+		return 1;
 	for (size_t i = 0; i < s->ndocs; i++)
 		if (str_eq(buf_str(&s->docs[i].path), rel)) { /* it was refreshed just now */
 			s->docs[i].used = s->all->asked;
@@ -150,9 +160,14 @@ int lsp_show(struct lsp_peer *s, struct tool_ctx *ctx, struct str rel, struct bu
 		}
 	if (s->ndocs == LSP_DOCS_MAX)
 		TRY(close_doc(s, oldest(s), err));
+	if (s->state != LSP_READY)
+		return 1;
 	d = &s->docs[s->ndocs++];
 	*d = (struct lsp_doc){ .path = BUF_MAX(PATH_MAX), .version = 1, .used = s->all->asked };
 	TRY(buf_add(&d->path, rel, err));
 	set_same(d, &st);
-	return send_open(s, d, buf_str(text), err);
+	r = send_open(s, d, buf_str(text), err);
+	if (r > 0)
+		drop(s, s->ndocs - 1);
+	return r;
 }

@@ -20,7 +20,7 @@ int lsp_on_message(void *self, const struct rpc_message *m, struct err *err) CHE
 int lsp_add_uri(struct buf *b, const struct lsp *l, struct str rel, struct err *err) CHECKED; /* "uri":"..." */
 
 /* lsp_docs.c */
-/* The file as it is now, at the server. text: what it holds. -ERR_NOENT and the like: it cannot be read. */
+/* The file as it is now, at the server. text: what it holds. 1: it cannot be read or is no text, or the server was given up. */
 int lsp_show(struct lsp_peer *s, struct tool_ctx *ctx, struct str rel, struct buf *text, struct err *err) CHECKED;
 int lsp_refresh(struct lsp_peer *s, struct tool_ctx *ctx, struct err *err) CHECKED; /* all that are open */
 void lsp_forget(struct lsp_peer *s); /* it ended: nothing is open there */

@@ -107,6 +107,21 @@ def test_files_with_the_longest_names_take_no_answer_away(lab):
     assert got[-1]["source"] == "pyright" and [s["name"] for s in got[-1]["symbols"]] == ["one", "main"], got[-1]
 
 
+def test_a_file_of_controls_is_no_text_for_a_server(lab):
+    lab.repo(a_DOT_py=CODE, b_DOT_py=CODE.replace("one", "other"))
+    fake(lab, "good")
+    grow = "head -c 2000000 /dev/zero | tr '\\0' '\\1' >> a.py"
+    got = results(play(lab, PATIENT, turn(call("outline", path="a.py")), turn(call("run_command", argv=["sh", "-c", grow])),
+                       *[turn(call("outline", path="a.py"), call("outline", path="b.py"))] * 2,
+                       turn(call("run_command", argv=["sh", "-c", "echo 'def new(): pass' > a.py"])), turn(call("outline", path="a.py"))))
+    outlines = [([s["name"] for s in x["symbols"]], x["source"]) for x in got if "symbols" in x]
+    # Nobody is told what the file was before.
+    for names, source in outlines[1:5:2]:
+        assert names[:2] == ["one", "main"] and source != "pyright", outlines
+    assert outlines[2:5:2] == [(["other", "main"], "pyright")] * 2, outlines
+    assert outlines[5] == (["new"], "pyright") and not lab.events("lsp.ended"), outlines
+
+
 def test_columns_are_the_protocols_on_one_side_and_bytes_on_the_other(lab):
     lab.repo(a_DOT_py="def one(x):\n    return x\n\n\ndef main():\n    return ('\U0001f600\u00e9', one(1))\n")
     fake(lab, "good")
