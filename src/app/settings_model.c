@@ -107,7 +107,7 @@ static int reach(struct start *s, const struct config_provider *p, struct str mo
 
 /* Dollars that somebody asked for by flag must be countable: by a price of the operator's, of our table, or
  * of a server that is known to report what a call cost. */
-static int check_price(const struct start *s, const struct config_model *m, const struct endpoint *e, struct err *err)
+static int check_price(const struct start *s, enum config_role role, const struct config_model *m, const struct endpoint *e, struct err *err)
 {
 	bool known = (m->price_in >= 0 && m->price_out >= 0) || model_facts_get(m->model).price_known ||
 		str_eqz(e->host, "openrouter.ai");
@@ -116,8 +116,11 @@ static int check_price(const struct start *s, const struct config_model *m, cons
 	if (!s->rq->max_usd || *s->rq->max_usd < 0 || known)
 		return 0;
 	r = err_set(err, ERR_DENIED, "--max-usd cannot be kept: no price of the model \"" STR_FMT "\" is known", STR_ARG(m->model));
-	err_hint(err, "agent6 config set models.worker.price_in 3, and price_out 15 (dollars per million tokens); or limit tokens: "
-		      "budget.max_input_tokens");
+	/* A role without a model of its own has the worker's price. */
+	if (s->config->models[role].model.n == 0)
+		role = CONFIG_WORKER;
+	err_hint(err, "agent6 config set models.%s.price_in 3, and price_out 15 (dollars per million tokens); or limit tokens: "
+		      "budget.max_input_tokens", config_role_name(role));
 	return r;
 }
 
@@ -177,7 +180,7 @@ static int fill(struct start *s, enum config_role role, struct reached *have, st
 	out->price_cache_write = m.price_cache_write;
 	out->pictures = str_from(config_word("pictures", m.pictures));
 	out->extra_body = p->extra_body;
-	return check_price(s, &m, &s->endpoints.p[out->endpoint], err);
+	return check_price(s, role, &m, &s->endpoints.p[out->endpoint], err);
 }
 
 /* The roles that a session of this mode may need besides the one that leads it. */

@@ -189,17 +189,30 @@ static int add_dollars(struct buf *out, int64_t microusd, struct err *err)
 }
 
 struct ledger {
-	const char *name, *unit;
+	const char *name;
 	int64_t spent, cap;
+	bool money; /* micro-dollars, said as dollars; otherwise tokens */
 };
+
+#define AMOUNT_MAX 32
+
+/* For an answer about a bound. A cent's hundredth is not cut off here: it may be all that the bound is about. */
+static const char *amount(char out[AMOUNT_MAX], const struct ledger *l, int64_t n)
+{
+	if (!l->money)
+		snprintf(out, AMOUNT_MAX, "%" PRId64, n);
+	else
+		snprintf(out, AMOUNT_MAX, n % 100 == 0 ? "$%.4f" : "$%.6f", (double)n / 1e6);
+	return out;
+}
 
 static void ledgers_of(const struct budget *b, const struct usage_totals *t, struct ledger out[3])
 {
 	bool complete;
 
-	out[0] = (struct ledger){ "max_input_tokens", "tokens", usage_input(t), b->max_input_tokens };
-	out[1] = (struct ledger){ "max_output_tokens", "tokens", usage_output(t), b->max_output_tokens };
-	out[2] = (struct ledger){ "max_usd", "micro-dollars", usage_microusd(t, &complete), b->max_microusd };
+	out[0] = (struct ledger){ "max_input_tokens", usage_input(t), b->max_input_tokens, false };
+	out[1] = (struct ledger){ "max_output_tokens", usage_output(t), b->max_output_tokens, false };
+	out[2] = (struct ledger){ "max_usd", usage_microusd(t, &complete), b->max_microusd, true };
 }
 
 int budget_check(const struct budget *b, const struct usage_totals *t, const struct usage *next,
@@ -219,13 +232,16 @@ int budget_check(const struct budget *b, const struct usage_totals *t, const str
 		add(&after, more[i]);
 		if (l[i].cap < 0 || (l[i].spent < l[i].cap && after <= l[i].cap))
 			continue;
+		char spent[AMOUNT_MAX], cap[AMOUNT_MAX], next_one[AMOUNT_MAX];
+		const char *unit = l[i].money ? "" : " tokens";
+
+		amount(spent, &l[i], l[i].spent);
+		amount(cap, &l[i], l[i].cap);
 		if (l[i].spent < l[i].cap)
-			err_set(err, ERR_LIMIT,
-				"budget.%s would be passed: %" PRId64 " of %" PRId64 " %s are used, the next request takes "
-				"about %" PRId64, l[i].name, l[i].spent, l[i].cap, l[i].unit, more[i]);
+			err_set(err, ERR_LIMIT, "budget.%s would be passed: %s of %s%s are used, the next request takes about %s", l[i].name,
+				spent, cap, unit, amount(next_one, &l[i], more[i]));
 		else
-			err_set(err, ERR_LIMIT, "budget.%s is used up: %" PRId64 " of %" PRId64 " %s", l[i].name,
-				l[i].spent, l[i].cap, l[i].unit);
+			err_set(err, ERR_LIMIT, "budget.%s is used up: %s of %s%s", l[i].name, spent, cap, unit);
 		err_hint(err, "agent6 resume goes on with a fresh budget");
 		return -ERR_LIMIT;
 	}

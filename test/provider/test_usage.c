@@ -232,7 +232,7 @@ TEST(budget_stops_before_the_request_that_would_pass_a_bound)
 			"budget.max_input_tokens would be passed: 100 of 299 tokens are used, the next request takes about 200" },
 		{ "what a cache holds is not sent again", { 201, -1, -1 }, { .known = ALL, .input = 10, .cache_write = 90 }, "" },
 		{ "dollars", { -1, -1, 1499 }, { .known = ALL, .input = 100 },
-			"budget.max_usd would be passed: 500 of 1499 micro-dollars are used, the next request takes about 1000" },
+			"budget.max_usd would be passed: $0.0005 of $0.001499 are used, the next request takes about $0.0010" },
 		{ "cached dollars", { -1, -1, 1200 }, { .known = ALL, .cache_read = 50, .input = 50 }, "" },
 	};
 	struct model_facts opus = model_facts_get(STR("claude-opus-4-8"));
@@ -287,7 +287,7 @@ TEST(budget_allows_the_call_that_reaches_a_bound_and_refuses_the_next)
 		{ "below all", { 101, 11, 1001 }, false, "", 1.0 / 1001 },
 		{ "input reached", { 100, 11, -1 }, true, "budget.max_input_tokens is used up: 100 of 100 tokens", 0 },
 		{ "output reached", { -1, 10, -1 }, true, "budget.max_output_tokens is used up: 10 of 10 tokens", 0 },
-		{ "money reached", { -1, -1, 1000 }, true, "budget.max_usd is used up: 1000 of 1000 micro-dollars", 0 },
+		{ "money reached", { -1, -1, 1000 }, true, "budget.max_usd is used up: $0.0010 of $0.0010", 0 },
 		{ "nothing is limited", { -1, -1, -1 }, false, "", 1 },
 		{ "zero allows nothing", { 0, -1, -1 }, true, "budget.max_input_tokens is used up: 100 of 0 tokens", 0 },
 	};

@@ -401,8 +401,10 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 		row("last event:", mem, str_printf(mem, "%s ago", duration(mem, last_age_ms(one))));
 	if (one->start_ms > 0)
 		row("elapsed:", mem, str_from(duration(mem, between_ms(one->start_ms, one->last_ms))));
-	row("usage:", mem, str_printf(mem, "%lld in, %lld out (latest leg)%s%s", (long long)s->budget.input,
-		(long long)s->budget.output, usd >= 0 ? ", " : "", cost(mem, usd, s->budget.usd_partial)));
+	const char *legs = s->legs > 1 && usd >= 0 ? str_printf(mem, " (all %d legs)", s->legs).p : "";
+
+	row("usage:", mem, str_printf(mem, "%lld in, %lld out (latest leg)%s%s%s", (long long)s->budget.input,
+		(long long)s->budget.output, usd >= 0 ? ", " : "", cost(mem, usd, s->budget.usd_partial), legs));
 	for (size_t i = 0; one->live && i < s->nbackground; i++)
 		row("background:", mem, str_printf(mem, "%s  %s", s->background[i].id, s->background[i].command));
 	row("changes:", mem, changes_text(one, mem));
