@@ -68,7 +68,7 @@ static int add_skill(struct run *r, struct turn *t, struct str text, bool *wrong
 		return put_notice(r, "there is no such skill; agent6 skills list shows which there are", err);
 	if (!k)
 		return 0;
-	TRY(prompt_skill(k, &b, err));
+	TRY(prompt_skill(r->p, k, &b, err));
 	turn_notice(t, str_printf(t->mem, "The skill that the person names, their own instructions:\n" STR_FMT, STR_ARG(buf_str(&b))));
 	return 0;
 }

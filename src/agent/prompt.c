@@ -145,18 +145,29 @@ static int add_skills(const struct skills *s, struct buf *out, struct err *err)
 	return dropped > 0 ? buf_addf(out, err, "and %zu more\n", dropped) : 0;
 }
 
-int prompt_skill(const struct skill *k, struct buf *out, struct err *err)
+static bool looks_only(const struct run_params *p)
 {
-	TRY(buf_addf(out, err, "<skill name=\"" STR_FMT "\">\n", STR_ARG(k->name)));
-	TRY(fence_text(out, "skill", str_head(k->body, utf8_head(k->body, SKILL_WHOLE)), err));
-	return buf_addz(out, k->body.n > SKILL_WHOLE ? "\n(cut off here; use_skill has the rest)\n</skill>\n" : "\n</skill>\n", err);
+	return str_eqz(p->mode, "plan") || str_eqz(p->mode, "ask");
 }
 
-static int add_always(const struct skills *s, struct buf *out, struct err *err)
+int prompt_skill(const struct run_params *p, const struct skill *k, struct buf *out, struct err *err)
 {
+	bool cut = k->body.n > SKILL_WHOLE;
+
+	TRY(buf_addf(out, err, "<skill name=\"" STR_FMT "\">\n", STR_ARG(k->name)));
+	TRY(fence_text(out, "skill", str_head(k->body, utf8_head(k->body, SKILL_WHOLE)), err));
+	if (cut)
+		TRY(buf_addz(out, looks_only(p) ? "\n(cut off here)" : "\n(cut off here; use_skill has the rest)", err));
+	return buf_addz(out, "\n</skill>\n", err);
+}
+
+static int add_always(const struct prompt_facts *f, struct buf *out, struct err *err)
+{
+	const struct skills *s = f->skills;
+
 	for (size_t i = 0; s && i < s->n; i++)
 		if (s->p[i].always && !s->p[i].fault)
-			TRY(prompt_skill(&s->p[i], out, err));
+			TRY(prompt_skill(f->params, &s->p[i], out, err));
 	return 0;
 }
 
@@ -164,8 +175,9 @@ int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err
 {
 	const struct run_params *p = f->params;
 
-	if (str_eqz(p->mode, "plan") || str_eqz(p->mode, "ask")) {
+	if (looks_only(p)) {
 		TRY(prompt_looking(f, out, err));
+		TRY(add_always(f, out, err)); /* there is no use_skill, so nothing else is listed */
 		return add_budget(p, out, err);
 	}
 	TRY(buf_addz(out, opening_rules, err));
@@ -185,7 +197,7 @@ int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err
 	TRY(add_gate(f, out, err));
 	TRY(add_metric(f, out, err));
 	TRY(add_skills(f->skills, out, err));
-	TRY(add_always(f->skills, out, err));
+	TRY(add_always(f, out, err));
 	return add_budget(p, out, err);
 }
 
@@ -310,7 +322,7 @@ int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *ou
 		const struct skill *k = skills_find(f->skills, f->params->use_skills.p[i]);
 
 		if (k)
-			TRY(prompt_skill(k, out, err));
+			TRY(prompt_skill(f->params, k, out, err));
 	}
 	TRY(buf_addz(out, str_eqz(f->params->mode, "ask") ? "QUESTION:\n" : "TASK:\n", err));
 	TRY(buf_add_utf8(out, str_trim(f->params->task), err));

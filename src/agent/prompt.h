@@ -32,7 +32,7 @@ struct prompt_facts {
 };
 
 int prompt_looking(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED; /* of modes that only look */
-int prompt_skill(const struct skill *k, struct buf *out, struct err *err) CHECKED; /* its whole text, in a block */
+int prompt_skill(const struct run_params *p, const struct skill *k, struct buf *out, struct err *err) CHECKED; /* its whole text, in a block */
 int prompt_system(const struct prompt_facts *f, struct buf *out, struct err *err) CHECKED;
 /* The opening message. restated: the task in a model's words, beside the person's own; or empty. */
 int prompt_first(const struct prompt_facts *f, struct arena *mem, struct buf *out, struct err *err) CHECKED;

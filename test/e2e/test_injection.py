@@ -199,11 +199,15 @@ def only_the_gate_says_that_it_is_done(t):
     assert t.code != 0 or t.mode not in ("run", "implement"), t.shown
 
 
+def kept_notes(t):
+    state = os.path.join(t.lab.home, ".local", "state", "agent6")
+    return [n for top, _, names in os.walk(state) for n in names if "/memories" in top]
+
+
 def no_later_run_is_led(t):
     """A note is data in its frame; a skill of the repository is none."""
     if t.mode in ("plan", "ask", "review"):
-        state = os.path.join(t.lab.home, ".local", "state", "agent6")
-        assert [n for top, _, names in os.walk(state) for n in names if "/memories" in top] == t.notes_before
+        assert kept_notes(t) == t.notes_before
     skills = t.skill_installed
     t.commit("what the session left")
     t.model(finish())
@@ -360,6 +364,8 @@ def in_branch(t):
 def in_note(t):
     t.model(turn(call("add_memory", scope="build", text=f"{TOKEN} {SPOOF}"[:1500])), finish())
     t.lab.run("leave a note")
+    t.notes_before = kept_notes(t)
+    assert t.notes_before
 
 
 def in_skill(t):
@@ -369,7 +375,10 @@ def in_skill(t):
         f.write(f"---\nname: evil\ndescription: use it\n---\n{SPOOF}")
     assert t.lab.agent6("skills", "install", folder).returncode == 0
     t.skill_installed = True
-    t.flags = ["--skill", "evil"]
+    if t.mode in LOOK:
+        assert t.lab.agent6("skills", "enable", "evil", "--always", "--repo").returncode == 0
+    else:
+        t.flags = ["--skill", "evil"]
 
 
 def in_plan(t):
@@ -478,8 +487,8 @@ CARRIERS = {  # name: (modes, how it is planted, the turns that bring it in)
     "commit message": (WORK + LOOK, in_commits, []),
     "branch name": (WORK + LOOK, in_branch, []),
     "AGENTS.md": (WORK + LOOK + ("review",), in_agents, []),
-    "note of a run": (("run", "implement"), in_note, []),
-    "skill": (("run",), in_skill, []),
+    "note of a run": (WORK + LOOK, in_note, []),
+    "skill": (WORK + LOOK, in_skill, []),
     "plan": (("run",), in_plan, []),
     "answers": (("plan",), in_answers, []),
     "earlier run": (("run", "ask", "plan"), in_earlier_run, []),

@@ -184,6 +184,22 @@ def test_always_and_skill_and_disabled(lab):
     assert r.returncode == 2 and b'no skill "ring"' in r.stderr
 
 
+@pytest.mark.parametrize("mode", [("plan", "new"), ("ask",)])
+def test_what_is_always_told_is_told_to_who_only_looks_too(lab, mode):
+    """There is no use_skill, so nothing is said of the others, nor that it has the rest of a long one."""
+    lab.repo(a="1\n")
+    skill(lab, "ring", GOOD + "long " * 6000)
+    skill(lab, "other", "---\ndescription: Of no use here.\n---\nOther text.\n")
+    for name in ("ring", "other"):
+        assert run(lab, "skills", "install", os.path.join(lab.folder, "src", name)).returncode == 0
+    assert run(lab, "skills", "enable", "ring", "--always", "--repo").returncode == 0
+    m = lab.mock(script(turn(text="an answer", loop="forever")))
+    lab.agent6(*mode, "--auto-approve", "what is it?")
+    first = m.model_requests()[0]
+    assert "Look at the index first." in system_of(first) and "(cut off here)" in system_of(first)
+    assert not any(w in json.dumps(first["body"]) for w in ("use_skill", "Of no use here", "Other text"))
+
+
 def test_a_change_that_another_file_hides_is_said(lab):
     lab.repo(a="1\n")
     skill(lab, "ring")
