@@ -5,6 +5,7 @@
 What a taken-over agent can do there is test_evil.py's, the red-team corpus test_redteam.py's."""
 import ctypes
 import os
+import re
 import signal
 import subprocess
 
@@ -92,6 +93,19 @@ def test_a_gate_that_changes_the_repository_when_it_is_run_again_merges_nothing(
     assert r.returncode == 1 and "changed, look at it before you use git there" in r.both and named in r.both, r.both
     assert "the gate was run again, and its jail saw what no gate may do" in r.both and "was not merged" in r.both, r.both
     assert hard.git("rev-parse", "main") == before, r.both
+
+
+def test_what_was_set_aside_is_named_though_a_command_took_its_ref_away(hard):
+    hard.repo(a="one\n")
+    hard.write("a", "mine\n")
+    hard.mock(script(turn(call("run_command", argv=["git", "update-ref", "-d", "refs/agent6-stash/mine"])), finish()),
+              top="git.auto_stash = true\ngit.auto_stash_pop = true")
+    r = hard.run("do it", "--run-id", "mine")
+    assert r.returncode == 1 and hard.events("run.end")[0]["reason"] == "git_changed", r.both
+    found = re.search(r"is not at refs/agent6-stash/mine any more, .*: git stash apply --index ([0-9a-f]{40})$", r.both, re.M)
+    assert found, r.both
+    hard.git("stash", "apply", "--index", found.group(1))
+    assert hard.read("a") == "mine\n"
 
 
 def test_commands_reach_nothing_but_the_workspace(hard):

@@ -304,6 +304,10 @@ static void stash_after(struct command_ctx *ctx, const struct leash_end *end, co
 		else
 			tell_unstashed(ctx, how, &names, end->run_id);
 	}
+	/* Whoever set it aside just now knows of it; one that a record tells of may be back for long. */
+	if (how == REPO_UNSTASH_GONE && end->stash[0] != '\0')
+		cli_note("what was set aside before %s is not at refs/agent6-stash/%s any more, and was not brought back; if that was not you, while "
+			 "git has it: git stash apply --index " STR_FMT, end->run_id, end->run_id, STR_ARG(sha));
 	if (how == REPO_UNSTASH_CONFLICTS)
 		cli_note("to get it back: git stash apply --index " STR_FMT " && git update-ref -d refs/agent6-stash/%s", STR_ARG(sha),
 			end->run_id);
