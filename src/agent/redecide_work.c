@@ -228,10 +228,8 @@ static struct redecided step_ends(struct redecide *d, const struct journal_line 
 
 static struct redecided steps(struct redecide *d, bool went_on)
 {
-	int64_t step = d->before.plan_step, reviews = d->before.step_reviews + d->reviewed;
+	int64_t step = d->before.plan_step + d->steps_ended, reviews = d->before.step_reviews + d->reviewed;
 
-	for (int64_t i = 0; i < d->steps_ended; i++)
-		step++;
 	if (went_on && d->after.plan_step != step)
 		return redecided_yes(NULL, "another step is in work", redecide_said(d, "step", d->after.plan_step + 1),
 			redecide_said(d, "step", step + 1));
