@@ -2,11 +2,13 @@
 # Copyright The agent6 authors.
 """--json: what a script reads is JSON, whether it went well or not, and the exit status is the same."""
 import json
+import os
 import re
+import subprocess
 
 import pytest
 
-from conftest import call, finish, script, turn
+from conftest import AGENT6, call, finish, script, turn
 
 
 def commands(lab):
@@ -61,6 +63,18 @@ def test_what_is_printed_parses(lab, command):
         json.loads(r.out)
     except ValueError:  # a long list comes as one object a line
         assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+def test_names_that_are_not_utf8_end_no_command(lab):
+    home = os.path.join(os.fsencode(lab.folder), b"h\xe9")
+    dot = os.path.join(home, b".config", b"agent6")
+    os.makedirs(dot)
+    with open(os.path.join(dot, b"config.toml"), "w", encoding="ascii") as f:
+        f.write("bogus = 1\n")
+    for words in (["config", "fix"], ["config", "set", "budget.max_usd", "3"], ["config", "unset", "budget.max_usd"], ["config", "path"],
+                  ["prompt", "show", "--role", b"review:\xff"]):
+        r = subprocess.run([AGENT6, *words, "--json"], cwd=lab.ws, env=dict(lab.env, HOME=home), capture_output=True)
+        assert r.returncode == 0 and json.loads(r.stdout.decode("utf-8")), r
 
 
 def test_a_session_that_is_refused_says_so_in_json(lab):

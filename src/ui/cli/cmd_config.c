@@ -199,9 +199,9 @@ static int edited_json(const struct config_change *ch, const struct config_edite
 	for (size_t i = 0; i < n; i++) {
 		const struct config_edited *d = &done[i];
 
-		BUG_IF(json_array_append_new(list, json_pack("{s:o,s:b,s:s,s:o,s:b,s:o,s:o}", "key", json_text(ch[i].key), "changed", d->changed,
-			"file", d->file, "value", ch[i].op == CONFIG_UNSET ? json_null() : json_text(d->value), "loosens", d->loosens,
-			"hidden_by", d->hidden_by_file ? json_string("--config") : d->hidden_by_preset ? json_string(d->hidden_by_preset) : json_null(),
+		BUG_IF(json_array_append_new(list, json_pack("{s:o,s:b,s:o,s:o,s:b,s:o,s:o}", "key", json_text(ch[i].key), "changed", d->changed,
+			"file", json_text(str_from(d->file)), "value", ch[i].op == CONFIG_UNSET ? json_null() : json_text(d->value), "loosens", d->loosens,
+			"hidden_by", d->hidden_by_file ? json_string("--config") : d->hidden_by_preset ? json_text(str_from(d->hidden_by_preset)) : json_null(),
 			"warning", d->warning.code != ERR_NONE ? json_text(str_from(d->warning.msg)) : json_null())) < 0);
 	}
 	return runs_print_json(list, err);
@@ -355,11 +355,12 @@ static int fixed_json(const struct config_removed *list, size_t n, const struct 
 	auto_json json_t *o = json_object(), *removed = json_array(), *rest = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		BUG_IF(json_array_append_new(removed, json_pack("{s:o,s:s,s:s,s:i,s:s}", "key", json_text(list[i].key), "layer",
-			config_layer_name(list[i].layer), "file", list[i].file, "line", list[i].why.at.line, "reason", list[i].why.msg)) < 0);
+		BUG_IF(json_array_append_new(removed, json_pack("{s:o,s:s,s:o,s:i,s:o}", "key", json_text(list[i].key), "layer",
+			config_layer_name(list[i].layer), "file", json_text(str_from(list[i].file)), "line", list[i].why.at.line, "reason",
+			json_text(str_from(list[i].why.msg)))) < 0);
 	for (size_t i = 0; i < left->n; i++)
-		BUG_IF(json_array_append_new(rest, json_pack("{s:s,s:i,s:s}", "file", left->p[i].at.file, "line", left->p[i].at.line,
-			"reason", left->p[i].msg)) < 0);
+		BUG_IF(json_array_append_new(rest, json_pack("{s:o,s:i,s:o}", "file", json_text(str_from(left->p[i].at.file)), "line", left->p[i].at.line,
+			"reason", json_text(str_from(left->p[i].msg)))) < 0);
 	BUG_IF(json_object_set(o, "removed", removed) < 0 || json_object_set(o, "left", rest) < 0);
 	return runs_print_json(o, err);
 }

@@ -143,7 +143,7 @@ static int find_side(struct str name, struct arena *mem, struct side *out, struc
 
 static int side_json(const struct side *s, struct str system, const struct config_model *m, struct err *err)
 {
-	auto_json json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:s,s:s,s:o,s:I}", "role", s->name, "model_of", config_role_name(s->role), "provider",
+	auto_json json_t *o = json_pack("{s:o,s:s,s:o,s:o,s:s,s:s,s:o,s:I}", "role", json_text(str_from(s->name)), "model_of", config_role_name(s->role), "provider",
 		m->provider.n > 0 ? json_text(m->provider) : json_null(), "model", m->model.n > 0 ? json_text(m->model) : json_null(), "asked", s->when,
 		"shown", s->shown, "system", s->system ? json_text(system) : json_null(), "bytes", (json_int_t)system.n);
 
