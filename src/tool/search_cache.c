@@ -13,6 +13,7 @@
 #define MAGIC       0x41364331u
 #define ENTRY_HEAD  10 /* bytes */
 #define ENTRIES_MAX 65536
+#define ENTRIES_LEFT 49152 /* of these are written: the next search has room for new ones */
 
 struct entry {
 	uint64_t key; /* of the text and the depth */
@@ -183,7 +184,7 @@ int search_cache_write(const struct search_cache *c, struct buf *out, struct err
 {
 	size_t first = c->entries.n, size = 12;
 
-	while (first > 0 && size + size_of(&c->entries.p[first - 1]) <= SEARCH_CACHE_MAX)
+	while (first > 0 && c->entries.n - first < ENTRIES_LEFT && size + size_of(&c->entries.p[first - 1]) <= SEARCH_CACHE_MAX)
 		size += size_of(&c->entries.p[--first]);
 	TRY(buf_reserve(out, size, err));
 	pack_u32(out, MAGIC);

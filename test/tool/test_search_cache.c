@@ -100,6 +100,23 @@ TEST(cache_takes_any_bytes_and_begins_anew_where_they_are_not_whole)
 	}
 }
 
+TEST(cache_that_is_full_of_small_texts_takes_new_ones_at_the_next_search)
+{
+	auto_buf struct buf bytes = { 0 };
+	struct search_cache *c = search_cache_open(STR(""));
+
+	for (uint64_t i = 0; i < 70000; i++)
+		put(c, i << 8, DEPTH_PARSER, "");
+	CHECK_INT(search_cache_ask(c, UINT64_C(69999) << 8, DEPTH_PARSER, STR("x")), KNOWN_NOTHING);
+	c = reopen(c, &bytes);
+	CHECK_INT(search_cache_ask(c, 0, DEPTH_PARSER, STR("x")), KNOWN_NOTHING);
+	CHECK_INT(search_cache_ask(c, UINT64_C(65535) << 8, DEPTH_PARSER, STR("x")), KNOWN_LACKS);
+	put(c, UINT64_C(69999) << 8, DEPTH_PARSER, "");
+	CHECK(search_cache_changed(c));
+	CHECK_INT(search_cache_ask(c, UINT64_C(69999) << 8, DEPTH_PARSER, STR("x")), KNOWN_LACKS);
+	search_cache_free(c);
+}
+
 TEST(cache_forgets_the_oldest_texts_and_what_has_too_many_names)
 {
 	auto_buf struct buf bytes = { 0 };
