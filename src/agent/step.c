@@ -4,6 +4,7 @@
 #include "agent/modes.h"
 #include "agent/run_priv.h"
 #include "fmt/pack.h"
+#include "session/answers.h"
 
 #define PATHS_NAMED   10
 #define SHA_SHOWN     12
@@ -111,13 +112,13 @@ static int name_paths(struct buf *b, const struct str_list *paths, struct err *e
 	return paths->n > PATHS_NAMED ? buf_addf(b, err, " and %zu more", paths->n - PATHS_NAMED) : 0;
 }
 
-#define DIRTY_ASKED_MAX 5 /* times, when what is said is neither of the two */
+#define DIRTY_ASKED_MAX 5 /* times, when what is said is none of them */
 
 /* Uncommitted changes of the person: taken along only when they say so. */
 static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct err *err)
 {
-	struct str choices[] = { STR("include them in the first step"), STR("cancel") };
-	struct str_list options = { choices, COUNT(choices) }, answers;
+	struct str choices[] = { STR("include them in the first step"), STR("cancel"), STR(ANSWER_SET_ASIDE) };
+	struct str_list options = { choices, r->p->may_set_aside ? 3 : 2 }, answers;
 	auto_buf struct buf b = BUF_MAX(65536);
 	auto_arena struct arena *mem = arena_new();
 	struct str question;
@@ -136,11 +137,14 @@ static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct e
 		TRY(asks_put(&r->asks, &question, &options, 1, mem, &answers, &answered, err));
 		if (answered && (str_eq(answers.p[0], choices[0]) || str_eqz(answers.p[0], "include")))
 			return 0;
+		if (answered && r->p->may_set_aside && answer_sets_aside(answers.p[0]))
+			return refuse(r, STR("what is not committed is set aside, and the run begins anew"));
 		/* Nothing at all is the end of the input. */
 		if (!answered || answers.p[0].n == 0 || str_eq(answers.p[0], choices[1]))
 			break;
 		if (i == 0)
-			question = str_printf(mem, "not understood: 1 or 2. " STR_FMT, STR_ARG(question));
+			question = str_printf(mem, "not understood: %s. " STR_FMT, options.n == 3 ? "1, 2 or 3" : "1 or 2",
+				STR_ARG(question));
 	}
 	return refuse(r, STR("cancelled: there are uncommitted changes"));
 }

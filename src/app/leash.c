@@ -82,6 +82,8 @@ static bool hear(const struct leash *l, struct leash_end *end)
 		end->detached = true;
 	else if (str_eqz(s, LEASH_UNDO))
 		end->undo = true;
+	else if (str_eqz(s, LEASH_ASIDE))
+		end->aside = true;
 	else if (str_starts(s, STR(ID)) && session_id_ok(str_skip(s, strlen(ID))))
 		snprintf(end->run_id, sizeof(end->run_id), STR_FMT, STR_ARG(str_skip(s, strlen(ID))));
 	else if (str_starts(s, STR(STASH)) && git_sha_ok(str_skip(s, strlen(STASH))))

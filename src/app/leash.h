@@ -24,6 +24,7 @@ struct leash {
 struct leash_end {
 	int status;      /* of the run; 0 when it was detached */
 	bool detached;
+	bool aside;      /* nothing was begun: the person wants what is not committed set aside first */
 	bool undo;       /* the person takes back what they said last */
 	char run_id[SESSION_ID_MAX + 1]; /* empty: it was refused before it had one */
 	char stash[65];  /* what was set aside before it began (app/stash.h); empty: nothing */

@@ -207,6 +207,8 @@ static int run_started(struct start *s, struct err *err)
 	TRY(watch(s, &end, err));
 	if (s->rq->out_note)
 		snprintf(s->rq->out_note, RUN_NOTE_MAX, "%s", end.note);
+	if (end.set_aside)
+		return end.exit_code;
 	if (end.discard || strcmp(end.reason, "refused") == 0)
 		return err_set(err, ERR_DENIED, "%s", end.message);
 	if (strcmp(end.reason, "record_lost") == 0) {

@@ -39,6 +39,7 @@ struct run_request {
 	bool auto_approve;      /* run_commands "ask" becomes "yes" */
 	bool no_commands;       /* run_commands becomes "no" */
 	bool rehearse;          /* it ends before its first request, changes nothing and shows nothing (app/rehearse.h) */
+	bool set_aside;         /* as git.auto_stash: the person said it when they were asked */
 	bool yes;               /* --yes: a plan is carried out without asking */
 	bool unattended;        /* never ask, whatever the terminal is */
 	const double *max_usd;         /* NULL: as configured; so the next */

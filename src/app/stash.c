@@ -44,13 +44,14 @@ int stash_before(struct start *s, struct err *err)
 	struct repo_stashed out = { 0 };
 	int r;
 
-	if (!s->config->git.auto_stash || !s->is_git || !s->mode->writes || s->params.resume || s->rq->rehearse ||
+	if ((!s->config->git.auto_stash && !s->rq->set_aside) || !s->is_git || !s->mode->writes || s->params.resume || s->rq->rehearse ||
 		s->rq->leash_fd < 0)
 		return 0;
 	r = save(s, &out, err);
 	if (r < 0) {
-		err_wrap(err, "git.auto_stash");
-		err_hint(err, "commit or stash what is changed, or agent6 config set git.auto_stash false; nothing was changed");
+		err_wrap(err, s->config->git.auto_stash ? "git.auto_stash" : "set aside");
+		err_hint(err, "commit or stash what is changed%s; nothing was changed",
+			s->config->git.auto_stash ? ", or agent6 config set git.auto_stash false" : "");
 		return r;
 	}
 	if (r == 0)

@@ -252,6 +252,9 @@ static int on_done(struct monitor *m, struct member *from, struct err *err)
 		return end_run(m, err);
 	m->end->exit_code = code;
 	m->end->discard = discard;
+	/* The person's word and not the agent's; who holds the terminal does it, and once. */
+	if (discard && m->set_aside && !m->detached && m->spec->leash_fd >= 0)
+		m->end->set_aside = write(m->spec->leash_fd, LEASH_ASIDE, strlen(LEASH_ASIDE)) > 0;
 	snprintf(m->end->reason, sizeof(m->end->reason), STR_FMT, STR_ARG(reason));
 	snprintf(m->end->message, sizeof(m->end->message), STR_FMT, STR_ARG(message));
 	return end_run(m, err);

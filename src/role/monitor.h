@@ -57,8 +57,11 @@ struct monitor_spec {
 #define LEASH_DETACHED "detached" /* the terminal is free, the run goes on */
 #define LEASH_UNDO     "undo"     /* this run ends, and another one begins before the person's last words */
 
+#define LEASH_ASIDE    "aside"    /* nothing was begun: what is not committed shall be set aside first, then the run begins anew */
+
 struct monitor_end {
 	int exit_code;
+	bool set_aside;    /* LEASH_ASIDE was said */
 	bool discard;      /* refused before it began: nothing was kept */
 	char reason[64];
 	char message[768]; /* for a discarded run: what the person is told */

@@ -4,6 +4,7 @@
 
 #include "fmt/json.h"
 #include "fmt/shellword.h"
+#include "session/answers.h"
 #include "sys/file.h"
 
 #include <stdio.h>
@@ -354,6 +355,7 @@ static int take_answers(struct monitor *m, struct pending *p, struct str text, s
 	for (size_t i = 0; i < n; i++)
 		answers[i] = str_trim_suffix(i + 1 < n ? str_line(&text) : text, STR("\n"));
 	p->used = false;
+	m->set_aside = n == 1 && answer_sets_aside(answers[0]);
 	TRY(buf_addz(&b, "{", err));
 	TRY(json_add_member(&b, "id", str_from(p->id), err));
 	TRY(buf_addz(&b, ",\"answers\":[", err));

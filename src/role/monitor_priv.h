@@ -68,6 +68,7 @@ struct monitor {
 	bool agent_over;        /* the zygote said how the agent's process ended, its last word */
 	bool done;              /* the agent said how the run ended */
 	bool lost;              /* nothing is recorded any more */
+	bool set_aside;         /* the newest answer to a question says so, answer_sets_aside */
 	bool worked;            /* the run cannot be called off as never begun: somebody but the agent said so */
 	int interrupts;
 	enum wire_tell pausing; /* asked for and not taken back: 0, TELL_PAUSE, TELL_PAUSE_NOW */

@@ -29,6 +29,11 @@ const char *answer_word(enum answer_kind kind)
 	return kinds[kind].word;
 }
 
+bool answer_sets_aside(struct str answer)
+{
+	return str_eqz(answer, ANSWER_SET_ASIDE) || str_eqz(answer, "stash");
+}
+
 int answers_tell(int dirfd, enum answer_kind kind, struct str text, struct err *err)
 {
 	char name[NAME_SIZE];

@@ -47,4 +47,8 @@ int answers_take(int dirfd, enum answer_kind *kind, struct buf *text, struct err
 
 const char *answer_word(enum answer_kind kind);
 
+/* The one answer to a question of the agent that the monitor knows: what is not committed is set aside, and the run begins anew. */
+#define ANSWER_SET_ASIDE "set them aside first"
+bool answer_sets_aside(struct str answer); /* it, or "stash" */
+
 #endif

@@ -3,6 +3,7 @@
 """Before anything is changed: what somebody who is there is asked first."""
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -83,3 +84,39 @@ def test_a_plan_that_nobody_is_to_be_asked_about_is_carried_out(lab, screen, how
     s = screen("run", "--auto-approve", how, "do it")
     assert s.status() == 0, s.text()
     assert os.path.exists(os.path.join(lab.ws, "two")) and not lab.events("question.prompt")
+
+
+# What is typed, git.auto_stash_pop, whether there is something that cannot be set aside.
+@pytest.mark.parametrize("typed, pop, announced", [("3", True, False), ("stash", False, False), ("3", False, True),
+                                                    ("2", True, False)])
+def test_what_is_not_committed_is_set_aside_when_the_person_says_so(lab, screen, typed, pop, announced):  # noqa: F811
+    lab.repo(old="1\n")
+    lab.write("old", "2\n")
+    if announced:
+        lab.write("new", "n\n")
+        subprocess.run(["git", "add", "-N", "new"], cwd=lab.ws, check=True)
+    lab.mock(script(turn(call("run_command", argv=["cp", "old", "seen"])), finish()),
+             extra=f"\n[git]\nauto_stash_pop = {str(pop).lower()}\n")
+    s = screen("run", "--auto-approve", "--run-id", "mine", "do it")
+    s.until("set them aside first")
+    s.until("your answer:")
+    assert subprocess.run(["git", "stash", "list"], cwd=lab.ws, capture_output=True, text=True, check=True).stdout == ""
+    s.keys(typed, "Enter")
+    code, text = s.status(), s.text()
+    ref = subprocess.run(["git", "for-each-ref", "--format=%(objectname)", "refs/agent6-stash/mine"], cwd=lab.ws, capture_output=True,
+                         text=True, check=True).stdout.strip()
+    with open(os.path.join(lab.ws, "old"), encoding="ascii") as f:
+        now = f.read()
+    if announced:  # nothing is changed, nothing was begun, and nobody is asked the same again
+        assert code == 2 and "set aside: new cannot be set aside" in " ".join(text.split()), text
+        assert now == "2\n" and not ref and not lab.run_dirs()
+        return
+    if typed == "2":
+        assert code == 2 and "cancelled" in text and now == "2\n" and not ref and not lab.run_dirs(), text
+        return
+    assert code == 0, text
+    assert len(lab.run_dirs()) == 1 and not lab.events("question.prompt")
+    with open(os.path.join(lab.ws, "seen"), encoding="ascii") as f:
+        assert f.read() == "1\n"
+    assert (now, bool(ref)) == (("2\n", False) if pop else ("1\n", True)), text
+    assert ("set aside before mine is back" if pop else "git stash apply --index " + ref) in text.replace("\n", ""), text

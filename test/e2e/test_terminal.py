@@ -374,7 +374,7 @@ def test_an_answer_about_uncommitted_changes_that_is_none_is_asked_for_again(lab
     s = screen("run", "--auto-approve", "do it")
     s.until("your answer:")
     s.keys("yes", "Enter")
-    s.until("not understood: 1 or 2.")
+    s.until("not understood: 1, 2 or 3.")
     lab.wait_for(lambda: s.text().rstrip().endswith("your answer:"))
     s.keys("1", "Enter")
     assert s.status() == 0

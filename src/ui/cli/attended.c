@@ -361,6 +361,10 @@ static int run_attended(struct command_ctx *ctx, struct run_request *rq, const s
 		if (r == 1)
 			return run_session(rq, err);
 		TRY(leash_wait(&leash, &end, err));
+		if (end.aside && !rq->set_aside) {
+			rq->set_aside = true;
+			continue;
+		}
 		if (first.run_id[0] == '\0' || end.stash[0] != '\0')
 			first = end;
 		if (end.detached)
