@@ -11,6 +11,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,11 @@ import time
 import pytest
 
 from story import StoryFile
+
+# Under nohup, or as a shell's background job, these are ignored; so would all programs here ignore them, which are to end of them.
+for _number in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(_number, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = os.environ.get("AGENT6_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("AGENT6_BUILD") or os.path.join(SOURCE, "build")

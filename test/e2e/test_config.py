@@ -363,7 +363,11 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def end(self):
-        code = self.proc.wait(timeout=30)
+        try:
+            code = self.proc.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()  # a process that stays would be every later test's
+            raise
         mode_now = termios.tcgetattr(self.slave)
         os.set_blocking(self.master, False)
         try:
