@@ -18,7 +18,7 @@ static const struct sentence sentences[] = {
 	{ EVENT_PLAN_READY, VIEW_MARKER, "plan: {summary}" },
 	{ EVENT_STEP_START, VIEW_MARKER, "step {index}: {title}" },
 	{ EVENT_STEP_END, VIEW_MARKER, "step {index} {status}: {title}" },
-	{ EVENT_PROVIDER_RETRY, VIEW_MARKER, "provider: attempt {attempt} failed: {error}; trying again" },
+	{ EVENT_PROVIDER_RETRY, VIEW_MARKER, "provider: attempt {attempt} failed: {error}; trying again in {wait_ms}" },
 	{ EVENT_PROVIDER_EMPTY, VIEW_MARKER, "provider: an empty tool call, asking again" },
 	{ EVENT_REASONING_STARVED, VIEW_WARNING, "the model used all its output for thinking" },
 	{ EVENT_AUTO_COMMIT_FAILED, VIEW_WARNING, "not committed: {error}" },
@@ -75,8 +75,20 @@ const struct sentence *sentence_of(enum event_id id)
 	return NULL;
 }
 
-static int add_value(struct jval j, struct buf *out, struct err *err)
+/* A time is for people: "1.5 s". */
+static int add_time(struct jval j, struct buf *out, struct err *err)
 {
+	int64_t ms;
+
+	if (!jval_to_i64(j, &ms))
+		return buf_addz(out, "?", err);
+	return buf_addf(out, err, "%.1f s", (double)ms / 1000);
+}
+
+static int add_value(struct str name, struct jval j, struct buf *out, struct err *err)
+{
+	if (str_ends(name, STR("_ms")))
+		return add_time(j, out, err);
 	if (j.type == JSCAN_STRING)
 		return jval_add_text(out, j, NUL_REPLACE, err);
 	if (j.type == JSCAN_ARRAY)
@@ -96,7 +108,10 @@ int sentence_add(const struct sentence *s, sentence_field_fn *field, const void 
 		if (form.n == 0)
 			break;
 		form = str_skip(form, 1);
-		TRY(add_value(field(self, str_cut(&form, '}')), out, err));
+
+		struct str name = str_cut(&form, '}');
+
+		TRY(add_value(name, field(self, name), out, err));
 	}
 	return 0;
 }

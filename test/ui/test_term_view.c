@@ -27,7 +27,7 @@ static const struct { const char *type, *fields; } run[] = {
 	{ "role.result", "\"role\":\"worker\",\"ok\":true,\"text\":\"whole, not streamed\"" },
 	{ "verify.end", "\"cmd\":[\"make\",\"test\"],\"exit_code\":0,\"duration_s\":0.25" },
 	{ "loop.auto_commit", "\"iteration\":1,\"sha\":\"0123456789abcdef\",\"subject\":\"agent6 iter 1: \\u4e2d\\u6587\"" },
-	{ "loop.provider.retry", "\"attempt\":1,\"error\":\"429\"" },
+	{ "loop.provider.retry", "\"attempt\":1,\"error\":\"429\",\"wait_ms\":120000" },
 	{ "budget.update", "\"input_total\":1200,\"output_total\":34,\"usd_total\":0.0123,\"usd_partial\":false" },
 	{ "run.end", "\"reason\":\"finish_run\",\"iterations\":2,\"all_passed\":true,\"verified\":\"passed\",\"summary\":\"done:\\nall of it\",\"commits\":1,\"branch\":\"agent6/calm-otter-K4Q7B2\",\"uncommitted\":1,\"uncommitted_files\":[\"x\\ny\"]" },
 };
@@ -67,7 +67,7 @@ static const char plain_80[] =
 	"whole, not streamed\n"
 	"ok gate make test  exit 0 in 0.2s\n"
 	"+ commit 0123456789ab agent6 iter 1: \xE4\xB8\xAD\xE6\x96\x87\n"
-	"-- provider: attempt 1 failed: 429; trying again\n"
+	"-- provider: attempt 1 failed: 429; trying again in 120.0 s\n"
 	"\n"
 	"* passed\n"
 	"  done:\n"

@@ -35,7 +35,7 @@ TEST(fold_gives_one_item_per_event)
 		{ "its result, by id", "tool.result", "\"name\":\"read_file\",\"ok\":true,\"summary\":\"3 lines\",\"call_id\":\"2\"", VIEW_RESULT, "read_file", "a.c", "3 lines" },
 		{ "commit", "loop.auto_commit", "\"iteration\":1,\"sha\":\"abc\",\"subject\":\"s\"", VIEW_COMMIT, "abc", "", "s" },
 		{ "gate", "verify.end", "\"cmd\":[\"make\",\"test\"],\"exit_code\":2,\"duration_s\":0.5,\"stdout_tail\":\"boo\"", VIEW_VERIFY, "", "make test", "" },
-		{ "a marker with holes filled", "loop.provider.retry", "\"attempt\":2,\"error\":\"429 \\\"slow\\\"\"", VIEW_MARKER, "", "", "provider: attempt 2 failed: 429 \"slow\"; trying again" },
+		{ "a marker with holes filled", "loop.provider.retry", "\"attempt\":2,\"error\":\"429 \\\"slow\\\"\",\"wait_ms\":1549", VIEW_MARKER, "", "", "provider: attempt 2 failed: 429 \"slow\"; trying again in 1.5 s" },
 		{ "torn", "record.torn", "\"bytes\":7,\"file\":\"logs.jsonl\"", VIEW_WARNING, "", "", "record: an incomplete last line of logs.jsonl (7 bytes) was cut off; every whole line is there" },
 		{ "a notice", "run.notice", "\"level\":\"warning\",\"text\":\"loud\"", VIEW_WARNING, "", "", "loud" },
 		{ "a first Ctrl-C", "run.pause_requested", "\"source\":\"sigint\",\"how\":\"after the step\"", VIEW_MARKER, "", "", "pausing after the step; a second Ctrl-C does not wait for it" },

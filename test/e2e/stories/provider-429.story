@@ -9,3 +9,4 @@ exit     0
 requests 4
 event    loop.provider.retry status_code is 429
 event    loop.provider.retry wait_ms is 2000
+output   contains "trying again in 2.0 s"
