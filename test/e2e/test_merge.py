@@ -7,6 +7,7 @@ Which file follows its branch and which stays is the table of test/git/test_repo
 """
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -188,6 +189,18 @@ def test_the_gate_that_is_run_again_is_the_one_of_the_runs_preset(lab, leg):
     assert lab.events("run.end")[-1]["exit_code"] == 0, r.both
     assert r.returncode == 1 and "the gate was run again on what would be merged and ended with 1" in r.both, r.both
     assert sh(lab, "git rev-list --count main") == "1\n"
+
+
+def test_a_name_that_the_model_gave_steers_no_terminal_where_a_merge_is_refused(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
+    gate = ["sh", "-c", "git rev-parse -q --verify refs/agent6/mine/head && for f in evil*; do echo more >>$f; done; true"]
+    name = "evil\x1b[2J\x1b]0;owned\x07\u009b31m"
+    lab.mock(script(turn(call("apply_edit", path=name, edits=[{"kind": "create", "new_string": "x\n"}])),
+                    turn(call("run_command", argv=["touch", name])), turn(call("run_verify_command")), finish()),
+             top="git.auto_merge = true\nworkflow.verify_command = " + json.dumps(gate))
+    r = lab.run("change them", "--run-id", "mine")
+    assert r.returncode == 1 and "the gate was run again and changed what would be merged: evil" in r.both, r.both
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", r.both), r.both
 
 
 @pytest.mark.parametrize("why", ["a red gate", "a conflict", "the run broke"])

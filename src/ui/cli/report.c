@@ -10,17 +10,7 @@
 #include <stdio.h>
 
 #define LINE_SHOWN_MAX 160
-
-void cli_note(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("[agent6] ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-}
+#define NOTE_MAX       (16 * 1024) /* what is longer is cut */
 
 void cli_out(const char *fmt, ...)
 {
@@ -61,6 +51,19 @@ static void put_clean(FILE *to, struct str s)
 		else
 			fwrite(s.p + at, 1, i - at, to);
 	}
+}
+
+void cli_note(const char *fmt, ...)
+{
+	char text[NOTE_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fputs("[agent6] ", stderr);
+	put_clean(stderr, str_from(text));
+	fputc('\n', stderr);
 }
 
 static bool find_line(const struct err_place *at, struct buf *file, struct str *line)
