@@ -308,6 +308,37 @@ static int put_starved(struct run *r, const struct turn *t, struct err *err)
 	return note_send(&n, r->keep, EVENT_REASONING_STARVED, err);
 }
 
+/* Prose that may be an oversight: the model is told what it may have meant, once or twice. */
+static int nudge_prose(struct run *r, struct turn *t, struct str prose, bool *done, struct err *err)
+{
+	*done = true;
+	if (t->iteration <= loop_limits.silent_until && !r->st.ever_changed && !r->st.verify_ever_passed &&
+		r->st.silent_nudges < loop_limits.silent_nudges) {
+		r->st.silent_nudges++;
+		turn_notice(t, STR("Text alone does nothing here. Work on the task with the tools, or call "
+				   "finish_run if there is "
+				   "nothing to do."));
+		return put_count(r, EVENT_SILENT_NO_WORK, t->iteration, "nudges_used", r->st.silent_nudges,
+			NULL, 0, err);
+	}
+	if (str_ends(prose, STR("?")) && !r->st.question_nudged) {
+		r->st.question_nudged = 1;
+		turn_notice(t, STR("If that is a question to the person, ask it with ask_user; otherwise "
+				   "decide yourself and go on, "
+				   "or call finish_run."));
+		return put_count(r, EVENT_QUESTION_NUDGE, t->iteration, NULL, 0, NULL, 0, err);
+	}
+	if (background_running(&r->background) > 0 && !r->st.background_nudged) {
+		r->st.background_nudged = 1;
+		turn_notice(t, STR("A background command still runs. To wait for it, call read_background with wait_s; if you "
+				   "are done, call finish_run, which ends it."));
+		return put_count(r, EVENT_BACKGROUND_NUDGE, t->iteration, "running",
+			(int64_t)background_running(&r->background), NULL, 0, err);
+	}
+	*done = false;
+	return 0;
+}
+
 int watch_quiet(struct run *r, struct turn *t, struct err *err)
 {
 	struct str prose = str_trim(t->reply.text);
@@ -332,28 +363,10 @@ int watch_quiet(struct run *r, struct turn *t, struct err *err)
 	if (done)
 		return 0;
 	r->st.quiet_streak = 0;
-	if (t->iteration <= loop_limits.silent_until && !r->st.ever_changed && !r->st.verify_ever_passed &&
-		r->st.silent_nudges < loop_limits.silent_nudges) {
-		r->st.silent_nudges++;
-		turn_notice(t, STR("Text alone does nothing here. Work on the task with the tools, or call "
-				   "finish_run if there is "
-				   "nothing to do."));
-		return put_count(r, EVENT_SILENT_NO_WORK, t->iteration, "nudges_used", r->st.silent_nudges,
-			NULL, 0, err);
-	}
-	if (str_ends(prose, STR("?")) && !r->st.question_nudged) {
-		r->st.question_nudged = 1;
-		turn_notice(t, STR("If that is a question to the person, ask it with ask_user; otherwise "
-				   "decide yourself and go on, "
-				   "or call finish_run."));
-		return put_count(r, EVENT_QUESTION_NUDGE, t->iteration, NULL, 0, NULL, 0, err);
-	}
-	if (background_running(&r->background) > 0 && !r->st.background_nudged) {
-		r->st.background_nudged = 1;
-		turn_notice(t, STR("A background command still runs. To wait for it, call read_background with wait_s; if you "
-				   "are done, call finish_run, which ends it."));
-		return put_count(r, EVENT_BACKGROUND_NUDGE, t->iteration, "running",
-			(int64_t)background_running(&r->background), NULL, 0, err);
+	if (!r->p->interactive) { /* else the person who sees each step reads it, and answers */
+		TRY(nudge_prose(r, t, prose, &done, err));
+		if (done)
+			return 0;
 	}
 	TRY(hold_finish(r, t, true, &done, err));
 	if (done || r->reason != REASON_NONE)

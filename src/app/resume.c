@@ -106,7 +106,9 @@ static int take_checkout(struct start *s, struct err *err)
 {
 	int r = repo_lock(s->repo_dir, s->ref.id, &s->repo_lock, err);
 
-	if (r == -ERR_BUSY) {
+	if (r == -ERR_BUSY && session_is_live(s->repo_dir, &s->ref)) {
+		err_hint(err, "agent6 watch %s shows it and takes your words; agent6 runs stop %s ends it", s->ref.id, s->ref.id);
+	} else if (r == -ERR_BUSY) {
 		err_wrap(err, "the checkout is in use, and %s waits", s->ref.id);
 		err_hint(err, "when the checkout is free: agent6 resume %s", s->ref.id);
 	}

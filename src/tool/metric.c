@@ -43,6 +43,11 @@ int metric_check(struct str pattern, struct err *err)
 	uint32_t groups = 0;
 	int why = 0;
 	size_t at = 0;
+
+	if (pattern.n == 0)
+		return err_set(err, ERR_INVALID, "workflow.metric.command is set and workflow.metric.pattern is not: the number is what stands "
+			"in its first group, as in \"score: ([0-9.]+)\"");
+
 	auto_code pcre2_code *code = compile(pattern, &why, &at);
 
 	if (!code) {

@@ -232,6 +232,24 @@ TEST(a_standing_goal_goes_on_when_the_task_is_done)
 	}
 }
 
+/* Elsewhere each of these words gets a nudge; here a person reads them and answers. */
+TEST(a_question_in_prose_waits_for_the_person_who_watches_step_by_step)
+{
+	auto_world struct world w;
+	struct str last;
+
+	world_init(&w);
+	w.params.interactive = 1;
+	world_play(&w, "{\"parked\":[\"steer and blue\",\"continue\"],\"turns\":[{\"text\":\"Red or blue?\"}," TURN(MAKE("a")) "," TURN(FIN) "]}");
+	CHECK_STR(w.reason, STR("finish_run"));
+	CHECK_INT(world_count(&w, "loop.parked"), 1);
+	CHECK_INT(world_count(&w, "loop.silent_no_work.nudge") + world_count(&w, "loop.question_nudge"), 0);
+	last = world_text(json_array_get(w.messages, 2));
+	CHECK(str_find(last, STR("and blue")) < last.n);
+	CHECK(str_find(last, STR("Text alone")) == last.n);
+	CHECK(world_pairs(w.messages));
+}
+
 TEST(a_run_that_is_watched_step_by_step_waits_after_each_and_after_words)
 {
 	auto_world struct world w;

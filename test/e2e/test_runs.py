@@ -308,6 +308,10 @@ def test_a_run_that_finds_the_checkout_in_use_is_parked_and_starts_when_resumed(
     assert rows["later"]["status"] == "parked" and rows["later"]["reason"] == "checkout busy", rows
     r = lab.agent6("resume", "--auto-approve", "later")  # still in use: it stays parked
     assert r.returncode == 2 and "is running, as process" in r.err, r.both
+    live = next(i for i in rows if i != "later")
+    r = lab.agent6("resume", "--auto-approve", live)  # itself is what is at work: it waits for nothing
+    assert r.returncode == 2 and f"{live} is running, as process" in r.err and f"agent6 watch {live}" in r.err, r.both
+    assert "waits" not in r.err and json.loads(lab.agent6("runs", "show", live, "--json").out)["state"] == "running", r.both
     lab.write("go", "")
     p.communicate(timeout=30)
     mock = lab.mock(script(finish()))

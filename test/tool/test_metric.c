@@ -40,6 +40,8 @@ TEST(a_metric_pattern_is_refused_with_what_is_wrong_about_it)
 	CHECK_OK(metric_check(STR("score: ([0-9.]+)"), &err));
 	CHECK_INT(metric_check(STR("score: ([0-9.+"), &err), -ERR_INVALID);
 	CHECK(str_find(str_from(err.msg), STR("workflow.metric.pattern: missing terminating")) < str_from(err.msg).n);
+	CHECK_INT(metric_check((struct str){ 0 }, &err), -ERR_INVALID);
+	CHECK(str_find(str_from(err.msg), STR("workflow.metric.pattern is not")) < str_from(err.msg).n);
 	CHECK_INT(metric_check(STR("score: 1"), &err), -ERR_INVALID);
 	CHECK(str_find(str_from(err.msg), STR("has no group")) < str_from(err.msg).n);
 }
