@@ -168,7 +168,6 @@ class Measured:
     """One run of agent6: its wall time, the processor time of all its processes, the requests it made."""
 
     def __init__(self, lab, mock, *words, watch=False):
-        seen = len(mock.model_requests())
         stamp = os.path.join(lab.folder, "stamp")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         proc = subprocess.Popen([tool("bench_time"), "-t", stamp, AGENT6, *words], cwd=lab.ws, env=lab.env,
@@ -183,11 +182,25 @@ class Measured:
         self.cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         self.most_kb, self.parts, self.hidden = watcher.most, watcher.parts, watcher.hidden
         self.status = proc.returncode
-        self.requests = mock.model_requests()[seen:]
         with open(stamp, encoding="utf-8") as f:
             started = float(f.read())
+        self.requests = self.made(lab, mock, started)
         self.first_ms = (self.requests[0]["time"] - started) * 1000 if self.requests else None
         self.gaps = [r["gap_ms"] for r in self.requests[1:] if r.get("gap_ms") is not None]
+
+    def made(self, lab, mock, started):
+        """The requests since then. The mock notes each one after it has answered it, and a long one a good while after: all the
+        calls that the run says it made are waited for."""
+        calls = sum(int(n) for n in re.findall(r" calls=(\d+)", self.err))
+        found = []
+
+        def there():
+            found[:] = [r for r in mock.model_requests() if r["time"] >= started]
+            return len(found) >= calls
+
+        with contextlib.suppress(AssertionError):  # then it is one that is missing, and shown as that
+            lab.wait_for(there)
+        return found
 
     @staticmethod
     def reap_orphans():
