@@ -69,6 +69,7 @@ int usage_field(const struct field *f, struct buf *out, struct err *err)
 static int add_text(struct str text, size_t at, size_t indent, size_t cols, struct buf *out, struct err *err)
 {
 	bool blank = false, own = at == 0 && str_starts(text, STR(" "));
+	size_t lead = 0; /* blanks that this line began with */
 
 	if (cols == 0)
 		return buf_add(out, text, err);
@@ -78,11 +79,12 @@ static int add_text(struct str text, size_t at, size_t indent, size_t cols, stru
 		n = 1;
 		if (c == '\n' && (own || next == ' ' || next == '\n' || at == 0)) {
 			TRY(buf_addc(out, '\n', err));
-			at = 0;
+			at = lead = 0;
 			blank = false;
 			own = next == ' ';
 		} else if (at == 0 && c == ' ') {
 			TRY(buf_addc(out, ' ', err));
+			lead++;
 		} else if (c == ' ' || c == '\n') {
 			blank = true;
 		} else {
@@ -95,7 +97,7 @@ static int add_text(struct str text, size_t at, size_t indent, size_t cols, stru
 				at++;
 			}
 			TRY(buf_add(out, str_head(str_skip(text, i), n), err));
-			at += n;
+			at += n + (at == 0 ? lead : 0);
 			blank = false;
 		}
 	}
