@@ -355,6 +355,16 @@ int history_is_merged(struct history *h, bool *merged, struct str *where, struct
 	return 0;
 }
 
+int history_stash(struct history *h, struct str *sha, struct err *err)
+{
+	int found = repo_read_ref(h->repo, str_printf(h->mem, "refs/agent6-stash/%s", h->ref.id), h->mem, sha, err);
+
+	TRY(found);
+	if (found == 0)
+		*sha = STR("");
+	return 0;
+}
+
 int history_drop(struct history *h, bool *branch_kept, struct err *err)
 {
 	struct str branch = str_printf(h->mem, "agent6/%s", h->ref.id), chain = STR("");

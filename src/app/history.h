@@ -40,6 +40,8 @@ const struct config_git *history_config(const struct history *h);
 const struct manifest *history_manifest(const struct history *h);
 struct str history_branch(const struct history *h); /* "agent6/<id>"; empty: no branch was kept */
 
+/* What was set aside before the run and is still so: its commit; empty: there is nothing. */
+int history_stash(struct history *h, struct str *sha, struct err *err) CHECKED;
 /* The run's commits, oldest first; none is no error. */
 int history_commits(struct history *h, struct repo_commit **out, size_t *n, struct err *err) CHECKED;
 /* From where the run began to where it is. Empty: no changes. */

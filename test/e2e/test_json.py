@@ -114,7 +114,7 @@ def test_what_was_changed_is_told_in_json(lab):
     kept = lab.agent6("runs", "rm", "mine", "--json")
     assert kept.returncode == 2 and "in no branch" in json.loads(kept.err)["error"]["message"]
     assert told("runs", "rm", "mine", "--unmerged") == {"run_id": "mine", "what": "removed", "merged_into": None, "had_commits": True,
-                                                        "branch_kept": False}
+                                                        "branch_kept": False, "stash": None}
     lab.config("nonsense = 1\n[git]\nauto_merge = 3\n")
     fixed = told("config", "fix")
     assert [(r["key"], r["layer"]) for r in fixed["removed"]] == [("nonsense", "global"), ("git.auto_merge", "global")] and fixed["left"] == []

@@ -371,6 +371,32 @@ def test_a_kill_of_everything_leaves_what_was_set_aside_and_resume_brings_it_bac
     assert sh(lab, look) == was and sh(lab, "git for-each-ref refs/agent6-stash") == ""
 
 
+def test_what_came_back_is_the_persons_change_for_a_later_leg(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo sea > c.txt; git add -A; git commit -qm start; echo mine > a.txt")
+    mock = lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo two > c.txt"])), finish()), top=STASH_TOP)
+    r = lab.run("change c", "--run-id", "mine")
+    assert r.returncode == 0 and "what was set aside before mine is back" in r.both, r.both
+    assert sh(lab, "git show refs/agent6/mine/head:a.txt; cat a.txt") == "one\nmine\n"
+    mock = lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo three > c.txt"])), finish()), top=STASH_TOP)
+    r = lab.agent6("resume", "--auto-approve", "mine", "--steer", "and three")
+    assert r.returncode == 0 and "set aside" not in r.both, r.both
+    assert "a.txt" in json.dumps(mock.model_requests()[0]["body"]["messages"][-1])  # the model is told
+    assert sh(lab, "git show refs/agent6/mine/head:a.txt; cat a.txt; git for-each-ref refs/agent6-stash") == "mine\nmine\n"
+
+
+def test_a_run_is_removed_and_what_was_set_aside_before_it_is_named(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo sea > c.txt; git add -A; git commit -qm start; echo mine > a.txt")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo two > c.txt"])), finish()), top=STASH_TOP)
+    assert lab.agent6("config", "set", "git.auto_stash_pop", "false").returncode == 0
+    assert lab.run("change c", "--run-id", "mine").returncode == 0
+    sha = sh(lab, "git rev-parse refs/agent6-stash/mine").strip()
+    r = lab.agent6("runs", "rm", "--unmerged", "mine")
+    way = f"git stash apply --index {sha} && git update-ref -d refs/agent6-stash/mine"
+    assert r.returncode == 0 and way in r.err, r.both
+    sh(lab, "git checkout -q .; " + way.replace("apply", "apply -q"))
+    assert sh(lab, "cat a.txt c.txt; git for-each-ref refs/agent6-stash refs/agent6") == "mine\nsea\n"
+
+
 # git.commit.checkpoint.message: why, the style, what the summarizer says, the subject of the step
 FORGED = "Signed-off-by: Mallory <m@example.invalid>\nCo-authored-by: Mallory <m@example.invalid>\n"
 SUBJECTS = [

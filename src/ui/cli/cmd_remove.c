@@ -39,6 +39,7 @@ enum removed { REMOVED, KEPT_UNMERGED, KEPT_LIVE };
 struct removal {
 	enum removed how;
 	struct str where; /* it was merged into; or empty */
+	struct str stash; /* what was set aside before it stays so: a commit; or empty */
 	bool had_commits, branch_kept;
 };
 
@@ -83,6 +84,7 @@ static int remove_run(const struct place *place, const struct session_ref *ref, 
 		out->how = KEPT_UNMERGED;
 		return 0;
 	}
+	TRY(history_stash(h, &out->stash, err));
 	if (dry)
 		return 0;
 	TRY(history_drop(h, &out->branch_kept, err));
@@ -123,14 +125,18 @@ static void tell_removed(const struct session_ref *ref, const struct removal *r,
 		cli_out("%s %s (merged into " STR_FMT ")\n", word, ref->id, STR_ARG(clean(mem, r->where)));
 	else
 		cli_out("%s %s%s\n", word, ref->id, r->had_commits ? " (its commits are in no branch)" : "");
+	if (r->stash.n > 0) /* it is the person's own work, and no commit of the run */
+		cli_note("what was set aside before %s stays so; to get it back: git stash apply --index " STR_FMT
+			" && git update-ref -d refs/agent6-stash/%s", ref->id, STR_ARG(r->stash), ref->id);
 	if (r->branch_kept)
 		cli_note("branch agent6/%s was left: it is not where the run left it", ref->id);
 }
 
 static int removed_json(const struct session_ref *ref, const struct removal *r, struct err *err)
 {
-	auto_json json_t *o = json_pack("{s:s,s:s,s:o,s:b,s:b}", "run_id", ref->id, "what", "removed", "merged_into",
-		r->where.n > 0 ? json_text(r->where) : json_null(), "had_commits", r->had_commits, "branch_kept", r->branch_kept);
+	auto_json json_t *o = json_pack("{s:s,s:s,s:o,s:b,s:b,s:o}", "run_id", ref->id, "what", "removed", "merged_into",
+		r->where.n > 0 ? json_text(r->where) : json_null(), "had_commits", r->had_commits, "branch_kept", r->branch_kept, "stash",
+		r->stash.n > 0 ? json_text(r->stash) : json_null());
 
 	BUG_IF(!o);
 	return runs_print_json(o, err);
