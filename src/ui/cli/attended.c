@@ -134,7 +134,11 @@ static int undo(struct command_ctx *ctx, const char *run_id, struct fork_made *m
 	TRY(runs_find(ctx, str_from(run_id), 1u << SESSION_RUN, &place, &ref, err));
 	TRY(app_undo(&place, &ref, ctx->mem, made, err));
 	TRY(term_clean(str_head(made->text, OFFERED_MAX + 1), TERM_LINE, &clean, err));
-	cli_note("undone: %s goes on from turn %u of %s; the files are as they were left", made->ref.id, made->turn, made->from.id);
+	cli_note("undone: %s goes on from turn %u of %s, before you said%s" STR_FMT "%s", made->ref.id, made->turn, made->from.id,
+		clean.n > 0 ? " \"" : " what you said last", STR_ARG(buf_str(&clean)),
+		clean.n == 0 ? "" : made->text.n > OFFERED_MAX ? "...\"" : "\"");
+	cli_note("nothing is lost: %s keeps all of it, agent6 resume %s goes on there; the files are as they were left", made->from.id,
+		made->from.id);
 	*offered = made->text.n > 0 && made->text.n <= OFFERED_MAX && !str_starts(made->text, STR("/")) &&
 			str_eq(buf_str(&clean), made->text)
 		? str_dupz(ctx->mem, made->text) : NULL;
