@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """What agent6 gives the shell, tried in real shells."""
+import json
 import os
 import shutil
 import subprocess
@@ -141,3 +142,25 @@ def test_the_manual_reads_as_a_manual(lab):
     assert lint.returncode == 0, lint.stdout
     shown = subprocess.run(["mandoc", "-T", "html"], input=r.stdout, capture_output=True, text=True).stdout
     assert "runs merge [flags] [ID]" in shown
+
+
+def candidates(lab, *words):
+    r = run(lab, "complete", "--", *words)
+    assert r.returncode == 0, r.stderr
+    return dict(line.split("\t", 1) for line in r.stdout.splitlines())
+
+
+def test_personas_are_completed_behind_each_comma_and_notes_by_their_id(lab):
+    lab.repo(a="1\n")
+    one = candidates(lab, "review", "--personas", "")
+    assert {"security", "correctness", "tests"} <= set(one)
+    assert set(candidates(lab, "review", "--personas", "security,")) == {"security," + p for p in one if p != "security"}
+    assert list(candidates(lab, "review", "--personas", "security,te")) == ["security,tests"]
+    assert list(candidates(lab, "review", "--personas", "security,sec")) == []
+    assert candidates(lab, "memory", "show", "") == {}
+    ids = [json.loads(run(lab, "memory", "add", "build", text, "--json").stdout)["id"] for text in ("make\x1b[31m\nit so", "no longer so")]
+    assert run(lab, "memory", "invalidate", ids[1], "moved").returncode == 0
+    for verb in ("show", "invalidate", "rm"):
+        found = candidates(lab, "memory", verb, "")
+        assert list(found) == ids[:1] and "make" in found[ids[0]] and "\x1b" not in found[ids[0]], found
+    assert list(candidates(lab, "memory", "show", ids[0][:3])) == ids[:1]

@@ -2,15 +2,19 @@
 /* Copyright The agent6 authors. */
 #include "agent/sides.h"
 #include "app/connect.h"
+#include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/complete.h"
 #include "ui/cli/manual.h"
 
 #include "app/models.h"
+#include "app/notes.h"
 #include "app/place.h"
 #include "config/preset.h"
 #include "app/skills.h"
+#include "memory/notes.h"
 #include "session/layout.h"
 #include "sys/file.h"
+#include "sys/term.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +26,7 @@
 #include <unistd.h>
 
 #define RC_MAX ((size_t)4 * 1024 * 1024) /* a start file of a shell */
+#define NOTE_SHOWN 72
 
 #define MARK_BEGIN "# >>> agent6 completions >>>"
 #define MARK_END   "# <<< agent6 completions <<<"
@@ -243,6 +248,42 @@ static int add_personas(const struct complete *c, struct err *err)
 	return 0;
 }
 
+/* Behind the last comma: those that stand before it are said already. */
+static int add_more_personas(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	size_t comma = str_rfind(c->typed, ',');
+	struct str said = comma < c->typed.n ? str_head(c->typed, comma + 1) : STR("");
+	struct str before = str_printf(ctx->mem, "," STR_FMT, STR_ARG(said));
+
+	for (size_t i = 0; side_persona(i); i++)
+		if (str_find(before, str_printf(ctx->mem, ",%s,", side_persona(i))) == before.n)
+			TRY(complete_add(c, str_printf(ctx->mem, STR_FMT "%s", STR_ARG(said), side_persona(i)), STR(""), err));
+	return 0;
+}
+
+/* A run wrote them: what reads them holds nothing else any more. */
+static int add_notes(struct command_ctx *ctx, const struct complete *c, struct err *err)
+{
+	auto_buf struct buf line = BUF_MAX(4 * NOTE_TEXT_MAX);
+	autoclose int fd = -1;
+	struct memory_note *list;
+	struct place place;
+	size_t n;
+
+	TRY(place_find(STR(""), STR(""), ctx->mem, &place, err));
+	TRY(app_notes_open(place.repo_dir, NOTES_READ, &fd, err));
+	if (fd < 0)
+		return 0;
+	TRY(runs_confine(&fd, 1, err));
+	TRY(notes_list(fd, false, ctx->mem, &list, &n, err));
+	for (size_t i = 0; i < n; i++) {
+		buf_clear(&line);
+		TRY(term_clean(list[i].text, TERM_LINE, &line, err));
+		TRY(complete_add(c, str_from(list[i].id), str_head(buf_str(&line), utf8_head(buf_str(&line), NOTE_SHOWN)), err));
+	}
+	return 0;
+}
+
 static int add_sides(const struct complete *c, struct err *err)
 {
 	for (size_t i = 0; sides[i]; i++)
@@ -283,6 +324,10 @@ static int add_values(void *self, enum complete_what what, const struct complete
 		return add_sides(c, err);
 	case COMPLETE_PERSONA:
 		return add_personas(c, err);
+	case COMPLETE_PERSONAS:
+		return add_more_personas(self, c, err);
+	case COMPLETE_NOTE:
+		return add_notes(self, c, err);
 	case COMPLETE_OTHER:
 		break;
 	}

@@ -11,13 +11,14 @@ static const struct {
 	enum complete_what what;
 	const char *command; /* only of commands that begin so; NULL: of all */
 } kinds[] = {
-	{ "id", COMPLETE_OTHER, "memory " }, /* of a note */
+	{ "id", COMPLETE_NOTE, "memory " },
 	{ "role", COMPLETE_SIDE, "prompt show" },
 	{ "key", COMPLETE_KEY_OR_TABLE, "config unset" },
 	{ "name", COMPLETE_SKILL_ALL, "skills " },
 	{ "name", COMPLETE_CONNECT, "connect" },
 	{ "name", COMPLETE_SERVER, "mcp connect" },
 	{ "seat", COMPLETE_PERSONA, "review" },
+	{ "personas", COMPLETE_PERSONAS, "review" },
 	{ "id", COMPLETE_ID, NULL }, { "other", COMPLETE_ID, NULL }, { "from", COMPLETE_ID, NULL }, { "from-plan", COMPLETE_ID, NULL },
 	{ "key", COMPLETE_KEY, NULL }, { "keys", COMPLETE_KEY, NULL }, { "role", COMPLETE_ROLE, NULL }, { "provider", COMPLETE_PROVIDER, NULL },
 	{ "model", COMPLETE_MODEL, NULL }, { "skill", COMPLETE_SKILL, NULL }, { "value", COMPLETE_VALUE, NULL }, { "preset", COMPLETE_PRESET, NULL },

@@ -29,6 +29,8 @@ enum complete_what {
 	COMPLETE_CONNECT,      /* a provider that is known, or configured */
 	COMPLETE_SIDE,         /* a model beside a session */
 	COMPLETE_PERSONA,      /* what a reviewer looks for */
+	COMPLETE_PERSONAS,     /* several, with commas between them */
+	COMPLETE_NOTE,         /* a note of this repository that is in force */
 };
 
 struct complete {
