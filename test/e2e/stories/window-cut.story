@@ -1,4 +1,5 @@
 # a server that cuts the conversation to its window without an error is noticed, and that is said once
+wire     both
 config   budget.max_input_tokens = -1
 shell    i=0; while [ $i -lt 200 ]; do echo "line $i of a file that is longer than a small window, with words in it"; i=$((i+1)); done > long.txt
 commit   start
