@@ -164,3 +164,21 @@ def test_personas_are_completed_behind_each_comma_and_notes_by_their_id(lab):
         found = candidates(lab, "memory", verb, "")
         assert list(found) == ids[:1] and "make" in found[ids[0]] and "\x1b" not in found[ids[0]], found
     assert list(candidates(lab, "memory", "show", ids[0][:3])) == ids[:1]
+
+
+def test_branches_are_completed_loose_and_packed_and_nothing_that_is_no_branch(lab):
+    lab.repo(a="1\n")
+    for name in ("old/one", "two"):
+        lab.git("branch", name)
+    lab.git("pack-refs", "--all")
+    lab.git("branch", "new/three")
+    heads = os.path.join(lab.ws, ".git", "refs", "heads")
+    for name in ("a b", "x\ny\tz", "e\x1b[31m", "f.lock"):
+        with open(os.path.join(heads, name), "w", encoding="ascii") as f:
+            f.write("0" * 40 + "\n")
+    os.symlink(os.path.join(lab.ws, "a"), os.path.join(heads, "link"))
+    assert set(candidates(lab, "runs", "merge", "--into", "")) == {"main", "old/one", "two", "new/three"}
+    assert set(candidates(lab, "runs", "merge", "--into", "old")) == {"old/one"}
+    os.unlink(os.path.join(lab.ws, ".git", "packed-refs"))
+    os.mkfifo(os.path.join(lab.ws, ".git", "packed-refs"))
+    assert set(candidates(lab, "runs", "merge", "--into", "n")) == {"new/three"}

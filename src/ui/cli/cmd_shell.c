@@ -326,6 +326,8 @@ static int add_values(void *self, enum complete_what what, const struct complete
 		return add_personas(c, err);
 	case COMPLETE_PERSONAS:
 		return add_more_personas(self, c, err);
+	case COMPLETE_BRANCH:
+		return complete_branches(((struct command_ctx *)self)->mem, c, err);
 	case COMPLETE_NOTE:
 		return add_notes(self, c, err);
 	case COMPLETE_OTHER:

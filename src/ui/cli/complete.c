@@ -17,6 +17,7 @@ static const struct {
 	{ "name", COMPLETE_SKILL_ALL, "skills " },
 	{ "name", COMPLETE_CONNECT, "connect" },
 	{ "name", COMPLETE_SERVER, "mcp connect" },
+	{ "into", COMPLETE_BRANCH, NULL },
 	{ "seat", COMPLETE_PERSONA, "review" },
 	{ "personas", COMPLETE_PERSONAS, "review" },
 	{ "id", COMPLETE_ID, NULL }, { "other", COMPLETE_ID, NULL }, { "from", COMPLETE_ID, NULL }, { "from-plan", COMPLETE_ID, NULL },

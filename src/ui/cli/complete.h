@@ -30,6 +30,7 @@ enum complete_what {
 	COMPLETE_SIDE,         /* a model beside a session */
 	COMPLETE_PERSONA,      /* what a reviewer looks for */
 	COMPLETE_PERSONAS,     /* several, with commas between them */
+	COMPLETE_BRANCH,       /* of this repository, where it keeps its refs as files */
 	COMPLETE_NOTE,         /* a note of this repository that is in force */
 };
 
@@ -42,6 +43,8 @@ int complete_add(const struct complete *c, struct str word, struct str help, str
 
 typedef int complete_values(void *self, enum complete_what what, const struct complete *c, struct err *err);
 
+struct arena;
+int complete_branches(struct arena *mem, const struct complete *c, struct err *err) CHECKED;
 int complete_words(struct args_words words, complete_values *values, void *self, struct buf *out, struct err *err) CHECKED;
 
 #endif
