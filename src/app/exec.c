@@ -5,11 +5,13 @@
 #include "app/passage.h"
 #include "app/start_priv.h"
 #include "app/zygotes.h"
+#include "base/time.h"
 #include "fmt/pack.h"
 #include "role/reader.h"
 #include "sys/chan.h"
 #include "sys/file.h"
 #include "sys/loop.h"
+#include "tool/denial.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +22,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define THE_JOB 1
+#define THE_JOB    1
+#define EXPLAIN_MS 2000 /* a process that has nothing else to do says in a few which rule it was */
 
 /* ---- which jail ---- */
 
@@ -265,6 +268,66 @@ static int follow(struct exec *x, struct err *err)
 	return 0;
 }
 
+/* ---- why it failed ---- */
+
+static void add_roots(struct tool_root *roots, size_t *n, const struct policy_list *paths, bool writable)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		roots[(*n)++] = (struct tool_root){ -1, str_from(paths->p[i]), writable };
+}
+
+static struct denial_jail jail_of(const struct sandbox_policy *p, const char *cwd, struct arena *mem)
+{
+	struct tool_root *roots = arena_array(mem, 1 + p->extra_ro_paths.n + p->extra_rw_paths.n, sizeof(*roots));
+	struct denial_jail j = { .roots = roots, .online = p->network == NETWORK_HOST, .cwd = str_from(*cwd ? cwd : p->cwd) };
+
+	roots[j.nroots++] = (struct tool_root){ -1, str_from(p->cwd), true };
+	add_roots(roots, &j.nroots, &p->extra_ro_paths, false);
+	add_roots(roots, &j.nroots, &p->extra_rw_paths, true);
+	j.hide_paths.p = arena_array(mem, p->hide_paths.n + 1, sizeof(*j.hide_paths.p));
+	for (size_t i = 0; i < p->hide_paths.n; i++)
+		j.hide_paths.p[j.hide_paths.n++] = str_from(p->hide_paths.p[i]);
+	return j;
+}
+
+/* Until it has answered, a signal came, or it takes too long, which is its end. */
+static int await_answer(struct exec *x, struct peer *p, struct arena *mem, struct denial *out, struct err *err)
+{
+	int64_t until = time_mono_ms() + EXPLAIN_MS;
+
+	for (;;) {
+		struct pollfd fds[] = { { x->signals, POLLIN, 0 }, { p->chan, POLLIN, 0 } };
+		int64_t left = until - time_mono_ms();
+		int r = left > 0 ? poll(fds, COUNT(fds), (int)left) : 0;
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r > 0 && fds[0].revents)
+			return on_signal(x, err);
+		if (r <= 0)
+			return 0;
+		return reader_take_denial(p, mem, out, err);
+	}
+}
+
+/* What the command wrote is read by a process that holds nothing. When that does not tell, nobody does: a failure here is none
+ * of the command's. */
+static void explain(struct exec *x, const struct sandbox_policy *policy, const char *cwd, struct arena *mem, struct denial *out)
+{
+	const struct job_result job = { .why = x->why, .code = (int)x->code, .note = str_from(x->note), .errs = buf_str(&x->to[1].kept) };
+	const struct denial_jail jail = jail_of(policy, cwd, mem);
+	bool failed = x->why == JOB_UNRUNNABLE || (x->why == JOB_EXITED && x->code != 0);
+	struct peer p = PEER_NONE;
+
+	if (policy->profile == PROFILE_NONE || x->caught != 0 || !failed || (job.errs.n == 0 && x->why != JOB_UNRUNNABLE))
+		return;
+	if (reader_start_denial(&jail, &job, &p, ERR_DISCARD) == 0)
+		(void)!await_answer(x, &p, mem, out, ERR_DISCARD);
+	peer_kill(&p);
+}
+
+/* ---- its end ---- */
+
 static int outcome(struct exec *x, struct err *err)
 {
 	if (x->caught != 0) {
@@ -348,7 +411,10 @@ int app_exec(const struct exec_request *rq, struct err *err)
 	CLEANUP(start_fini) struct start s = start_new(mem, &as_run);
 	CLEANUP(exec_fini) struct exec x = { .rq = rq, .zygote = PEER_NONE, .asker = -1, .signals = -1,
 		.msg = mem_alloc(sizeof(*x.msg)) };
+	struct denial denied = { 0 };
 	struct zygote_spec cell;
+	const char *cwd;
+	int r;
 
 	BUG_IF(rq->argv.n == 0);
 	passage_open(&x.to[0], -1, rq->out, rq->clean_out);
@@ -357,8 +423,15 @@ int app_exec(const struct exec_request *rq, struct err *err)
 	as_run.preset = rq->preset;
 	as_run.disable_sandbox = rq->disable_sandbox;
 	TRY(prepare(&s, rq, &cell, err));
+	if (cell.policy.profile != PROFILE_NONE)
+		passage_keep(&x.to[1], DENIAL_TAIL);
 	TRY(start_zygote(&s, &x, &cell, err));
-	TRY(ask(&x, rq->at_top ? "" : directory(&s), err));
+	cwd = rq->at_top ? "" : directory(&s);
+	TRY(ask(&x, cwd, err));
 	TRY(follow(&x, err));
-	return outcome(&x, err);
+	explain(&x, &cell.policy, cwd, mem, &denied);
+	r = outcome(&x, err);
+	if (r >= 0 && x.caught == 0 && denied.note.n > 0)
+		say(rq, str_printf(mem, "jail: " STR_FMT, STR_ARG(denied.note)));
+	return r;
 }

@@ -3,7 +3,8 @@
 /* exec: a command of the person's own in exactly the jail that the model's commands get.
  *
  * Shape    app_exec runs it to its end, passing on what it writes as it comes. No approval: who types a command has
- *          approved it. No record, stdin is /dev/null, SIGINT, SIGTERM and SIGHUP kill it.
+ *          approved it. No record, stdin is /dev/null, SIGINT, SIGTERM and SIGHUP kill it. When it was the jail that made it
+ *          fail, the note "jail: ..." says which rule, as the result of a run's command does (tool/denial.h).
  * Errors   Everything that kept the command from running, as `agent6 run` would say it. A command that fails or
  *          cannot be executed is a result: its status, 128 + signal, 127; 124 when its time was up.
  * Source   docs/sandbox.md, "agent6 exec".
@@ -23,7 +24,7 @@ struct exec_request {
 	int64_t timeout_ms;   /* 0: none */
 	int out, errs;        /* where its output goes */
 	bool clean_out, clean_errs; /* a terminal is there: what could steer it is shown instead */
-	void (*note)(void *self, const char *text); /* what the person must know before the command runs */
+	void (*note)(void *self, const char *text); /* what the person must know before and after it; not clean */
 	void *self;
 	bool *noted;          /* when not NULL: it ended by itself, and what the jail saw of it was noted: a repository that changed, say */
 	int *caught;          /* when not NULL: gets the signal that ended it, because we heard it */

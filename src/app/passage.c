@@ -28,6 +28,13 @@ void passage_fini(struct passage *p)
 	base_close_fd(&p->from);
 	buf_fini(&p->in);
 	buf_fini(&p->out);
+	buf_fini(&p->kept);
+}
+
+void passage_keep(struct passage *p, size_t n)
+{
+	p->kept = BUF_MAX(n);
+	p->moves = false;
 }
 
 static bool pending(const struct passage *p)
@@ -89,6 +96,16 @@ static int accept_bytes(struct passage *p, struct str got, struct err *err)
 	return buf_splice(&p->in, 0, n, STR(""), err);
 }
 
+static int keep(struct passage *p, struct str got, struct err *err)
+{
+	size_t max = p->kept.max;
+
+	got = str_tail(got, max);
+	if (p->kept.n + got.n > max)
+		TRY(buf_splice(&p->kept, 0, p->kept.n + got.n - max, STR(""), err));
+	return buf_add(&p->kept, got, err);
+}
+
 static int read_block(struct passage *p, struct err *err)
 {
 	char block[BLOCK];
@@ -98,8 +115,10 @@ static int read_block(struct passage *p, struct err *err)
 		return 0;
 	buf_clear(&p->out);
 	p->at = 0;
-	if (n > 0)
+	if (n > 0) {
+		TRY(keep(p, str_of(block, (size_t)n), err));
 		return accept_bytes(p, str_of(block, (size_t)n), err);
+	}
 	base_close_fd(&p->from);
 	return accept_bytes(p, STR(""), err);
 }

@@ -12,6 +12,7 @@
 #include "sandbox/namespace.h"
 #include "sys/chan.h"
 #include "sys/file.h"
+#include "tool/denial.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +22,9 @@
 #define ANSWER_MAX ((size_t)4 * 1024 * 1024)
 #define HEAD_MAX   4096 /* of a note's head, and of a branch's name */
 #define FDS_MAX    3
+#define JAIL_MAX   ((size_t)2 * 1024 * 1024) /* the paths of a jail, and the end of what was written in it */
 
-enum question { ASK_FACTS, ASK_NOTES, ASK_REPO, ASK_ADD, QUESTIONS };
+enum question { ASK_FACTS, ASK_NOTES, ASK_REPO, ASK_ADD, ASK_DENIAL, QUESTIONS };
 
 /* ---- the process ---- */
 
@@ -92,17 +94,72 @@ static int add_members(struct unpack *u, const int *fds, struct arena *mem, stru
 	return manifest_merge(fds[0], MANIFEST_HO, unpack_str(u), err);
 }
 
+/* Made printable, whatever the command wrote: what cannot be shown becomes "?". */
+static void make_printable(struct denial *d, struct arena *mem)
+{
+	auto_buf struct buf b = BUF_MAX(3 * DENIAL_PATH_MAX); /* a byte that is no character becomes one of three */
+	size_t n;
+
+	(void)!buf_add_utf8(&b, d->path, ERR_DISCARD);
+	for (size_t i = 0; i < b.n; i++)
+		if ((unsigned char)b.p[i] < ' ' || b.p[i] == 127)
+			b.p[i] = '?';
+	n = utf8_head(buf_str(&b), DENIAL_PATH_MAX);
+	d->cut = d->cut || n < b.n;
+	d->path = str_dup(mem, str_head(buf_str(&b), n));
+}
+
+static int read_denial(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err)
+{
+	auto_buf struct buf bytes = BUF_MAX(JAIL_MAX);
+	struct denial_jail jail = { 0 };
+	struct job_result job = { 0 };
+	struct denial d;
+
+	(void)u;
+	TRY(memfd_read(fds[0], &bytes, err));
+	struct unpack in = unpack_from(buf_str(&bytes));
+
+	job.why = (enum job_end)unpack_u8(&in);
+	job.code = (int)unpack_u32(&in);
+	job.note = unpack_str(&in);
+	job.errs = unpack_str(&in);
+	jail.online = unpack_u8(&in) == 1;
+	jail.cwd = unpack_str(&in);
+	jail.hide_paths.p = unpack_strs(&in, mem, PACK_STRS_MAX, &jail.hide_paths.n);
+	jail.nroots = unpack_u32(&in);
+	if (in.bad || jail.nroots > in.rest.n)
+		return err_set(err, ERR_PROTOCOL, "what a command ran in does not decode");
+	struct tool_root *roots = arena_array(mem, jail.nroots + 1, sizeof(*roots));
+
+	for (size_t i = 0; i < jail.nroots; i++) {
+		roots[i].dirfd = -1;
+		roots[i].writable = unpack_u8(&in) == 1;
+		roots[i].path = unpack_str(&in);
+	}
+	jail.roots = roots;
+	if (!unpack_done(&in))
+		return err_set(err, ERR_PROTOCOL, "what a command ran in does not decode");
+	denial_explain(&jail, &job, mem, &d);
+	make_printable(&d, mem);
+	pack_u8(out, (uint8_t)d.rule);
+	pack_u8(out, d.cut);
+	pack_str(out, d.path);
+	return 0;
+}
+
 #define LL_ADD (LL_RO | LL_WRITE_FILE | LL_REMOVE_FILE | LL_MAKE_REG | LL_TRUNCATE)
 
 static const struct {
 	size_t nfds;
-	uint64_t access;
+	uint64_t access; /* beneath each; 0: it is no directory, and no file is opened */
 	int (*read)(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err);
 } questions[QUESTIONS] = {
 	[ASK_FACTS] = { 1, LL_RO, read_record },
 	[ASK_NOTES] = { 1, LL_RO, read_notes },
 	[ASK_REPO] = { FDS_MAX, LL_RO, read_repo },
 	[ASK_ADD] = { 1, LL_ADD, add_members },
+	[ASK_DENIAL] = { 1, 0, read_denial },
 };
 
 /* Root without capabilities may not read what is another's alone: it becomes that one. */
@@ -124,7 +181,7 @@ static int confine(const int *fds, size_t n, uint64_t access, struct err *err)
 	TRY(become_owner(fds[n - 1], err));
 	for (size_t i = 0; i < n; i++)
 		rules[i] = (struct ll_rule){ .kind = LL_FD, .fd = fds[i], .access = access };
-	return confine_self(SECCOMP_RECORDER, rules, n, err);
+	return confine_self(SECCOMP_RECORDER, rules, access ? n : 0, err);
 }
 
 static int work(struct chan_msg *m, struct arena *mem, struct buf *out, struct err *err)
@@ -164,14 +221,16 @@ int role_reader_main(void)
 
 /* ---- who asks ---- */
 
-static int start(const struct buf *body, const int *fds, size_t nfds, struct peer *out, struct err *err)
+/* quiet: it has not even our stderr. */
+static int start_as(bool quiet, const struct buf *body, const int *fds, size_t nfds, struct peer *out, struct err *err)
 {
+	static const char *const argv[] = { "agent6", "--role", "reader", NULL };
 	struct programs self = PROGRAMS_NONE;
 	struct peer p = PEER_NONE;
 	int r;
 
 	TRY(proc_self_exe(&self.agent6, err));
-	r = launch_role(&self, "reader", NULL, 0, false, &p, err);
+	r = launch(&(struct launch_spec){ .exe = self.agent6, .argv = argv, .errors = !quiet }, &p, err);
 	programs_close(&self);
 	TRY(r);
 	r = pack_ok(body, err);
@@ -182,6 +241,11 @@ static int start(const struct buf *body, const int *fds, size_t nfds, struct pee
 	else
 		*out = p;
 	return r;
+}
+
+static int start(const struct buf *body, const int *fds, size_t nfds, struct peer *out, struct err *err)
+{
+	return start_as(false, body, fds, nfds, out, err);
 }
 
 /* It failed: why, in its words, which may be anything. */
@@ -346,4 +410,50 @@ int reader_take_repo(struct peer *p, const struct discovered *d, struct arena *m
 
 	TRY(hear(p, &answer, err));
 	return reader_unpack_repo(buf_str(&answer), d, mem, out, err);
+}
+
+int reader_start_denial(const struct denial_jail *jail, const struct job_result *job, struct peer *out, struct err *err)
+{
+	auto_buf struct buf body = BUF_MAX(16), text = BUF_MAX(JAIL_MAX);
+	autoclose int fd = -1;
+
+	pack_u8(&text, (uint8_t)job->why);
+	pack_u32(&text, (uint32_t)job->code);
+	pack_str(&text, job->note);
+	pack_str(&text, job->errs);
+	pack_u8(&text, jail->online);
+	pack_str(&text, jail->cwd);
+	pack_strs(&text, jail->hide_paths.p, jail->hide_paths.n);
+	pack_u32(&text, (uint32_t)jail->nroots);
+	for (size_t i = 0; i < jail->nroots; i++) {
+		pack_u8(&text, jail->roots[i].writable);
+		pack_str(&text, jail->roots[i].path);
+	}
+	TRY(pack_ok(&text, err));
+	TRY(memfd_seal("agent6-denial", buf_str(&text), &fd, err));
+	pack_u8(&body, ASK_DENIAL);
+	return start_as(true, &body, &fd, 1, out, err);
+}
+
+/* A rule there is, and a path that can be shown where it is about one. */
+int reader_unpack_denial(struct str bytes, struct arena *mem, struct denial *out, struct err *err)
+{
+	struct unpack u = unpack_from(bytes);
+	uint8_t rule = unpack_u8(&u), cut = unpack_u8(&u);
+	struct str path = unpack_str(&u);
+	bool shape = unpack_done(&u) && rule < DENIAL_RULES && cut <= 1 && path.n <= DENIAL_PATH_MAX && is_line(path) && utf8_valid(path);
+
+	if (!shape || (denial_has_path((enum denial_rule)rule) ? !str_starts(path, STR("/")) : path.n > 0 || cut > 0))
+		return err_set(err, ERR_PROTOCOL, "what was read of a command's end does not decode");
+	*out = (struct denial){ .rule = (enum denial_rule)rule, .path = str_dup(mem, path), .cut = cut == 1 };
+	denial_say(out, mem);
+	return 0;
+}
+
+int reader_take_denial(struct peer *p, struct arena *mem, struct denial *out, struct err *err)
+{
+	auto_buf struct buf answer = BUF_MAX(ANSWER_MAX);
+
+	TRY(hear(p, &answer, err));
+	return reader_unpack_denial(buf_str(&answer), mem, out, err);
 }

@@ -141,6 +141,10 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 	struct job_request req = { .class = class, .argv = argv->p, .argc = argv->n, .timeout_ms = timeout_ms,
 		.keep_head = KEEP_HEAD, .keep_tail = KEEP_TAIL, .checkin_ms = looked_after ? ctx->command_checkin_ms : 0 };
 
+	const struct denial_jail jail = { .roots = ctx->roots, .nroots = ctx->nroots, .cwd = ctx->nroots > 0 ? ctx->roots[0].path : STR("/"),
+		.hide_paths = ctx->hide_paths ? *ctx->hide_paths : (struct str_list){ 0 }, .online = ctx->commands_online,
+		.unconfined = ctx->unconfined };
+
 	for (size_t i = 0; i < argv->n; i++)
 		if (argv->p[i].n > 0 && memchr(argv->p[i].p, '\0', argv->p[i].n))
 			return err_set(err, ERR_INVALID, "invalid arguments: argv[%zu]: holds a NUL byte", i);
@@ -150,7 +154,7 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 	oc->summary = describe(ctx->mem, &oc->job, timeout_ms);
 	*denied = (struct denial){ 0 };
 	if (oc->job.behind == 0)
-		denial_explain(ctx, &oc->job, ctx->mem, denied);
+		denial_explain(&jail, &oc->job, ctx->mem, denied);
 	/* Of a program that ran, a note is what its jail saw it do. */
 	if (oc->job.note.n > 0 && (oc->job.why == JOB_EXITED || oc->job.why == JOB_SIGNALED || oc->job.why == JOB_TIMEOUT))
 		denied->note = denied->note.n == 0 ? oc->job.note

@@ -2,7 +2,8 @@
 /* Copyright The agent6 authors. */
 /* denial: whether it was the jail that made a command fail, and which key of the configuration would allow it.
  *
- * Shape    denial_explain after a command. It says something only when the command failed and the end of its error
+ * Shape    denial_explain after a command; where the asker may not read what the command wrote, another process does
+ *          (role/reader.h), and denial_say makes the same sentence of what that found. It says something only when the command failed and the end of its error
  *          output names what the jail refuses: a path outside the grants, the network, a privileged call. What a
  *          failing test suite prints about paths inside the workspace says nothing.
  * Memory   The note lives in the arena.
@@ -14,11 +15,40 @@
 
 #include "tool/tool.h"
 
+#define DENIAL_TAIL     4096 /* bytes of the error output, its end, that are looked at */
+#define DENIAL_PATH_MAX 160
+
+/* What a command ran in. */
+struct denial_jail {
+	const struct tool_root *roots; /* what it was granted, the workspace first; of each the path and whether it is written */
+	size_t nroots;
+	struct str_list hide_paths;    /* absolute */
+	struct str cwd;                /* absolute */
+	bool online;                   /* with the host's network */
+	bool unconfined;               /* without a jail */
+};
+
+enum denial_rule {
+	DENIAL_NONE, /* not the jail, as far as can be told */
+	DENIAL_NET, DENIAL_LOOP, DENIAL_CALL, DENIAL_FAMILY, DENIAL_OWNER, DENIAL_MODE, DENIAL_SIGNAL, DENIAL_LIMIT, DENIAL_ROOT,
+	DENIAL_PACKAGES, DENIAL_DAEMON, DENIAL_SHARED, DENIAL_TERMINAL,
+	/* these are about a path */
+	DENIAL_HIDDEN, DENIAL_GIT, DENIAL_READ_ONLY, DENIAL_DEVICE, DENIAL_KERNEL, DENIAL_ETC_GONE, DENIAL_ETC, DENIAL_SYSTEM,
+	DENIAL_WRITE, DENIAL_SEE,
+	DENIAL_RULES
+};
+
 struct denial {
-	struct str note; /* empty: not the jail, as far as can be told */
+	enum denial_rule rule;
+	struct str path; /* at most DENIAL_PATH_MAX bytes, and what the command wrote; empty where the rule has none */
+	bool cut;        /* it is longer */
+	struct str note; /* the sentence; empty for DENIAL_NONE */
 	const char *key; /* what the operator could set; NULL: nothing allows it */
 };
 
-void denial_explain(const struct tool_ctx *ctx, const struct job_result *job, struct arena *mem, struct denial *out);
+void denial_explain(const struct denial_jail *jail, const struct job_result *job, struct arena *mem, struct denial *out);
+bool denial_has_path(enum denial_rule rule);
+/* The sentence and the key of a rule and a path that another process found. */
+void denial_say(struct denial *d, struct arena *mem);
 
 #endif

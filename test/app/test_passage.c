@@ -65,3 +65,28 @@ TEST(passage_brings_every_byte_through_unchanged_or_clean_whatever_the_pieces)
 				CHECK(str_eq(buf_str(&out), clean ? rows[i].clean : rows[i].in));
 			}
 }
+
+TEST(passage_keeps_the_last_bytes_as_they_came)
+{
+	for (size_t piece = 1; piece <= 12; piece++) {
+		CLEANUP(passage_fini) struct passage p = { .from = -1 };
+		struct str text = STR("a\x1b[2Jb\n\xff\r\n0123456789");
+		int in[2], nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		struct err err = { 0 };
+
+		CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+		passage_open(&p, in[0], nowhere, true);
+		passage_keep(&p, 16);
+		for (size_t at = 0; at < text.n; at += piece) {
+			struct str part = str_head(str_skip(text, at), piece);
+
+			CHECK_INT(write(in[1], part.p, part.n), (int)part.n);
+			do
+				CHECK_OK(passage_step(&p, POLLIN | POLLOUT, &err));
+			while (passage_poll(&p).events == POLLOUT);
+			CHECK_STR(buf_str(&p.kept), str_tail(str_head(text, at + part.n), 16));
+		}
+		close(in[1]);
+		close(nowhere);
+	}
+}

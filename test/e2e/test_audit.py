@@ -487,7 +487,7 @@ def test_what_reads_earlier_runs_reaches_nothing_but_what_it_was_given(lab):
     code, said, answer = ask_reader(paths(other), *hands)
     assert b"hidden-branch" not in said + answer, (code, said, answer)
     # A question there is not, one without its directory, and one with more than it says.
-    for body, dirs in ((b"\x09", hands[:1]), (b"\x02", hands[:1]), (b"\x00\x01more", hands[:1]), (b"", hands[:1])):
+    for body, dirs in ((b"\x09", hands[:1]), (b"\x02", hands[:1]), (b"\x00\x01more", hands[:1]), (b"", hands[:1]), (b"\x04", hands[:1])):
         code, said, answer = ask_reader(body, *dirs)
         assert code != 0 and answer == b"", (body, code, said)
     # It adds what the operator says to a record, and writes nowhere else.

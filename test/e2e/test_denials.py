@@ -6,8 +6,9 @@ What the jail refused names its rule and the key that decides; an ordinary failu
 """
 import json
 import os
+import subprocess
 
-from conftest import as_hardened, call, finish, script, turn
+from conftest import AGENT6, as_hardened, call, finish, script, turn
 
 PY = ["/usr/bin/python3", "-c"]
 READ, WRITE, GIT, NET, HIDE, NO_KEY, NOTHING = ("sandbox.extra_read_paths", "sandbox.extra_write_paths", "sandbox.protect_git",
@@ -90,6 +91,18 @@ TABLE = [
 ]
 
 
+def exec_says_the_same(lab, argvs, results):
+    """Of each command, on its standard error, after what the command wrote; the status stays the command's."""
+    wrong = []
+    for argv, result in zip(argvs, results):
+        r = lab.agent6("exec", "--", *argv)
+        said = [l.split("[agent6] jail: ")[1] for l in r.err.splitlines() if "[agent6] jail: " in l]
+        if said != [x for x in [result.get("jail")] if x] or (said and not r.err.endswith(said[0] + "\n")) or \
+                r.returncode != result["returncode"]:
+            wrong.append((" ".join(argv), "exec", r.returncode, r.err[-400:], "run", result["returncode"], result.get("jail")))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
 def test_a_denial_names_its_rule_and_an_ordinary_failure_says_nothing(lab):
     lab.repo(a_DOT_txt="one\n", script_DOT_sh="#!/bin/sh\n", secret__key="k\n")
     for name in ("granted/f", "data.csv", ".ssh/id"):
@@ -108,6 +121,7 @@ def test_a_denial_names_its_rule_and_an_ordinary_failure_says_nothing(lab):
         if (want is None) != (said is None) or (want and want not in said):
             wrong.append((" ".join(argv), "want", want, "said", said, "stderr", result.get("stderr", "")[-300:], result.get("returncode")))
     assert not wrong, "\n".join(map(str, wrong))
+    exec_says_the_same(lab, argvs, results)
     for name in ("locked", "ro", "sub/.git"):
         os.chmod(os.path.join(lab.ws, name), 0o755)
 
@@ -142,3 +156,49 @@ def test_a_denial_explains_itself_where_no_namespace_is(lab):
     wrong = [(argv, "want", want, "said", result.get("jail"), result.get("stderr", "")[-300:]) for (argv, want), result in zip(HARDENED, results)
              if (want is None) != (result.get("jail") is None) or (want and want not in result["jail"])]
     assert not wrong, "\n".join(map(str, wrong))
+    exec_says_the_same(lab, argvs, results)
+
+
+def test_exec_explains_from_where_it_ran_and_shows_no_byte_that_steers(lab):
+    lab.repo(a_DOT_txt="one\n", sub__b="two\n")
+    lab.write(os.path.join(lab.ws, "..", "beside", "file"), "x\n")
+    os.chmod(os.path.join(lab.ws, "a.txt"), 0)
+    sub = os.path.join(lab.ws, "sub")
+    r = lab.agent6("exec", "cat", "../a.txt", cwd=sub)
+    assert r.returncode == 1 and "cat: ../a.txt: Permission denied" in r.err and "jail: " not in r.err, r.err
+    r = lab.agent6("exec", "cat", "../../beside/file", cwd=sub)
+    assert r.returncode == 1 and f"[agent6] jail: {os.path.dirname(lab.ws)}/beside/file is outside what commands may see" in r.err, r.err
+    bad = "cat: /opt/\\033[2Ja\\342\\200\\256b\\377" + "x" * 300 + ": Permission denied\\n"  # as an adversary's program may write it
+    r = lab.agent6("exec", "sh", "-c", f"printf '{bad}' >&2; exit 9")
+    line = [l for l in r.stderr.split(b"\n") if b"jail: " in l]
+    assert r.returncode == 9 and len(line) == 1 and b"... is outside what commands may see" in line[0] and len(line[0]) < 400, r.stderr
+    assert not [c for c in line[0] if c < 32 or c == 127] and b"\xe2\x80\xae" not in line[0] and b"\xff" not in line[0]
+
+
+def test_exec_explains_no_success_no_signal_and_nothing_without_a_jail(lab):
+    lab.repo(a_DOT_txt="one\n")
+    denied = "cat /etc/fstab; echo 'cat: /opt/x: Permission denied' >&2; "
+    assert "jail: " in lab.agent6("exec", "sh", "-c", denied + "exit 1").err
+    for end in ("exit 0", "kill -TERM $$", "sleep 60"):
+        r = lab.agent6("exec", "--timeout", "1" if "sleep" in end else "0", "sh", "-c", denied + end)
+        assert "Permission denied" in r.err and "jail: " not in r.err, (end, r.err)
+    lab.config('[sandbox]\nprofile = "none"\n')
+    r = lab.agent6("exec", "sh", "-c", denied + "exit 1")
+    assert r.returncode == 1 and "Permission denied" in r.err and "jail: " not in r.err, r.err
+
+
+def test_what_exec_passes_on_is_unchanged_where_it_explains(lab):
+    """A pipe and a file get each byte once and in order, the sentence after the last; standard output none of it."""
+    lab.repo(a_DOT_txt="one\n")
+    size = 3_000_000
+    command = ["exec", "sh", "-c", f"head -c {size} /dev/zero >&2; printf '\\033[2J\\377\\n' >&2; head -c {size} /dev/zero; cat /etc/fstab; exit 7"]
+    r = lab.agent6(*command)
+    with open(os.path.join(lab.folder, "errs"), "wb") as f:
+        assert subprocess.run([AGENT6, *command], cwd=lab.ws, env=lab.env, stdout=subprocess.DEVNULL, stderr=f, check=False).returncode == 7
+    assert r.returncode == 7 and r.stdout == bytes(size)
+    with open(f.name, "rb") as f:
+        for errs in (r.stderr, f.read()):
+            assert errs.count(bytes(1)) == size
+            last = errs[errs.rindex(bytes(1)) + 1:]
+            assert last.startswith(b"\x1b[2J\xff\ncat: /etc/fstab: ") and last.count(b"\n") == 3, last
+            assert last.split(b"\n")[2].startswith(b"[agent6] jail: /etc/fstab "), last

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* Any bytes as what the reader answers, which may have been taken over: what is taken of them has its shape. */
+/* Any bytes as what the reader answers, which may have been taken over: what is taken of them has its shape. And any bytes as
+ * what a command wrote that it reads. */
 #include "git/gitop.h"
 #include "memory/notes.h"
 #include "role/reader.h"
 #include "sys/file.h"
+#include "tool/denial.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,5 +27,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (reader_unpack_repo(bytes, &here, mem, &repo, ERR_DISCARD) == 0)
 		for (size_t i = 0; i < repo.inner.n; i++)
 			BUG_IF(!path_is_within(repo.inner.dirs[i], "/w"));
+	static const struct tool_root roots[] = { { -1, { "/w", 2 }, true } };
+	struct str hidden = STR("/w/secret");
+	const struct denial_jail jail = { .roots = roots, .nroots = COUNT(roots), .cwd = STR("/w/sub"), .hide_paths = { &hidden, 1 } };
+	const struct job_result job = { .why = JOB_EXITED, .code = 1, .errs = bytes };
+	struct denial d;
+
+	if (reader_unpack_denial(bytes, mem, &d, ERR_DISCARD) == 0)
+		BUG_IF(d.path.n > DENIAL_PATH_MAX || !utf8_valid(d.path) || denial_has_path(d.rule) != (d.path.n > 0));
+	denial_explain(&jail, &job, mem, &d);
+	BUG_IF(d.path.n > DENIAL_PATH_MAX || denial_has_path(d.rule) != (d.path.n > 0) || (d.rule == DENIAL_NONE) != (d.note.n == 0));
 	return 0;
 }

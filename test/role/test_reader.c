@@ -3,6 +3,7 @@
 #include "fmt/pack.h"
 #include "role/reader.h"
 #include "test/lib/test.h"
+#include "tool/denial.h"
 
 #include <string.h>
 
@@ -163,4 +164,56 @@ TEST(reader_believes_no_answer_that_has_not_its_shape)
 	CHECK(take_note(mem, "m-../../x", "build", "run x") < 0);
 	CHECK(take_note(mem, "m-0123abcd", "Build it", "run x") < 0);
 	CHECK(take_note(mem, "m-0123abcd", "build", "operator\n") < 0);
+}
+
+static int take_denial(struct arena *mem, uint8_t rule, uint8_t cut, struct str path, struct denial *out)
+{
+	auto_buf struct buf b = BUF_MAX(65536);
+
+	pack_u8(&b, rule);
+	pack_u8(&b, cut);
+	pack_str(&b, path);
+	for (size_t k = 0; k < b.n; k++)
+		CHECK(reader_unpack_denial(str_head(buf_str(&b), k), mem, out, ERR_DISCARD) < 0);
+	return reader_unpack_denial(buf_str(&b), mem, out, ERR_DISCARD);
+}
+
+TEST(reader_lets_nothing_but_a_rule_and_a_path_say_why_a_command_failed)
+{
+	static char longest[] = "/ppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp"
+				"ppppppppppppppppppppppppppppppppppppppppppppppppppp";
+	const struct {
+		const char *why;
+		uint8_t rule, cut;
+		struct str path;
+		bool right;
+	} cases[] = {
+		{ "nothing", DENIAL_NONE, 0, STR(""), true },
+		{ "a rule of its own", DENIAL_NET, 0, STR(""), true },
+		{ "a path", DENIAL_SEE, 0, STR("/opt/x"), true },
+		{ "the beginning of a path", DENIAL_SEE, 1, str_of(longest, DENIAL_PATH_MAX), true },
+		{ "a rule there is not", DENIAL_RULES, 0, STR(""), false },
+		{ "another", 255, 0, STR("/x"), false },
+		{ "a path without a rule", DENIAL_NONE, 0, STR("/x"), false },
+		{ "a path too many", DENIAL_NET, 0, STR("/x"), false },
+		{ "cut, of no path", DENIAL_NET, 1, STR(""), false },
+		{ "cut, in another way", DENIAL_SEE, 2, STR("/x"), false },
+		{ "no path", DENIAL_SEE, 0, STR(""), false },
+		{ "words", DENIAL_SEE, 0, STR("run this: /x"), false },
+		{ "too long a path", DENIAL_SEE, 0, str_of(longest, DENIAL_PATH_MAX + 1), false },
+		{ "two lines", DENIAL_SEE, 0, STR("/x\n[agent6] y"), false },
+		{ "an escape sequence", DENIAL_SEE, 0, STR("/x\x1b[2J"), false },
+		{ "bytes that are no characters", DENIAL_SEE, 0, STR("/x\xff"), false },
+		{ "a NUL", DENIAL_SEE, 0, STR("/x\0y"), false },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct denial d = { 0 };
+		bool taken = take_denial(mem, cases[i].rule, cases[i].cut, cases[i].path, &d) == 0;
+
+		if (taken != cases[i].right)
+			print_error("%s\n", cases[i].why);
+		CHECK(taken == cases[i].right && (d.note.n > 0) == (taken && cases[i].rule != DENIAL_NONE));
+	}
 }

@@ -9,17 +9,19 @@
 static const struct tool_root roots[] = {
 	{ -1, { "/w/p", 4 }, true }, { -1, { "/home/me/docs", 13 }, false }, { -1, { "/home/me/out", 12 }, true } };
 
-static struct denial explain(struct tool_ctx *ctx, const char *errs, enum job_end why, int code, struct arena *mem)
+static struct denial explain(struct denial_jail *jail, const char *errs, enum job_end why, int code, struct arena *mem)
 {
 	struct str hidden[] = { STR("/w/p/secret") };
 	const struct str_list hide = { hidden, COUNT(hidden) };
 	const struct job_result job = { .why = why, .code = code, .errs = str_from(errs), .note = str_from(errs) };
 	struct denial d;
 
-	ctx->roots = roots;
-	ctx->nroots = COUNT(roots);
-	ctx->hide_paths = &hide;
-	denial_explain(ctx, &job, mem, &d);
+	jail->roots = roots;
+	jail->nroots = COUNT(roots);
+	jail->hide_paths = hide;
+	if (jail->cwd.n == 0)
+		jail->cwd = roots[0].path;
+	denial_explain(jail, &job, mem, &d);
 	return d;
 }
 
@@ -135,29 +137,64 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 	auto_arena struct arena *mem = arena_new();
 
 	for (size_t i = 0; i < COUNT(table); i++) {
-		struct tool_ctx ctx = { 0 };
-		struct denial d = explain(&ctx, table[i].errs, JOB_EXITED, 1, mem);
+		struct denial_jail jail = { 0 };
+		struct denial d = explain(&jail, table[i].errs, JOB_EXITED, 1, mem);
 		const char *got = d.note.n == 0 ? NOTHING : d.key ? d.key : NO_KEY;
 
 		CHECK(strcmp(got, table[i].key) == 0);
 		CHECK(d.note.n < 320 && utf8_valid(d.note));
 		/* The same words from a command that succeeded, was stopped or had no jail say nothing. */
-		CHECK_INT(explain(&ctx, table[i].errs, JOB_EXITED, 0, mem).note.n, 0);
-		CHECK_INT(explain(&ctx, table[i].errs, JOB_STOPPED, 137, mem).note.n, 0);
-		CHECK_INT(explain(&ctx, table[i].errs, JOB_TIMEOUT, 124, mem).note.n, 0);
-		ctx.unconfined = true;
-		CHECK_INT(explain(&ctx, table[i].errs, JOB_EXITED, 1, mem).note.n, 0);
-		ctx = (struct tool_ctx){ .commands_online = true };
+		CHECK_INT(explain(&jail, table[i].errs, JOB_EXITED, 0, mem).note.n, 0);
+		CHECK_INT(explain(&jail, table[i].errs, JOB_STOPPED, 137, mem).note.n, 0);
+		CHECK_INT(explain(&jail, table[i].errs, JOB_TIMEOUT, 124, mem).note.n, 0);
+		jail.unconfined = true;
+		CHECK_INT(explain(&jail, table[i].errs, JOB_EXITED, 1, mem).note.n, 0);
+		jail = (struct denial_jail){ .online = true };
 		if (strcmp(table[i].key, "sandbox.tool_network") == 0)
-			CHECK_INT(explain(&ctx, table[i].errs, JOB_EXITED, 1, mem).note.n, 0);
+			CHECK_INT(explain(&jail, table[i].errs, JOB_EXITED, 1, mem).note.n, 0);
 	}
 }
 
 TEST(denial_explains_a_program_that_lies_outside)
 {
 	auto_arena struct arena *mem = arena_new();
-	struct tool_ctx ctx = { 0 };
+	struct denial_jail jail = { 0 };
 
-	CHECK(explain(&ctx, "/opt/x/tool: No such file or directory", JOB_UNRUNNABLE, 127, mem).key != NULL);
-	CHECK_INT(explain(&ctx, "no-such-tool: No such file or directory", JOB_UNRUNNABLE, 127, mem).note.n, 0);
+	CHECK(explain(&jail, "/opt/x/tool: No such file or directory", JOB_UNRUNNABLE, 127, mem).key != NULL);
+	CHECK_INT(explain(&jail, "no-such-tool: No such file or directory", JOB_UNRUNNABLE, 127, mem).note.n, 0);
+}
+
+TEST(denial_takes_a_relative_path_from_where_the_command_ran)
+{
+	static const struct {
+		const char *cwd, *errs, *key;
+	} table[] = {
+		{ "/w/p", "cat: ../x: Permission denied\n", "sandbox.extra_read_paths (or extra_write_paths)" },
+		{ "/w/p/sub", "cat: ../x: Permission denied\n", NOTHING },
+		{ "/w/p/sub", "cat: ../../x: Permission denied\n", "sandbox.extra_read_paths (or extra_write_paths)" },
+		{ "/w/p/sub", "cat: ../secret/key: No such file or directory\n", "sandbox.hide_paths" },
+		{ "/w/p/sub", "cat: secret/key: No such file or directory\n", NOTHING },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(table); i++) {
+		struct denial_jail jail = { .cwd = str_from(table[i].cwd) };
+		struct denial d = explain(&jail, table[i].errs, JOB_EXITED, 1, mem);
+
+		CHECK(strcmp(d.note.n == 0 ? NOTHING : d.key ? d.key : NO_KEY, table[i].key) == 0);
+	}
+}
+
+TEST(denial_says_something_of_every_rule_and_a_path_only_where_it_is_about_one)
+{
+	auto_arena struct arena *mem = arena_new();
+
+	for (enum denial_rule rule = DENIAL_NONE; rule < DENIAL_RULES; rule++) {
+		struct denial d = { .rule = rule, .path = denial_has_path(rule) ? STR("/opt/x") : STR(""), .cut = denial_has_path(rule) };
+
+		denial_say(&d, mem);
+		CHECK((d.note.n > 0) == (rule != DENIAL_NONE));
+		CHECK(str_starts(d.note, STR("/opt/x... is ")) || str_starts(d.note, STR("/opt/x... may ")) || !d.cut);
+		CHECK(d.note.n < 220 && (!d.key || strstr(str_dupz(mem, d.note), d.key)));
+	}
 }

@@ -106,7 +106,8 @@ static const struct command exec_commands[] = {
 			 "  agent6 exec -- CMD...       the same, for a command that holds \"--\" itself\n"
 			 "  agent6 exec RUN -- CMD...   isolated as that run was, or stricter; mounts as configured now\n\n"
 			 "stdin is /dev/null and the command has no terminal; what it writes is passed on as it comes, and what\n"
-			 "could steer a terminal is shown instead. Ctrl-C kills it. Nothing is recorded. Exit\n"
+			 "could steer a terminal is shown instead. Ctrl-C kills it. Nothing is recorded. When it\n"
+			 "was the jail that made it fail, a line says which rule and which key of the configuration decides. Exit\n"
 			 "status: the command's, 128 + signal, 127 when it cannot be executed; 2 when it was not run.",
 		.fields = exec_fields, .nfields = COUNT(exec_fields), .size = sizeof(struct exec_args),
 		.words = "[RUN --] CMD...", .run = run_exec, .starts_commands = true },
