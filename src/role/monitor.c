@@ -439,8 +439,11 @@ static int on_exit_of(void *self, uint32_t events, struct err *err)
 	TRY(proc_wait(&p->peer.proc, &st, err));
 	p->peer.proc = (struct proc){ 0, -1 };
 	crash_seen(m, p, st.signal);
-	if (p->id == PEER_VIEW)
+	if (p->id == PEER_VIEW) {
 		tell_view_gone(m);
+		if (st.signal != 0) /* by itself it goes when it has shown the end */
+			tell_view_died(m);
+	}
 	/* What it said last may still be in its channel; the end of file there is what counts. */
 	if (p->peer.chan < 0)
 		TRY(peer_gone(m, p, err));

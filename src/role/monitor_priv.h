@@ -106,6 +106,7 @@ int tell_read(struct monitor *m, struct err *err) CHECKED;      /* the directory
 int tell_steer(struct monitor *m, struct str text, const char *source, struct err *err) CHECKED;
 int tell_watch_leash(struct monitor *m, struct err *err) CHECKED;
 void tell_view_gone(struct monitor *m);
+void tell_view_died(struct monitor *m);
 
 /* monitor_hook.c: the operator's programs that are told of the run. */
 int hook_waiting(struct monitor *m, enum spawn_op op, struct err *err) CHECKED; /* for an answer */

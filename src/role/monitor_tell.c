@@ -7,6 +7,7 @@
 #include "fmt/json.h"
 #include "session/answers.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -119,6 +120,18 @@ void tell_view_gone(struct monitor *m)
 	loop_unwatch(m->loop, m->spec->leash_fd);
 	(void)!write(m->spec->leash_fd, LEASH_DETACHED, strlen(LEASH_DETACHED)); /* it may be gone already */
 	base_close_fd(&m->spec->leash_fd);
+}
+
+/* Nobody writes the terminal any more but this once: who sits there learns why nothing moves. A terminal that takes
+ * nothing (Ctrl-S) keeps nobody. */
+void tell_view_died(struct monitor *m)
+{
+	static const char words[] = "\n[agent6] the process that shows the run died; the run goes on\n"
+				    "hint: \"agent6 watch\" on another terminal shows it; Ctrl-C stops it\n";
+	struct pollfd out = { STDERR_FILENO, POLLOUT, 0 };
+
+	if (m->state == MON_RUNNING && !m->detached && poll(&out, 1, 0) == 1 && (out.revents & POLLOUT))
+		(void)!write(STDERR_FILENO, words, sizeof(words) - 1);
 }
 
 static int detach(struct monitor *m, struct str away, const char *source, struct err *err)

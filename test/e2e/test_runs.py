@@ -195,9 +195,11 @@ def child_of(pid, role):
 def test_a_view_that_is_killed_hurts_no_run(lab):
     p = waiting(lab)
     os.kill(child_of(p.pid, b"view"), signal.SIGKILL)
+    lab.wait_for(lambda: lab.events("process.died"))
     lab.write("go", "")
-    p.communicate(timeout=30)
+    out, _ = p.communicate(timeout=30)
     assert p.returncode == 0 and lab.events("run.end")
+    assert "the process that shows the run died; the run goes on" in out
 
 
 def test_a_recorder_that_is_killed_ends_the_run_and_says_so(lab):

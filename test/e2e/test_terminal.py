@@ -461,6 +461,7 @@ def test_a_run_that_is_watched_step_by_step_waits_after_each(lab, screen):
     s.until("1 commit")
     s.keys("Enter")
     assert s.status() == 0
+    assert "died" not in s.text()  # what showed the run went when it had shown its end
     assert lab.agent6("run", "--interactive", "do it").returncode == 2
 
 
@@ -529,7 +530,8 @@ def test_whatever_ends_us_the_terminal_is_as_it_was(lab, screen, victim, signal_
     before = s.modes_before()
     leash, monitor = agents(lab)
     os.kill({"view": (processes("--role view", monitor) or [0])[0], "monitor": monitor, "leash": leash}[victim], signal_)
-    if victim == "view":  # the run does not need it
+    if victim == "view":  # the run does not need it, and who sits there is told what there is to do
+        s.until('"agent6 watch" on another terminal')
         lab.write("go", "")
         lab.wait_for(lambda: lab.events("run.end"))
     lab.wait_for(lambda: victim == "view" or s.ended())
