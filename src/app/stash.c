@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* What the person had not committed is set aside before a run begins: after everything that could refuse the run was asked, while
+/* What the person had not committed is set aside before a run begins: after everything that can refuse the run by then was asked, while
  * the checkout is ours, before anybody is there who reads what a model says. Who waits for the run brings it back
  * (history_unstash); without somebody who waits nothing is set aside. */
 #include "app/gitbox.h"

@@ -63,8 +63,8 @@ struct ll_rule {
 	bool follow;   /* a last link is followed: for paths that nothing hostile can write */
 };
 
-int landlock_abi(void);
-bool landlock_forbidden(void); /* no ABI, since a filter refuses the question */ /* 0: none */
+int landlock_abi(void); /* 0: none */
+bool landlock_forbidden(void); /* no ABI, since a filter refuses the question */
 /* -1 or the descriptor of a ruleset that handles everything this kernel can and grants `rules`. */
 int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err *err) CHECKED;
 int landlock_enter(int ruleset, struct err *err) CHECKED; /* needs NO_NEW_PRIVS */
