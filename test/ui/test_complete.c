@@ -12,9 +12,10 @@ static int some_values(void *self, enum complete_what what, const struct complet
 		[COMPLETE_ROLE] = "worker", [COMPLETE_PROVIDER] = "mine", [COMPLETE_MODEL] = "mine-1", [COMPLETE_SKILL] = "ring",
 		[COMPLETE_SKILL_ALL] = "ring, disabled", [COMPLETE_KEY_OR_TABLE] = "providers.mine", [COMPLETE_SERVER] = "files",
 		[COMPLETE_CONNECT] = "anthropic", [COMPLETE_SIDE] = "critic", [COMPLETE_PERSONA] = "security", [COMPLETE_VALUE] = "v",
-		[COMPLETE_PRESET] = "quick" };
+		[COMPLETE_PRESET] = "quick", [COMPLETE_PERSONAS] = "security,tests", [COMPLETE_BRANCH] = "topic", [COMPLETE_NOTE] = "n7" };
 
 	(void)self;
+	assert_true((size_t)what < COUNT(of) && of[what]);
 	if (what == COMPLETE_MODEL && !str_eqz(c->before, "mine")) /* each provider has its own */
 		return 0;
 	return complete_add(c, str_from(of[what]), STR("from here"), err);
@@ -37,6 +38,9 @@ static const struct {
 	{ { "runs", "merge", "--strategy", "" }, "squash\t\n", "calm-fox" },
 	{ { "runs", "merge", "--strategy", "ff", "" }, "calm-fox", "squash" },
 	{ { "runs", "merge", "--strategy=ff", "" }, "calm-fox", "squash" },
+	{ { "runs", "merge", "--into", "" }, "topic\tfrom here\n", "calm-fox" },
+	{ { "review", "--personas", "" }, "security,tests\t", "calm-fox" },
+	{ { "memory", "invalidate", "" }, "n7\tfrom here\n", "calm-fox" },
 	{ { "runs", "diff", "calm-fox", "-" }, "--config\t", "calm-fox" },
 	{ { "config", "set", "" }, "budget.max_usd\t", "calm-fox" },
 	{ { "config", "set", "budget.max_usd", "" }, NULL, "budget" },
@@ -57,7 +61,7 @@ static const struct {
 	{ { "run", "--skill", "" }, "ring\t", "calm-fox" },
 	{ { "skills", "enable", "" }, "ring, disabled\t", "calm-fox" },
 	{ { "run", "--from-plan", "" }, "calm-fox\t", NULL },
-	{ { "memory", "show", "" }, "?", "calm-fox" },
+	{ { "memory", "show", "" }, "n7\t", "calm-fox" },
 	{ { "prompt", "show", "--role", "" }, "critic\t", "worker" },
 	{ { "config", "unset", "" }, "providers.mine\t", NULL },
 	{ { "mcp", "connect", "" }, "files\t", NULL },
