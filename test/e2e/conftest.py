@@ -28,7 +28,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = os.environ.get("AGENT6_SOURCE") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("AGENT6_BUILD") or os.path.join(SOURCE, "build")
-SHARED = os.environ.get("AGENT6_SHARED") or os.path.join(SOURCE, "..", "shared")
+SHARED = os.path.abspath(os.environ.get("AGENT6_SHARED") or os.path.join(SOURCE, "..", "shared"))
 AGENT6 = os.path.join(BUILD, "agent6")
 STRICT = os.environ.get("AGENT6_TEST_STRICT") == "1"
 

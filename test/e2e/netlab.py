@@ -14,7 +14,7 @@ from pki import authority, certificate
 
 
 BUILD = os.environ.get("AGENT6_BUILD", "build")
-SHARED = os.environ.get("AGENT6_SHARED", os.path.join(os.environ.get("AGENT6_SOURCE", "."), "../shared"))
+SHARED = os.path.abspath(os.environ.get("AGENT6_SHARED", os.path.join(os.environ.get("AGENT6_SOURCE", "."), "../shared")))
 DRIVER = os.path.join(BUILD, "net-driver")
 KEY = "sk-test-0123456789abcdef"
 OK, DNS, CONNECT, TLS, TIMEOUT, RESET, LIMIT, CANCELLED, REFUSED, UNTRUSTED = range(10)
