@@ -21,8 +21,9 @@ static struct redecided refused(struct redecide *d, const struct journal_line *l
 	const struct settings_model *lead = &d->settings.models[0];
 	struct usage next;
 
-	/* Of a question to another model the price is another; what is in flight is not counted yet. */
-	if (!d->counted || redecide_int(ev, "in_flight") != 0 || !jval_is(jval_get(ev, "role"), "worker") || bytes < 0)
+	/* Of a question to another model the price is another; what is in flight is not counted yet; and what a leg's first
+	 * request takes was foreseen from an answer of the leg before. */
+	if (!d->counted || c->forecast.bytes == 0 || redecide_int(ev, "in_flight") != 0 || !jval_is(jval_get(ev, "role"), "worker") || bytes < 0)
 		return redecided_no();
 	next = usage_next(&c->forecast, (size_t)bytes);
 	if (budget_check(&c->budget, &c->totals, &next, &lead->facts, ERR_DISCARD) < 0)

@@ -161,6 +161,16 @@ static int put_reread(struct run *r, struct err *err)
 	return note_send(&n, r->keep, EVENT_PLAN_REREAD, err);
 }
 
+/* The first request of this leg is the like of the last one that was answered: its tokens for its bytes, none of them taken to be cached
+ * still. They are no measure of what another model's server leaves out. */
+static void foresee(struct run *r)
+{
+	if (r->st.context_bytes <= 0 || r->st.context_tokens <= 0)
+		return;
+	r->caller.forecast = (struct usage_forecast){ (size_t)r->st.context_bytes,
+		{ .known = USAGE_INPUT, .input = r->st.context_tokens, .estimated = true } };
+}
+
 int resume_load(struct run *r, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -176,6 +186,7 @@ int resume_load(struct run *r, struct err *err)
 	r->caller.transcript = (uint32_t)r->st.transcript + RETRY_ATTEMPTS;
 	r->background.last = r->st.background_last;
 	r->cut_short = r->st.background;
+	foresee(r);
 	forget_streaks(&r->st);
 	TRY(step_check_chain(r, err));
 	if (r->reason != REASON_NONE)

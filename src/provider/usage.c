@@ -74,10 +74,14 @@ bool usage_estimate(struct usage *u, size_t bytes_sent, size_t bytes_got)
 	return !sent || !got;
 }
 
+#define GROWTH_SEEN          8192 /* bytes that no text packs into so few tokens */
+#define BYTES_PER_TOKEN_MOST 32
+
 struct usage usage_next(const struct usage_forecast *f, size_t bytes)
 {
 	struct usage next = { .known = USAGE_INPUT };
-	double tokens = f->bytes > 0 ? (double)prompt_of(&f->last) / (double)f->bytes * (double)bytes : 0;
+	double least = (double)bytes / BYTES_PER_TOKEN_MOST;
+	double tokens = f->bytes > 0 ? (double)prompt_of(&f->last) / (double)f->bytes * (double)bytes : least;
 	bool kept = f->last.cache_read > 0 || f->last.cache_write > 0;
 
 	next.input = tokens < 1e15 ? (int64_t)tokens : (int64_t)1e15;
@@ -87,9 +91,6 @@ struct usage usage_next(const struct usage_forecast *f, size_t bytes)
 	next.input -= next.cache_read;
 	return next;
 }
-
-#define GROWTH_SEEN     8192 /* bytes that no text packs into so few tokens */
-#define BYTES_PER_TOKEN_MOST 32
 
 bool usage_was_cut(const struct usage_forecast *before, size_t bytes, const struct usage *now)
 {

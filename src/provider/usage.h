@@ -69,7 +69,8 @@ struct budget {
 };
 
 /* What the next request will at least take, as far as the one before it tells: its counters for its
- * length, and whether the server keeps what it has seen. All zero before the first answer. */
+ * length, and whether the server keeps what it has seen. All zero before the first answer: then as few tokens
+ * as any text of that length has. */
 struct usage_forecast {
 	size_t bytes;      /* of the last request that was counted */
 	struct usage last; /* and what it took */

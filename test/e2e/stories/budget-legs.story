@@ -23,3 +23,15 @@ output   contains "100000 in, 200 out (latest leg), $2.00 (all 2 legs)"
 run      agent6 runs list
 exit     0
 output   contains "$2.00"
+# what the last leg's last request took is known when the next leg asks for the first time
+run      agent6 resume one --steer "more" --max-usd 0.5
+exit     3
+requests 0
+output   contains "budget.max_usd would be passed"
+config   budget.max_input_tokens = 90000
+run      agent6 resume one --steer "more"
+exit     3
+requests 0
+output   contains "budget.max_input_tokens would be passed"
+run      agent6 replay one
+exit     0
