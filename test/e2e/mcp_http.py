@@ -5,6 +5,8 @@ import http.server
 import json
 import threading
 
+import pki
+
 TOOLS = [{"name": "echo", "description": "says it back", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
          {"name": "fails", "inputSchema": {"type": "object"}}]
 
@@ -35,7 +37,7 @@ class McpServer:
         self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_port}/mcp"
         if tls:
-            self.http.socket = tls.wrap_socket(self.http.socket, server_side=True)
+            pki.listen_with(tls, self.http)
             self.url = f"https://localhost:{self.http.server_port}/mcp"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 

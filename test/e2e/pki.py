@@ -76,3 +76,8 @@ def server_of(folder, name):
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(os.path.join(folder, f"{name}.pem"), os.path.join(folder, f"{name}.key"))
     return tls
+
+
+def listen_with(tls, server):
+    """An http.server speaks TLS; each connection shakes hands in its own thread, so one that says nothing holds up no other."""
+    server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

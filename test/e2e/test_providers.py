@@ -158,7 +158,7 @@ def local_server(lab, port, ids, hits, tls=None):
     except OSError as e:
         missing(f"port {port} of this machine is not free: {e}")
     if tls:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
+        pki.listen_with(tls, server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 

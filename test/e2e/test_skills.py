@@ -318,7 +318,7 @@ def forge(lab):
     pki.authority(folder, "ca")
     pki.certificate(folder, "ca", "localhost", "DNS:localhost,IP:127.0.0.1")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Forge)
-    server.socket = pki.server_of(folder, "localhost").wrap_socket(server.socket, server_side=True)
+    pki.listen_with(pki.server_of(folder, "localhost"), server)
     server.seen, server.files, server.moved, server.root = [], {}, {}, os.path.join(lab.folder, "forge")
     server.url = f"https://127.0.0.1:{server.server_address[1]}"
     server.ca = folder + "/ca.pem"
@@ -326,7 +326,8 @@ def forge(lab):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     lab.repo(a="1\n")
     lab.config(f'[skills]\nca_file = "{server.ca}"\n')
-    yield server
+    with socket.create_connection(server.server_address):  # whoever says nothing holds up nobody
+        yield server
     server.shutdown()
     server.server_close()
 
