@@ -19,6 +19,8 @@ int elide_results(struct run *r, enum elide_how how, size_t *freed, struct err *
 
 void elide_count(const struct run *r, int64_t *elided, int64_t *gists); /* results that are set aside, and those with a gist */
 
+struct jval context_call(struct jval calls, struct jval id); /* the call of that id among a message's blocks; JSCAN_NONE: none */
+
 /* gist.c: what stands for a result that was set aside; text is its content as the tool gave it. */
 int gist_write(struct buf *out, struct str text, bool with_gist, struct err *err) CHECKED;
 bool gist_is(struct str content); /* a result that was set aside before */

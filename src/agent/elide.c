@@ -43,7 +43,7 @@ static struct jval content_of(const struct run *r, size_t i)
 	return conversation_content(r->conv, i);
 }
 
-static struct jval call_of(struct jval calls, struct jval id)
+struct jval context_call(struct jval calls, struct jval id)
 {
 	struct jval call;
 
@@ -90,7 +90,7 @@ static bool was_edited(const struct paths *edits, struct jval path)
 static void note_result(size_t i, struct jval calls, struct jval block, struct results *out)
 {
 	struct result *e = vec_new(out);
-	struct jval call = call_of(calls, jval_get(block, "tool_use_id"));
+	struct jval call = context_call(calls, jval_get(block, "tool_use_id"));
 
 	*e = (struct result){ .message = i, .content = jval_get(block, "content") };
 	e->read = jval_is(jval_get(call, "name"), "read_file");

@@ -251,16 +251,6 @@ static int add_tasks(const struct run *r, struct buf *out, struct err *err)
 	return buf_addc(out, '\n', err);
 }
 
-static struct jval call_of(struct jval calls, struct jval id)
-{
-	struct jval call;
-
-	for (size_t pos = 0; jval_next(calls, &pos, NULL, &call);)
-		if (str_eq(jval_get(call, "id").text, id.text))
-			return call;
-	return (struct jval){ 0 };
-}
-
 /* Instructions that were read, by name, so that they are asked for again and not forgotten. A call that was answered without an
  * error had the name of a skill that is there. */
 static int add_skills(const struct run *r, size_t tail, struct buf *out, struct err *err)
@@ -272,7 +262,7 @@ static int add_skills(const struct run *r, size_t tail, struct buf *out, struct 
 		struct jval block;
 
 		for (size_t pos = 0; conversation_is_user(r->conv, i) && jval_next(content_of(r, i), &pos, NULL, &block);) {
-			struct jval call = call_of(content_of(r, i - 1), jval_get(block, "tool_use_id"));
+			struct jval call = context_call(content_of(r, i - 1), jval_get(block, "tool_use_id"));
 			struct jval name = jval_get(jval_get(call, "input"), "name");
 			bool again = !jval_is(jval_get(block, "type"), "tool_result") || jval_get(block, "is_error").type == JSCAN_TRUE ||
 				!jval_is(jval_get(call, "name"), "use_skill") || name.type != JSCAN_STRING;

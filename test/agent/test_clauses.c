@@ -23,40 +23,28 @@
 	"\\\"path\\\":\\\"new\\\",\\\"quote\\\":\\\"xyz\\\",\\\"title\\\":\\\"bad\\\"}]}")
 #define PASS   TEXT("{\\\"verdict\\\":\\\"pass\\\",\\\"findings\\\":[]}")
 
-static struct str gate_words_static[] = { { "make", 4 }, { "test", 4 } };
-static struct str metric_words[] = { { "score", 5 } };
-
-static void repository(struct world *w)
-{
-	w->params.is_git = 1;
-	CHECK_INT(world_git(w, "init", "-q", "-b", "main"), 0);
-	CHECK_INT(world_git(w, "add", "seen", NULL, NULL), 0);
-	CHECK_INT(world_git(w, "commit", "-q", "-m", "first"), 0);
-}
-
 static void must_verify(struct world *w)
 {
-	w->params.verify_command = (struct str_list){ gate_words_static, 2 };
+	world_gate(w);
 	w->params.require_verify_to_finish = 1;
 }
 
 static void must_verify_there(struct world *w)
 {
-	repository(w);
+	world_repository(w);
 	must_verify(w);
 }
 
 static void half_metric(struct world *w)
 {
-	w->params.metric_command = (struct str_list){ metric_words, 1 };
-	w->params.metric_pattern = STR("([0-9]+)");
+	world_metric(w);
 	w->params.metric_goal = STR("maximize");
 	w->params.max_output_tokens = 84; /* after five answers of ten there is 40 % left */
 }
 
 static void reviewed(struct world *w)
 {
-	repository(w);
+	world_repository(w);
 	w->params.review_trigger = STR("before_finish");
 	w->params.review_decision = STR("veto");
 	w->params.review_max_rejections = 4;

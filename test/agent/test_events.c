@@ -17,24 +17,17 @@
 #define APPROVED    TEXT("{\\\"approved\\\":true}")
 #define PLANNED     TEXT("{\\\"summary\\\":\\\"s\\\",\\\"steps\\\":[{\\\"title\\\":\\\"first\\\"}]}") "," TEXT("{\\\"verdict\\\":\\\"ok\\\"}")
 
-static struct str gate_words_static[] = { { "make", 4 }, { "test", 4 } };
-static struct str metric_words[] = { { "score", 5 } };
-
 static void with_metric(struct world *w)
 {
-	w->params.metric_command = (struct str_list){ metric_words, 1 };
-	w->params.metric_pattern = STR("([0-9]+)");
+	world_metric(w);
 	w->params.metric_goal = STR("maximize");
-	w->params.verify_command = (struct str_list){ gate_words_static, 2 };
+	world_gate(w);
 }
 
 static void planned(struct world *w)
 {
 	w->params.workflow = STR("implement");
-	w->params.is_git = 1;
-	CHECK_INT(world_git(w, "init", "-q", "-b", "main"), 0);
-	CHECK_INT(world_git(w, "add", "seen", NULL, NULL), 0);
-	CHECK_INT(world_git(w, "commit", "-q", "-m", "first"), 0);
+	world_repository(w);
 }
 
 static const struct {

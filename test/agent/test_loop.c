@@ -17,8 +17,6 @@
 #define X5(t)       X2(t) "," X3(t)
 #define X10(t)      X5(t) "," X5(t)
 
-static struct str gate_words_static[] = { { "make", 4 }, { "test", 4 } };
-
 /* Every way a run can end that a script can lead to. */
 static const struct {
 	const char *why, *script;
@@ -108,7 +106,7 @@ TEST(every_end_has_its_reason_its_status_and_its_pairs)
 
 		world_init(&w);
 		if (ends[i].gate)
-			w.params.verify_command = (struct str_list){ gate_words_static, 2 };
+			world_gate(&w);
 		w.params.require_verify_to_finish = ends[i].must_verify;
 		if (ends[i].max_iterations > 0)
 			w.params.max_iterations = ends[i].max_iterations;
@@ -150,7 +148,7 @@ TEST(a_run_ends_whatever_the_length_of_its_last_words)
 		      "{\"calls\":[[\"finish_run\",{\"summary\":\"%s\",\"stale_gate\":\"%s\"}]]}],\"jobs\":[{\"code\":1}]}",
 		      words.p, words.p) == 0);
 	world_init(&w);
-	w.params.verify_command = (struct str_list){ gate_words_static, 2 };
+	world_gate(&w);
 	world_play(&w, script.p);
 	CHECK(w.done);
 	CHECK_STR(w.reason, STR("gate_stale"));

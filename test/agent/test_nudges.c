@@ -25,45 +25,28 @@
 #define RED         "{\"code\":1,\"out\":\"bad\"}"
 #define TURNS(all)  "{\"turns\":[" all "]}"
 
-static struct str gate_words_static[] = { { "make", 4 }, { "test", 4 } };
-static struct str metric_words[] = { { "score", 5 } };
-
-static void with_gate(struct world *w)
-{
-	w->params.verify_command = (struct str_list){ gate_words_static, 2 };
-}
-
-static void repository(struct world *w)
-{
-	w->params.is_git = 1;
-	CHECK_INT(world_git(w, "init", "-q", "-b", "main"), 0);
-	CHECK_INT(world_git(w, "add", "seen", NULL, NULL), 0);
-	CHECK_INT(world_git(w, "commit", "-q", "-m", "first"), 0);
-}
-
 static void gated_repository(struct world *w)
 {
-	repository(w);
-	with_gate(w);
+	world_repository(w);
+	world_gate(w);
 }
 
 static void must_verify(struct world *w)
 {
-	with_gate(w);
+	world_gate(w);
 	w->params.require_verify_to_finish = 1;
 }
 
 static void with_metric(struct world *w)
 {
-	w->params.metric_command = (struct str_list){ metric_words, 1 };
-	w->params.metric_pattern = STR("([0-9]+)");
+	world_metric(w);
 	w->params.metric_goal = STR("maximize");
 }
 
 static void gated_metric(struct world *w)
 {
 	with_metric(w);
-	with_gate(w);
+	world_gate(w);
 }
 
 static void little_left(struct world *w)
@@ -135,15 +118,15 @@ static const struct {
 	{ "the same refusal", "{\"turns\":[" TURN(RUN("1")) "," TURN(RUN("2")) "," TURN(RUN("3")) "," TURN(FIN) "],\"jobs\":["
 		X3("{\"why\":\"denied\"}") "]}", NULL, "loop.tool_error.nudge", 1, "This was refused three times" },
 	{ "the same red gate", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(MAKE("b") "," VER) "," TURN(MAKE("c") "," VER) ","
-		TURN(MAKE("d") "," VER) "," TURN(FIN) "],\"jobs\":[" X4(RED) "]}", with_gate, "loop.no_progress.nudge", 1,
+		TURN(MAKE("d") "," VER) "," TURN(FIN) "],\"jobs\":[" X4(RED) "]}", world_gate, "loop.no_progress.nudge", 1,
 		"has failed four times in the same way" },
 	{ "the same red gate still", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(MAKE("b") "," VER) "," TURN(MAKE("c") "," VER) ","
 		TURN(MAKE("d") "," VER) "," TURN(MAKE("e") "," VER) "," TURN(MAKE("f") "," VER) "," TURN(MAKE("g") "," VER) "," TURN(FIN)
-		"],\"jobs\":[" X3(RED) "," X4(RED) "]}", with_gate, "loop.no_progress.nudge", 2, "still fails in the same way" },
+		"],\"jobs\":[" X3(RED) "," X4(RED) "]}", world_gate, "loop.no_progress.nudge", 2, "still fails in the same way" },
 	{ "a green tree that rests", TURNS(TURN(MAKE("a") "," VER) "," TURN(LOOK("1")) "," TURN(LOOK("2")) "," TURN(LOOK("3")) "," TURN(FIN)),
-		with_gate, "loop.verify_settled.nudge", 1, "The verify command is green and nothing has changed since" },
+		world_gate, "loop.verify_settled.nudge", 1, "The verify command is green and nothing has changed since" },
 	{ "a tree without a gate that rests", TURNS(TURN(MAKE("a")) "," TURN(LOOK("1")) "," TURN(LOOK("2")) "," TURN(LOOK("3")) "," TURN(FIN)),
-		repository, "loop.verify_settled.nudge", 1, "Nothing has changed for some turns" },
+		world_repository, "loop.verify_settled.nudge", 1, "Nothing has changed for some turns" },
 	{ "five minutes without work", TURNS(TURN(LOOK("1")) "," TURN(LOOK("2")) "," TURN(LOOK("3")) "," TURN(LOOK("4")) "," TURN(LOOK("5")) ","
 		TURN(LOOK("6")) "," TURN(LOOK("7")) "," TURN(LOOK("8")) "," TURN(FIN)), slow, "loop.stagnation.nudged", 1,
 		"Five minutes have passed without an edit or a verify" },
@@ -153,9 +136,9 @@ static const struct {
 	{ "a gate that is red from the start", "{\"turns\":[" TURN(VER) "," TURN(FIN) "],\"jobs\":[" RED "]}", gated_repository, "loop.baseline",
 		1, "was red before you changed anything" },
 	{ "a gate whose runner is missing", "{\"turns\":[" TURN(VER) "," TURN(FIN) "],\"jobs\":[{\"code\":1,\"errs\":\"x: command not found\"}]}",
-		with_gate, "loop.verify_broken.nudge", 1, "did not get as far as the tests" },
+		world_gate, "loop.verify_broken.nudge", 1, "did not get as far as the tests" },
 	{ "a gate that turns green", "{\"turns\":[" TURN(MAKE("a") "," VER) "," TURN(MAKE("b") "," VER) "," TURN(FIN) "],\"jobs\":[" RED "]}",
-		with_gate, "loop.memory_flip.nudged", 1, "leave it with add_memory" },
+		world_gate, "loop.memory_flip.nudged", 1, "leave it with add_memory" },
 	{ "a finish that was never verified", TURNS(TURN(MAKE("a")) "," TURN(FIN) "," TURN(VER) "," TURN(FIN)), must_verify,
 		"loop.verify_finish.gated", 1, "Not finished: the verify command must be green" },
 	/* tasks */

@@ -27,17 +27,6 @@
 
 /* ---- worlds ---- */
 
-static struct str gate_words_static[] = { { "make", 4 }, { "test", 4 } };
-static struct str metric_words[] = { { "score", 5 } };
-
-static void repository(struct world *w)
-{
-	w->params.is_git = 1;
-	CHECK_INT(world_git(w, "init", "-q", "-b", "main"), 0);
-	CHECK_INT(world_git(w, "add", "seen", NULL, NULL), 0);
-	CHECK_INT(world_git(w, "commit", "-q", "-m", "first"), 0);
-}
-
 static void little_left(struct world *w)
 {
 	w->params.max_output_tokens = 39; /* ten for each answer */
@@ -51,14 +40,8 @@ static void slow(struct world *w)
 
 static void with_metric(struct world *w)
 {
-	w->params.metric_command = (struct str_list){ metric_words, 1 };
-	w->params.metric_pattern = STR("([0-9]+)");
+	world_metric(w);
 	w->params.metric_goal = STR("maximize");
-}
-
-static void with_gate(struct world *w)
-{
-	w->params.verify_command = (struct str_list){ gate_words_static, 2 };
 }
 
 static void small_window(struct world *w)
@@ -84,7 +67,7 @@ static void summaries(struct world *w)
 
 static void reviewed(struct world *w)
 {
-	repository(w);
+	world_repository(w);
 	w->params.review_trigger = STR("before_finish");
 	w->params.review_decision = STR("veto");
 	w->params.review_max_rejections = 4;
@@ -101,20 +84,20 @@ static void reviewed_often(struct world *w)
 static void reviewed_red(struct world *w)
 {
 	reviewed(w);
-	with_gate(w);
+	world_gate(w);
 	w->params.review_trigger = STR("on_verify_fail");
 }
 
 static void planned(struct world *w)
 {
-	repository(w);
+	world_repository(w);
 	w->params.workflow = STR("implement");
 }
 
 static void planned_gate(struct world *w)
 {
 	planned(w);
-	with_gate(w);
+	world_gate(w);
 }
 
 /* ---- scripts ---- */

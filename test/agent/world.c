@@ -21,10 +21,6 @@
 #define DEADLINE_MS 60000
 #define QUIET_MS    50 /* what an agent that does not wait would take to act */
 
-static const char *const git_env[] = { "GIT_AUTHOR_NAME=Ann", "GIT_COMMITTER_NAME=Ann",
-	"GIT_AUTHOR_EMAIL=ann@example.invalid", "GIT_COMMITTER_EMAIL=ann@example.invalid",
-	"PATH=/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent", NULL };
-
 void world_init(struct world *w)
 {
 	*w = (struct world){ .dir = test_dir_new(),
@@ -439,8 +435,8 @@ static void on_git(struct world *w, struct chan_msg *m)
 	}
 	for (size_t i = 0; words.env && words.env[i]; i++)
 		env[n++] = words.env[i];
-	for (size_t i = 0; git_env[i]; i++)
-		env[n++] = git_env[i];
+	for (size_t i = 0; world_git_env[i]; i++)
+		env[n++] = world_git_env[i];
 	env[n] = NULL;
 	{
 		const char *argv[512];
@@ -776,82 +772,4 @@ void world_play(struct world *w, const char *script)
 	waitpid(w->child, &w->status, 0);
 	if (w->store)
 		replay_clean(w);
-}
-
-static int git(struct world *w, const char *const *argv, struct buf *out)
-{
-	const struct proc_spec spec = { .argv = argv, .env = git_env, .cwd = w->ws };
-	auto_buf struct buf errs = BUF_MAX(65536);
-	struct proc_status st;
-	struct err err = { 0 };
-
-	CHECK_OK(proc_run(&spec, STR(""), 10000, out, &errs, &st, &err));
-	return st.code;
-}
-
-int world_git(struct world *w, const char *a, const char *b, const char *c, const char *d)
-{
-	const char *const argv[] = { "/usr/bin/git", a, b, c, d, NULL };
-	auto_buf struct buf out = BUF_MAX(65536);
-
-	return git(w, argv, &out);
-}
-
-struct str world_git_out(struct world *w, const char *rev)
-{
-	const char *const argv[] = { "/usr/bin/git", "show", rev, NULL };
-	auto_buf struct buf out = BUF_MAX(65536);
-
-	return git(w, argv, &out) == 0 ? str_dup(w->mem, buf_str(&out)) : STR("");
-}
-
-size_t world_count(const struct world *w, const char *type)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < json_array_size(w->events); i++)
-		n += str_eqz(json_get_str(json_array_get(w->events, i), "type"), type);
-	return n;
-}
-
-const json_t *world_event(const struct world *w, const char *type, size_t nth)
-{
-	for (size_t i = 0; i < json_array_size(w->events); i++)
-		if (str_eqz(json_get_str(json_array_get(w->events, i), "type"), type) && nth-- == 0)
-			return json_array_get(w->events, i);
-	return NULL;
-}
-
-struct str world_text(const json_t *message)
-{
-	const json_t *content = json_object_get(message, "content");
-
-	for (size_t i = json_array_size(content); i-- > 0;)
-		if (str_eqz(json_get_str(json_array_get(content, i), "type"), "text"))
-			return json_get_str(json_array_get(content, i), "text");
-	return json_view(content);
-}
-
-bool world_pairs(const json_t *messages)
-{
-	for (size_t i = 0; i < json_array_size(messages); i++) {
-		const json_t *calls = json_object_get(json_array_get(messages, i), "content");
-		const json_t *next = json_object_get(json_array_get(messages, i + 1), "content");
-		size_t k = 0;
-
-		for (size_t b = 0; b < json_array_size(calls); b++) {
-			const json_t *call = json_array_get(calls, b);
-
-			if (!str_eqz(json_get_str(call, "type"), "tool_use"))
-				continue;
-			const json_t *result = json_array_get(next, k++);
-			if (!str_eqz(json_get_str(result, "type"), "tool_result") ||
-				!str_eq(json_get_str(result, "tool_use_id"), json_get_str(call, "id")))
-				return false;
-		}
-		for (; k < json_array_size(next); k++)
-			if (str_eqz(json_get_str(json_array_get(next, k), "type"), "tool_result"))
-				return false;
-	}
-	return true;
 }

@@ -77,8 +77,13 @@ void world_play(struct world *w, const char *script);
 struct replay_report;
 void world_replay(struct world *w, struct replay_report *out);
 
+extern const char *const world_git_env[]; /* of an operator with a name; NULL ended */
 int world_git(struct world *w, const char *a, const char *b, const char *c, const char *d); /* exit status */
 struct str world_git_out(struct world *w, const char *rev); /* of git show; empty when there is none */
+
+void world_repository(struct world *w); /* with a first commit of what is there */
+void world_gate(struct world *w);       /* make test */
+void world_metric(struct world *w);     /* score, and the number it prints */
 
 size_t world_count(const struct world *w, const char *type); /* events of that type */
 const json_t *world_event(const struct world *w, const char *type, size_t i);
