@@ -4,7 +4,7 @@
 #include "tool/change.h"
 #include "tool/match.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #define WHY_MAX   (64 * 1024)
 #define EDITS_MAX 200

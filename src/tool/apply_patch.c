@@ -6,7 +6,7 @@
 #include "tool/change.h"
 #include "tool/patch.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <string.h>
 

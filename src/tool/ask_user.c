@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "fmt/json.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #define QUESTIONS_MAX 8
 #define OPTIONS_MAX   20

@@ -3,7 +3,7 @@
 /* read_background and stop_background: what goes on while the model does other things. */
 #include "fmt/json.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #define OUTPUT_MAX 40000 /* encoded bytes */
 #define WAIT_MAX_S 3600

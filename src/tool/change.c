@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "sys/fault.h"
 #include "sys/file.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>

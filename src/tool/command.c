@@ -5,7 +5,7 @@
 #include "tool/denial.h"
 #include "tool/metric.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "tool/path.h"
 #include "tool/result.h"
 #include "tool/symbols.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #define SHOWN_MAX  48000 /* encoded bytes of rows */
 

@@ -5,7 +5,7 @@
 #include "tool/index_ask.h"
 #include "tool/path.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <string.h>
 

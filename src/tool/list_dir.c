@@ -5,7 +5,7 @@
 #include "sys/file.h"
 #include "tool/path.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* memory: add_memory, invalidate_memory. The recorder writes; what is refused here it would refuse too. */
 #include "fmt/json.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <string.h>
 

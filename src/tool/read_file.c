@@ -4,7 +4,7 @@
 #include "sys/file.h"
 #include "tool/path.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 /* tasks: add_task, update_task, list_tasks. */
 #include "base/time.h"
 #include "fmt/json.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <string.h>
 

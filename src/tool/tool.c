@@ -5,7 +5,7 @@
 #include "fmt/cquote.h"
 #include "fmt/json.h"
 #include "tool/result.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "fmt/json.h"
 #include "memory/skill.h"
-#include "tool/table.h"
+#include "tool/table_priv.h"
 
 #define NAME_MAX_BYTES 100
 #define FILE_MAX_BYTES 300

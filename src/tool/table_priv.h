@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* table: the tools, one file each; tool.c puts them in the model's order. */
-#ifndef TOOL_TABLE_H
-#define TOOL_TABLE_H
+/* table_priv: the tools, one file each; tool.c puts them in the model's order. */
+#ifndef TOOL_TABLE_PRIV_H
+#define TOOL_TABLE_PRIV_H
 
 #include "tool/tool.h"
 
