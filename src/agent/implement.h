@@ -5,6 +5,7 @@
  * Shape    implement_begin before the first turn: the plan becomes a message and a task list. When the worker says that
  *          it is done, implement_done decides: the gate, then the reviewer, then the next step. The worker is the one
  *          conversation of the run; the others are asked once each, with typed answers (seats.h).
+ * Memory   What is read from an answer lives in the arena or in the answer.
  * Errors   -ERR_CLOSED and -ERR_STOPPED as from below; everything else ends the run with a reason.
  * Source   docs/modes.md, "Implement". What is known between turns stands in loop_state: a resume goes on in its step.
  */

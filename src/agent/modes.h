@@ -5,6 +5,7 @@
  * Shape    modes_begin clears what an earlier leg left; modes_put_result when the session ends well.
  *          record/result.md is for people, result.json for scripts; a plan is also plan.md, an ask transcript.md,
  *          and what a plan leaves open questions.json.
+ * Errors   Those of the channel to the recorder; -ERR_LIMIT when a result is larger than one of its files may be.
  * Source   docs/modes.md.
  */
 #ifndef AGENT_MODES_H

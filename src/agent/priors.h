@@ -4,6 +4,8 @@
  *
  * Shape    priors_map and priors_pairs append lines; nothing when there is nothing worth a line.
  * Memory   Scratch in the arena.
+ * Errors   -ERR_LIMIT when out is full. priors_symbols: -ERR_STOPPED and -ERR_CLOSED as from below; an index worker that fails
+ *          otherwise is one that has nothing to say.
  * Units    PRIORS_MAP, PRIORS_PAIRS, PRIORS_HOT and PRIORS_NAMES bytes at most: they are paid for with every request of the run.
  * Source   docs/loop.md, "Priors".
  */

@@ -4,7 +4,8 @@
  *
  * Shape    prompt_system gives the rules, the same for the whole run; prompt_first the opening message:
  *          the task, and what a newcomer to this repository would look at first.
- * Memory   Appends to out.
+ * Memory   Appends to out; scratch in the arena.
+ * Errors   -ERR_LIMIT when out is full. prompt_first: -ERR_STOPPED and -ERR_CLOSED as from below.
  * Units    With the tools' schema both stay below PROMPT_FIRST_MAX bytes in a small repository: every
  *          byte is paid for on every turn. test_prompt.c holds them to it.
  */

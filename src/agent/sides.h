@@ -5,6 +5,7 @@
  * Shape    Each file that asks such a question exports the row it asks with; sides lists them, NULL at the end. A reviewer's
  *          prompt hangs on what it looks for: side_review.
  * Memory   Rows are static; side_review's system text lives in the arena.
+ * Errors   side_prompt: -ERR_LIMIT when out is full.
  */
 #ifndef AGENT_SIDES_H
 #define AGENT_SIDES_H

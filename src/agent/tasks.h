@@ -4,6 +4,8 @@
  *
  * Shape    tasks_open once the conversation is there; tasks_turn after a turn's calls: what changed goes on record,
  *          and what is next to the model; tasks_gate when it wants to finish.
+ * Memory   The graph is the run's, from tasks_open to tasks_fini; a text for the model lives in the turn's arena.
+ * Errors   Those of the channel to the recorder. What tasks_host_graph is given, the graph has taken already.
  * Source   docs/tasks.md, docs/memory.md.
  */
 #ifndef AGENT_TASKS_H

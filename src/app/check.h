@@ -4,6 +4,7 @@
  *
  * Shape    check_config, check_keys, check_sandbox, check_boundaries; each calls row for every fact it finds. Keys are looked
  *          for but not looked at, and nothing is asked of a network.
+ * Memory   The arena is the caller's. What row is told dies when it returns.
  * Errors   A wrong fact is a row, not an error. Failures of the check itself are errors.
  */
 #ifndef APP_CHECK_H

@@ -4,6 +4,8 @@
  *
  * Shape    gitbox_open starts agent6-jail --zygote for one repository; gitbox_host for git/repo.h;
  *          gitbox_close ends it and everything in it.
+ * Memory   gitbox_cell: what it fills in lives in the arena or in the spec. The host dies with its box, and a box keeps nothing
+ *          of the spec.
  * Errors   What the cell said, with its hint. -ERR_DENIED when the repository has objects where nothing was granted.
  */
 #ifndef APP_GITBOX_H

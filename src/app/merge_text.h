@@ -7,6 +7,8 @@
  *          of its work, as git/message.h lets it through, instead; nothing said, and it is the first form. Conventional: a kind by
  *          the paths before the headline. Then the run, and the trailer.
  * Memory   In the arena.
+ * Errors   -ERR_LIMIT past 128 KiB, or 64 KiB in a line.
+ * Source   docs/git.md, "Merges".
  */
 #ifndef APP_MERGE_TEXT_H
 #define APP_MERGE_TEXT_H

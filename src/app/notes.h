@@ -2,6 +2,8 @@
 /* Copyright The agent6 authors. */
 /* notes: where a repository's notes lie, and what of them an agent is told.
  *
+ * Shape    app_notes_open, then app_notes_list as often as needed; the caller closes *fd.
+ * Memory   The list lives in the arena.
  * Errors   A directory that is not there is no error where nothing is to be written: *fd is -1 then.
  * Source   docs/memory.md.
  */

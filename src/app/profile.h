@@ -2,6 +2,8 @@
 /* Copyright The agent6 authors. */
 /* profile: the configured sandbox.profile turned into what this host will do for a run.
  *
+ * Shape    profile_wish what was asked for, profile_probe what there is; sandbox/probe.h makes one profile of the two.
+ * Errors   Those of probe_look. What this host refuses is a fact in *out and no error; nor is an agent6-jail that cannot be asked.
  * Source   docs/sandbox.md, "Profiles".
  */
 #ifndef APP_PROFILE_H

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* banned: functions that hide a length, a shell or an error; calling one does not compile.
- * They are redeclared as deprecated, which -Werror turns into an error at the call. */
+ *
+ * Shape    base.h includes it, so that no file can be without it. The functions are declared anew as deprecated, which -Werror
+ *          turns into an error at the call.
+ */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* secret: bytes that no formatter accepts and that are wiped when they die.
  *
+ * Shape    secret_set once; secret_reveal where it must be seen; secret_fini.
  * Memory   secret_fini overwrites before it frees. There is no conversion to struct str but
  *          secret_reveal, so a review can find every place that looks inside.
  */

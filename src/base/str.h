@@ -4,6 +4,7 @@
  *
  * Shape    Pass and return by value. Functions that shorten a view never copy.
  * Memory   A view lives as long as what it points into. str_dup copies into an arena.
+ * Errors   Numbers: -ERR_SYNTAX for what is none, -ERR_LIMIT for what does not fit.
  */
 #ifndef BASE_STR_H
 #define BASE_STR_H

@@ -2,6 +2,8 @@
 /* Copyright The agent6 authors. */
 /* time: clocks that tests can replace.
  *
+ * Shape    time_now_ms for what is written down, time_mono_ms for how long something takes.
+ * Memory   time_iso answers in the caller's array.
  * Units    Milliseconds. time_now_ms is the epoch, UTC; time_mono_ms never goes back.
  */
 #ifndef BASE_TIME_H

@@ -4,6 +4,7 @@
  *
  * Shape    One call is one edit: lock, read, change, check the whole configuration as it would be,
  *          write. A linked file stays linked; its target is replaced.
+ * Memory   `out` has room for as many as there are changes; what it points to lives in the arena.
  * Errors   The edit that would break a configuration that was right is refused and nothing is written.
  *          When the configuration was broken before, the edit is kept and `warning` says what is wrong.
  */

@@ -2,6 +2,8 @@
 /* Copyright The agent6 authors. */
 /* show: the effective configuration as text for people and as JSON; the reference page.
  *
+ * Shape    One call for one way to show it, after config_load.
+ * Memory   Appends to out.
  * Errors   -ERR_INVALID for a key or section that does not exist, naming the nearest.
  */
 #ifndef CONFIG_SHOW_H

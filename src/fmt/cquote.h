@@ -4,6 +4,7 @@
  *
  * Shape    cquote_add shows a name: as it is when it can be, else "..." with C escapes and octal bytes.
  *          cquote_read takes either spelling back to bytes.
+ * Memory   What cquote_dup, cquote_read and cquote_take give lives in the arena.
  * Errors   cquote_read: -ERR_SYNTAX for an opening quote without an end, or an escape that is none.
  * Source   git quote.c's documented format (git-config, core.quotePath=false); names that start with a
  *          quote are quoted as well, so that reading is never in doubt.

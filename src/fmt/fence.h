@@ -5,6 +5,7 @@
  * Shape    fence_add writes the whole block. In the text whatever reads like the tag, open or closed, in any case and
  *          with blanks in it, loses its '<' to a '(': nothing in a block can end it or begin another one.
  * Memory   Appends to out.
+ * Errors   -ERR_LIMIT when out is full; the block is half there then.
  */
 #ifndef FMT_FENCE_H
 #define FMT_FENCE_H

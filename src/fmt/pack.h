@@ -6,6 +6,7 @@
  *          that went past the end or met a wrong count is `bad` and returns zeros from then on;
  *          unpack_done says whether everything was there and nothing was left.
  * Memory   Strings read are views into the message.
+ * Errors   pack_ok: -ERR_LIMIT. A message that does not read is for its reader to name.
  * Units    Little endian. A string is u32 length and bytes; a list is u32 count and strings.
  */
 #ifndef FMT_PACK_H

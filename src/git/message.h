@@ -6,6 +6,7 @@
  * line that has the form of a trailer is left out: who signed off, reviewed or wrote something is not a model's to say, and
  * "Closes: #1" acts on a server that the commit comes to. Trailers are what the operator configured.
  *
+ * Shape    message_line or message_text for words, message_conventional for a first line with a kind before it.
  * Memory   Appends to the caller's buf, or lives in the arena.
  * Errors   -ERR_LIMIT when the buf is full.
  * Source   git-interpret-trailers(1); Conventional Commits 1.0.0.

@@ -4,6 +4,7 @@
  *
  * Shape    ctags_new; ctags_read file after file: one process of it serves them all and is started by the first.
  *          It is given the text, opens no file and reads no configuration.
+ * Memory   What fn is told dies when it returns. ctags_free ends the process.
  * Errors   -ERR_TIMEOUT past CTAGS_WALL_MS, -ERR_CLOSED when it died; the next file starts another one. What it
  *          says is taken as hostile.
  * Source   ctags-json-output(5), ctags(1) --_interactive, as Universal Ctags 5.9 does it.

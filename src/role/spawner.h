@@ -6,6 +6,7 @@
  * of ours, and the token commands of the operator's configuration, sent once before the run.
  *
  * Shape    role_spawner_main is the process; spawner_identity asks it, from the monitor's side.
+ * Memory   An identity lives in the arena.
  * Errors   An unknown operation ends the spawner.
  * Source   docs/architecture.md, "The spawner".
  */

@@ -4,6 +4,7 @@
  *
  * Shape    capture_feed with every read; capture_add writes what is kept, with a line that says what is missing.
  * Memory   At most CAPTURE_HEAD + CAPTURE_TAIL bytes.
+ * Errors   capture_add: -ERR_LIMIT when out is full.
  */
 #ifndef SANDBOX_CAPTURE_H
 #define SANDBOX_CAPTURE_H

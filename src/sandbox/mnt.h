@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 /* mnt: the mount API that works on descriptors, which not every libc knows.
  *
+ * Shape    mnt_clone, mnt_attr while it is detached, mnt_move to where it is to be seen; the descriptor is the caller's to close.
  * Errors   As the system call: -1 and errno.
  * Source   open_tree(2), move_mount(2), fsopen(2), mount_setattr(2).
  */

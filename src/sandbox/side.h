@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* side: the slow parts of a cell, made beside its first process by a child of it that ends before anything
- * runs there.
+/* side: the slow parts of a cell, made beside its first process by a child of it that ends before anything runs there.
  *
- * Shape    side_begin as soon as the cell's namespaces stand, side_leave once the new root is the root,
- * side_join before anybody relies on either. Making a network namespace takes as long as all the rest of a
- * cell, and letting go of the old root waits for every processor; neither needs what the other is doing.
- * Memory   The struct stays where it is from begin to join. After a failed begin there is nothing to join; a
- * first process that gives up takes the child along. Errors   The step that failed, and its errno.
+ * Shape    side_begin as soon as the cell's namespaces stand, side_leave once the new root is the root, side_join before
+ *          anybody relies on either. Making a network namespace takes as long as all the rest of a cell, and letting go of
+ *          the old root waits for every processor; neither needs what the other is doing.
+ * Memory   The struct stays where it is from begin to join. After a failed begin there is nothing to join; a first process
+ *          that gives up takes the child along.
+ * Errors   The step that failed, and its errno.
  */
 #ifndef SANDBOX_SIDE_H
 #define SANDBOX_SIDE_H

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* sysnr: numbers of system calls the headers of our oldest supported system do not know, and a mark for
- * those that this machine does not have. */
+ * those that this machine does not have.
+ *
+ * Shape    Whoever names __NR_x includes it. A number from here is the same on every machine we know; an older call that this
+ *          machine never had is NR_ABSENT, whose row a table passes over.
+ * Source   include/uapi/asm-generic/unistd.h of Linux 6.17.
+ */
 #ifndef SANDBOX_SYSNR_H
 #define SANDBOX_SYSNR_H
 

@@ -2,6 +2,9 @@
 /* Copyright The agent6 authors. */
 /* ending: what the reason of a run's end means to those who come after.
  *
+ * Shape    ending_is_final of a reason that was recorded; ending_number and ending_word across a channel. One table holds every
+ *          reason.
+ * Memory   Words are static.
  * Source   docs/loop.md, "How a run ends".
  */
 #ifndef SESSION_ENDING_H

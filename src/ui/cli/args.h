@@ -5,6 +5,7 @@
  * Shape    args_decode fills the command's struct. --name VALUE, --name=VALUE, --flag for booleans,
  *          -x for fields named by one letter; positional fields in order, a list takes the rest;
  *          after "--" words belong to the command when it takes them, else they are positional.
+ * Memory   What is decoded lives in the context's arena or in the words.
  * Errors   -ERR_INVALID naming the word, with the usage as hint.
  */
 #ifndef UI_CLI_ARGS_H

@@ -5,6 +5,7 @@
  * Shape    One file per group of commands (cmd_config.c, cmd_runs.c, ...), each with a static table
  *          of struct command listed in commands.c. main finds the row, decodes flags through its
  *          fields, calls run. Help, completion and the man page are printed from the same rows.
+ * Memory   The arguments and the context's arena live as long as the command.
  * Errors   run returns an exit status (0..255) or -ERR_...; main reports the error once and a table
  *          turns its code into an exit status. Usage faults exit 2.
  */

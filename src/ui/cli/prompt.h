@@ -4,6 +4,7 @@
  *
  * Shape    prompt_line for what may be seen, prompt_hidden for what may not. Questions go to stderr; who stops us and
  *          comes back is asked again.
+ * Memory   Answers live in the arena; a hidden one only in its secret, and is wiped everywhere else.
  * Errors   -ERR_STOPPED for Ctrl-C, -ERR_CLOSED when the input ends before anything was typed;
  *          -ERR_LIMIT past 4096 bytes. The terminal's mode is as before on every return.
  */

@@ -4,6 +4,7 @@
  *
  * Shape    questions_text adds what questions.json of a record asks, cleaned for a terminal, and how to answer it;
  *          nothing when it asks nothing.
+ * Memory   *fd is the caller's; scratch in the arena.
  * Errors   Those of reading. A file that is no such JSON asks nothing: the plan is shown all the same.
  * Source   docs/modes.md, "Context".
  */
