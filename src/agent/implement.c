@@ -3,7 +3,6 @@
 #include "agent/implement_priv.h"
 
 #include "agent/panel.h"
-#include "base/time.h"
 
 #define OUTPUT_TAIL 4000
 #define TITLE_SHOWN 200
@@ -34,13 +33,6 @@ bool implement_is_on(const struct run *r)
 
 /* ---- the plan's tasks ---- */
 
-static int apply(struct run *r, const struct graph_op *op, struct err *err)
-{
-	TRY(graph_apply(r->graph, op, time_now_us(), err));
-	r->graph_changed = true;
-	return tasks_host_graph(r, op, r->graph->version, err);
-}
-
 static int put_tasks(struct run *r, const struct plan *p, struct err *err)
 {
 	const struct plan_step *s = p->steps.p;
@@ -48,11 +40,11 @@ static int put_tasks(struct run *r, const struct plan *p, struct err *err)
 	struct task_id root, id;
 
 	task_id_new(&root);
-	TRY(apply(r, &(struct graph_op){ .op = GRAPH_ADD, .id = str_from(root.z), .by = STR("user"),
+	TRY(tasks_apply(r, &(struct graph_op){ .op = GRAPH_ADD, .id = str_from(root.z), .by = STR("user"),
 		.title = title.n > 0 ? str_head(title, utf8_head(title, TITLE_SHOWN)) : STR("the task") }, err));
 	for (size_t i = 0; i < p->steps.n; i++) {
 		task_id_new(&id);
-		TRY(apply(r, &(struct graph_op){ .op = GRAPH_ADD, .id = str_from(id.z), .parent_id = str_from(root.z),
+		TRY(tasks_apply(r, &(struct graph_op){ .op = GRAPH_ADD, .id = str_from(id.z), .parent_id = str_from(root.z),
 			.by = STR("planner"), .title = s[i].title, .rationale = s[i].rationale, .acceptance = s[i].acceptance,
 			.relevant_paths = s[i].files }, err));
 	}
@@ -71,7 +63,7 @@ static int set_task(struct run *r, int64_t step, enum task_status status, struct
 			continue;
 		if (r->graph->p[k].status == status || r->graph->p[k].status == TASK_PASSED)
 			return 0;
-		return apply(r, &(struct graph_op){ .op = GRAPH_UPDATE, .id = str_from(id.z), .status = (int)status + 1 }, err);
+		return tasks_apply(r, &(struct graph_op){ .op = GRAPH_UPDATE, .id = str_from(id.z), .status = (int)status + 1 }, err);
 	}
 	return 0;
 }

@@ -116,8 +116,7 @@ static int put_update(struct run *r, struct err *err)
 	return note_send(&n, r->keep, EVENT_GRAPH_UPDATE, err);
 }
 
-/* An operation of ours: the focus moves, the task is under way. */
-static int apply(struct run *r, const struct graph_op *op, struct err *err)
+int tasks_apply(struct run *r, const struct graph_op *op, struct err *err)
 {
 	TRY(graph_apply(r->graph, op, time_now_us(), err));
 	r->graph_changed = true;
@@ -145,9 +144,9 @@ static int surface(struct run *r, struct turn *t, const char *id, struct err *er
 	struct str name = str_dup(t->mem, str_from(id)); /* the task's place in the graph may change */
 
 	if (graph_find(r->graph, name)->status == TASK_PENDING)
-		TRY(apply(r, &(struct graph_op){ .op = GRAPH_UPDATE, .id = name, .status = TASK_IN_PROGRESS + 1 }, err));
+		TRY(tasks_apply(r, &(struct graph_op){ .op = GRAPH_UPDATE, .id = name, .status = TASK_IN_PROGRESS + 1 }, err));
 	if (!str_eqz(name, r->graph->cursor.z))
-		TRY(apply(r, &(struct graph_op){ .op = GRAPH_CURSOR, .id = name }, err));
+		TRY(tasks_apply(r, &(struct graph_op){ .op = GRAPH_CURSOR, .id = name }, err));
 	r->st.focus = str_dup(r->mem, name);
 	r->st.focus_turns = r->st.focus_nudges = 0;
 	turn_notice(t, banner(graph_find(r->graph, name), t->mem));

@@ -16,6 +16,8 @@
 int tasks_open(struct run *r, struct str journal, struct err *err) CHECKED; /* journal: of an earlier leg, or empty */
 void tasks_fini(struct run *r);
 int tasks_turn(struct run *r, struct turn *t, struct err *err) CHECKED;
+/* An operation of ours: the focus moves, a plan's steps become tasks, one of them is under way. */
+int tasks_apply(struct run *r, const struct graph_op *op, struct err *err) CHECKED;
 /* Open tasks: the finish is sent back, a few times. True: it was. */
 bool tasks_gate(struct run *r, struct turn *t);
 
