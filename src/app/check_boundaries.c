@@ -10,6 +10,7 @@
 #include "sandbox/group.h"
 #include "sandbox/jail.h"
 #include "sandbox/landlock.h"
+#include "sandbox/resolver_files.h"
 #include "sandbox/root.h"
 #include "sandbox/seccomp.h"
 
@@ -300,6 +301,19 @@ static void endpoint_row(const struct bounds *b, const struct endpoint *e)
 			e->tls ? ", by TLS" : "").p);
 }
 
+/* Who is asked for the names among them, where there are any. */
+static void resolver_rows(const struct bounds *b)
+{
+	auto_buf struct buf read = BUF_MAX(4096);
+
+	for (size_t i = 0; i < RESOLVER_RULES; i++)
+		if (access(resolver_rules[i].path, F_OK) == 0)
+			add_word(&read, resolver_rules[i].path);
+	row(b, "resolver.reach", STR("name servers, about the names of broker.reach; started only where there is one"));
+	row(b, "resolver.read", text(b, &read));
+	row(b, "resolver.calls", calls(b, SECCOMP_RESOLVER));
+}
+
 /* The hosts that the two processes with a network would be told, from what they would be told them with. */
 static void dial_rows(const struct bounds *b, struct err *err)
 {
@@ -325,6 +339,7 @@ static void dial_rows(const struct bounds *b, struct err *err)
 	row(b, "client.calls", calls(b, s->config->sandbox.agent_network == AGENT_NETWORK_OPEN ? SECCOMP_CLIENT_OPEN
 												 : SECCOMP_CLIENT));
 	row(b, "broker.calls", calls(b, SECCOMP_BROKER));
+	resolver_rows(b);
 }
 
 static void record_rows(const struct bounds *b)

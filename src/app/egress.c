@@ -76,16 +76,52 @@ static int await_ready(int chan, enum wire_link link, uint16_t type, int64_t dea
 	return -ERR_REMOTE;
 }
 
+/* A closed channel says nothing to a person; which program went away does. */
+static int name_dead(int r, const char *program, struct err *err)
+{
+	return r == -ERR_CLOSED ? err_set(err, ERR_CLOSED, "%s died while it was starting", program) : r;
+}
+
+/* Started by the side of the broker, and only where there is a name that somebody has to be asked about. */
+static int launch_resolver(const struct egress_spec *spec, int table, int to_broker, struct egress *e, struct err *err)
+{
+	static const char *const argv[] = { "agent6-resolver", NULL };
+
+	if (launch(&(struct launch_spec){ .exe = spec->progs->resolver, .argv = argv, .fds = &to_broker, .nfds = 1,
+			.errors = true }, &e->resolver, err) < 0)
+		return err_wrap(err, "start agent6-resolver");
+	return chan_send(e->resolver.chan, WIRE_NAMES, STR(""), &table, 1, err);
+}
+
 static int launch_broker(const struct egress_spec *spec, const struct route_table *routes, int dir_fd,
 	struct egress *e, struct err *err)
 {
 	auto_buf struct buf bytes = BUF_MAX(ENDPOINT_TABLE_BYTES);
-	autoclose int table = -1;
+	autoclose int table = -1, asks = -1, answers = -1;
+	int pair[2];
 
 	TRY(routes_pack(routes, &bytes, err));
 	TRY(memfd_seal("agent6-routes", buf_str(&bytes), &table, err));
 	TRY(launch_role(spec->progs, "broker", NULL, 0, false, &e->broker, err));
-	return chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, dir_fd }, 2, err);
+	if (routes_want_lookups(routes)) {
+		TRY(chan_pair(pair, err));
+		asks = pair[0];
+		answers = pair[1];
+		TRY(name_dead(launch_resolver(spec, table, answers, e, err), "agent6-resolver", err));
+	}
+	return chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, dir_fd, asks }, asks >= 0 ? 3 : 2, err);
+}
+
+static int await_broker(const struct egress *e, struct err *err)
+{
+	if (await_ready(e->broker.chan, LINK_MONITOR_BROKER, WIRE_BROKER_READY, e->deadline_ms, err) < 0)
+		return err_wrap(err, "the broker");
+	if (e->resolver.chan < 0)
+		return 0;
+	if (name_dead(await_ready(e->resolver.chan, LINK_MONITOR_RESOLVER, WIRE_RESOLVER_READY, e->deadline_ms, err),
+			"agent6-resolver", err) < 0)
+		return err_wrap(err, "the resolver");
+	return 0;
 }
 
 /* The table may hold keys: it is wiped here as soon as the memfd has it. */
@@ -117,12 +153,6 @@ int egress_launch_client(const struct programs *progs, struct egress *e, struct 
 	return 0;
 }
 
-/* A closed channel says nothing to a person; which program went away does. */
-static int name_dead_client(int r, struct err *err)
-{
-	return r == -ERR_CLOSED ? err_set(err, ERR_CLOSED, "agent6-net died while it was starting") : r;
-}
-
 static int brief_client(const struct egress_spec *spec, int dir_fd, const struct egress *e, struct err *err)
 {
 	autoclose int table = -1, tokens = -1;
@@ -143,7 +173,7 @@ static int brief_client(const struct egress_spec *spec, int dir_fd, const struct
 			which |= more[i].bit;
 			fds[n++] = more[i].fd;
 		}
-	return name_dead_client(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err), err);
+	return name_dead(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err), "agent6-net", err);
 }
 
 int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err)
@@ -161,17 +191,15 @@ int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *e
 		TRY(spec->dir ? dir_open(AT_FDCWD, spec->dir, &dir_fd, err)
 			      : make_dir(e->dir, sizeof(e->dir), &dir_fd, err));
 		TRY(launch_broker(spec, &routes, dir_fd, e, err));
+		TRY(await_broker(e, err));
 	}
-	if (routes.n > 0 &&
-		await_ready(e->broker.chan, LINK_MONITOR_BROKER, WIRE_BROKER_READY, e->deadline_ms, err) < 0)
-		return err_wrap(err, "the broker");
 	return brief_client(spec, dir_fd, e, err); /* it looks for the broker's sockets */
 }
 
 int egress_await(struct egress *e, struct err *err)
 {
-	return name_dead_client(
-		await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, e->deadline_ms, err), err);
+	return name_dead(await_ready(e->client.chan, LINK_MONITOR_CLIENT, WIRE_CLIENT_READY, e->deadline_ms, err),
+		"agent6-net", err);
 }
 
 int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err)
@@ -199,6 +227,7 @@ void egress_stop(struct egress *e)
 	base_close_fd(&e->agent_chan);
 	peer_kill(&e->client);
 	peer_kill(&e->broker);
+	peer_kill(&e->resolver);
 	peer_kill(&e->spawner);
 	if (e->dir[0] && dir_remove_tree(AT_FDCWD, e->dir, ERR_DISCARD) < 0)
 		e->dir[0] = '\0'; /* an empty directory may stay in /tmp; nobody is left to tell */

@@ -22,13 +22,14 @@
 
 struct egress {
 	struct peer broker; /* PEER_NONE when every endpoint is direct or recorded */
+	struct peer resolver; /* PEER_NONE when the broker's table has no name to look up */
 	struct peer client;
 	struct peer spawner; /* PEER_NONE, unless egress_start needed one of its own for a token_command */
 	int agent_chan;     /* the agent's end of the client's channel */
 	char dir[128];      /* of the broker's sockets; empty: none */
 	int64_t deadline_ms; /* until which the client may take to stand */
 };
-#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1 })
+#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .resolver = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1 })
 
 struct egress_spec {
 	const struct programs *progs;

@@ -162,7 +162,7 @@ static int watch(struct start *s, struct monitor_end *end, struct err *err)
 	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "answers", s->mem), &answers, err));
 	struct monitor_spec spec = {
 		.zygote = s->zygote, .git = s->git, .recorder = s->recorder, .spawner = s->spawner, .view = s->view,
-		.client = s->egress.client, .broker = s->egress.broker,
+		.client = s->egress.client, .broker = s->egress.broker, .resolver = s->egress.resolver,
 		.agent_chan = s->agent_chan, .answers_fd = answers,
 		.commands = str_eqz(s->params.run_commands, "yes") ? APPROVE_YES
 			: str_eqz(s->params.run_commands, "no") ? APPROVE_NO : APPROVE_ASK,

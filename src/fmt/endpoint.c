@@ -120,6 +120,20 @@ bool host_is_loopback(struct str host)
 	return ends_label(host, STR(".localhost")) || host_range(host) == HOST_LOOPBACK;
 }
 
+bool route_is_looked_up(const struct route *r)
+{
+	return host_range(r->host) == HOST_NAME && !host_is_loopback(r->host);
+}
+
+bool routes_want_lookups(const struct route_table *t)
+{
+	bool want = false;
+
+	for (size_t i = 0; i < t->n; i++)
+		want |= route_is_looked_up(&t->p[i]);
+	return want;
+}
+
 static int check_host(struct str host, struct err *err)
 {
 	bool colon = str_find(host, STR(":")) < host.n;

@@ -139,6 +139,10 @@ int routes_pack(const struct route_table *t, struct buf *out, struct err *err) C
 int routes_unpack(struct str bytes, struct arena *mem, struct route_table *out, struct err *err) CHECKED;
 int route_check(const struct route *r, struct err *err) CHECKED;
 
+/* Its host is a name that somebody has to be asked about: no address, not localhost. */
+bool route_is_looked_up(const struct route *r);
+bool routes_want_lookups(const struct route_table *t);
+
 #define ROUTE_SOCKET_MAX 8
 #define ROUTE_NOTES      "notes" /* where the broker tells the client why a dial failed */
 const char *route_socket(size_t index, char out[ROUTE_SOCKET_MAX]); /* "r0", "r1", ... */

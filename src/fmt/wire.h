@@ -20,12 +20,14 @@ enum wire_link {
 	LINK_MONITOR_RECORDER, /* the monitor's own records: approvals, deaths, stops */
 	LINK_MONITOR_CLIENT,
 	LINK_MONITOR_BROKER,
+	LINK_MONITOR_RESOLVER,
 	LINK_MONITOR_SPAWNER,
 	LINK_MONITOR_VIEW,
 	LINK_ZYGOTE_AGENT,     /* also the git zygote */
 	LINK_CLIENT_AGENT,
 	LINK_CLIENT_SPAWNER,   /* tokens of providers.NAME.token_command: from who makes them to who sends them */
 	LINK_BROKER_CLIENT,    /* a path socket in the broker's directory: why a dial failed */
+	LINK_BROKER_RESOLVER,
 	LINK_RECORDER_AGENT,
 	LINK_MONITOR_FORKER,   /* one request, one answer */
 	LINK_MONITOR_LISTER,   /* the same */
@@ -99,9 +101,14 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_VERDICT_POST, 69, LINK_MONITOR_CLIENT, WIRE_DOWN, 0, 0, 4096) /* u32 id, u8 allowed, str reason */ \
 	X(WIRE_POST_OVER, 59, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4)    /* u32 id: no verdict is wanted any more */ \
 	/* the broker */                                                                                     \
-	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 2, 0)     /* memfd: route table, fmt/endpoint.h; fd: socket dir */ \
+	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 3, 0)     /* memfd: route table, fmt/endpoint.h; fds: socket dir, and its channel to the resolver where there is one */ \
 	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error */               \
 	X(WIRE_DIAL_FAILED, 72, LINK_BROKER_CLIENT, WIRE_DOWN, 0, 0, 1024) /* u8 route, u8 enum net_outcome, str text */ \
+	/* the resolver */                                                                                   \
+	X(WIRE_NAMES, 73, LINK_MONITOR_RESOLVER, WIRE_DOWN, 1, 1, 0)    /* memfd: the broker's route table */   \
+	X(WIRE_RESOLVER_READY, 74, LINK_MONITOR_RESOLVER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error */           \
+	X(WIRE_LOOK_UP, 75, LINK_BROKER_RESOLVER, WIRE_DOWN, 0, 0, 9)   /* struct lookup_question, fmt/lookup.h */ \
+	X(WIRE_LOOKED_UP, 76, LINK_BROKER_RESOLVER, WIRE_UP, 0, 0, 152) /* struct lookup_answer */              \
 	/* the spawner: three bytes and, for resume, an id */                                                \
 	X(WIRE_SPAWN, 80, LINK_MONITOR_SPAWNER, WIRE_DOWN, 0, 1, 80)    /* u8 op, u16 index, str id */           \
 	X(WIRE_SPAWNED, 81, LINK_MONITOR_SPAWNER, WIRE_UP, 0, 0, 16384) /* u8 op, u16 index, u8 ok, str text */  \

@@ -7,7 +7,6 @@
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 #include "sandbox/confine.h"
-#include "sandbox/resolver_files.h"
 #include "sys/chan.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
@@ -27,6 +26,8 @@
 #define IDLE_MS       (2 * 3600 * 1000) /* above every time limit of a provider: a backstop */
 #define RELAY_BYTES   (16 * 1024)
 #define RELAY_ROUNDS  64                /* reads in one go, then the other connections get a turn */
+
+#define RESOLVER_GONE "the process that looks names up is gone"
 
 enum link_state { LINK_FREE, LINK_RESOLVING, LINK_DIALLING, LINK_RELAYING };
 
@@ -61,7 +62,7 @@ struct broker {
 	struct arena *mem;
 	struct route_table routes;
 	struct listener listeners[ROUTES_MAX];
-	struct resolver resolver;
+	int resolver;     /* the channel to it; -1: no name is looked up, or it is gone */
 	int dir;          /* O_PATH of the sockets' directory */
 	int notes_listen; /* accepts one client */
 	int notes;        /* -1 until it came */
@@ -317,44 +318,69 @@ static int dial(struct link *l, const struct dial_addr *addrs, size_t n, struct 
 	return dial_next(l, err);
 }
 
+/* ---- names ---- */
+
+static void name_failed(struct link *l, const char *why)
+{
+	tell_failure(l->b, l->route, NET_DNS, "look up " STR_FMT ": %s", STR_ARG(host_of(l)), why);
+	link_close(l);
+}
+
+/* It died, or said what it may not: nobody is asked again. What is relayed goes on. */
+static void resolver_lost(struct broker *b)
+{
+	loop_unwatch(b->loop, b->resolver);
+	close(take_fd(&b->resolver));
+	for (size_t i = 0; i < BROKER_LINKS; i++)
+		if (b->links[i].state == LINK_RESOLVING)
+			name_failed(&b->links[i], RESOLVER_GONE);
+}
+
+static int resolved(struct link *l, const struct lookup_answer *a, struct err *err)
+{
+	struct dial_addr addrs[DIAL_ADDRS];
+
+	if (a->gai == EAI_SYSTEM)
+		name_failed(l, strerror(a->sys));
+	else if (a->gai != 0)
+		name_failed(l, gai_strerror(a->gai));
+	else if (a->n == 0)
+		name_failed(l, "no address");
+	else
+		return dial(l, addrs, dial_answered(a, l->b->routes.p[l->route].port, addrs), err);
+	return 0;
+}
+
 static int on_resolved(void *self, uint32_t events, struct err *err)
 {
 	struct broker *b = self;
-	struct resolver_answer a;
-	struct link *l;
-	int r = resolver_take(&b->resolver, &a, err);
+	struct lookup_answer a;
+	int r = resolver_take(b->resolver, &a, err);
 
 	(void)events;
 	if (r == -ERR_BUSY)
 		return 0;
-	TRY(r);
-	BUG_IF(a.link >= BROKER_LINKS || a.n > DIAL_ADDRS);
-	l = &b->links[a.link];
-	if (l->state != LINK_RESOLVING || l->turn != a.turn)
-		return 0; /* the client went away, or its time was up */
-	if (a.gai != 0 || a.n == 0) {
-		const char *why = a.gai == EAI_SYSTEM ? strerror(a.sys)
-			: a.gai != 0                      ? gai_strerror(a.gai)
-							  : "no address";
-
-		tell_failure(b, l->route, NET_DNS, "look up " STR_FMT ": %s", STR_ARG(host_of(l)), why);
-		link_close(l);
+	if (r < 0 || a.link >= BROKER_LINKS) {
+		*err = (struct err){ 0 };
+		resolver_lost(b);
 		return 0;
 	}
-	return dial(l, a.addrs, a.n, err);
+	if (b->links[a.link].state != LINK_RESOLVING || b->links[a.link].turn != a.turn)
+		return 0; /* the client went away, or its time was up */
+	return resolved(&b->links[a.link], &a, err);
 }
 
 static int on_link_timer(void *self, uint32_t events, struct err *err)
 {
 	struct link *l = self;
 	int64_t idle = time_mono_ms() - l->active_ms;
+	char why[64];
 
 	(void)events;
 	switch (l->state) {
 	case LINK_RESOLVING:
-		tell_failure(l->b, l->route, NET_DNS, "look up " STR_FMT ": no answer within %d s",
-			STR_ARG(host_of(l)), DIAL_MS / 1000);
-		link_close(l);
+		snprintf(why, sizeof(why), "no answer within %d s", DIAL_MS / 1000);
+		name_failed(l, why);
 		return 0;
 	case LINK_DIALLING:
 		return attempt_failed(l, ETIMEDOUT, err);
@@ -383,8 +409,9 @@ static int link_start(struct link *l, size_t route, int client, struct err *err)
 {
 	struct broker *b = l->b;
 	struct dial_addr known[DIAL_ADDRS];
-	size_t n = resolver_known(&b->routes.p[route], known);
-	struct resolver_question q = { .link = (uint32_t)(l - b->links), .turn = l->turn, .route = (uint32_t)route };
+	size_t n = dial_known(&b->routes.p[route], known);
+	struct lookup_question q = { .link = (uint32_t)(l - b->links), .turn = l->turn, .route = (uint8_t)route };
+	int r;
 
 	l->route = route;
 	l->client = client;
@@ -393,7 +420,10 @@ static int link_start(struct link *l, size_t route, int client, struct err *err)
 		return dial(l, known, n, err);
 	l->state = LINK_RESOLVING;
 	TRY(loop_after(b->loop, DIAL_MS, on_link_timer, l, err));
-	return resolver_ask(&b->resolver, &q, err);
+	r = b->resolver < 0 ? -ERR_CLOSED : resolver_ask(b->resolver, &q, ERR_DISCARD);
+	if (r < 0)
+		name_failed(l, r == -ERR_BUSY ? "too many lookups wait already" : RESOLVER_GONE);
+	return 0;
 }
 
 static int on_accept(void *self, uint32_t events, struct err *err)
@@ -472,22 +502,18 @@ static void remove_sockets(const struct broker *b)
 
 static void list_rules(struct broker *b)
 {
-	struct ll_rule *r = arena_array(b->mem, RESOLVER_RULES + ROUTES_MAX + 2, sizeof(*r));
-	size_t n = RESOLVER_RULES;
+	struct ll_rule *r = arena_array(b->mem, ROUTES_MAX + 1, sizeof(*r));
+	size_t n = 0;
 
-	memcpy(r, resolver_rules, sizeof(resolver_rules));
 	r[n++] = (struct ll_rule){ .kind = LL_FD, .fd = b->dir, .access = LL_REMOVE_FILE };
-	r[n++] = (struct ll_rule){ .kind = LL_CONNECT, .port = 53 };
 	for (size_t i = 0; i < b->routes.n; i++)
 		r[n++] = (struct ll_rule){ .kind = LL_CONNECT, .port = b->routes.p[i].port };
 	b->rules = r;
 	b->nrules = n;
 }
 
-static int confine(void *self, struct err *err)
+static int confine(const struct broker *b, struct err *err)
 {
-	const struct broker *b = self;
-
 	return confine_self(SECCOMP_BROKER, b->rules, b->nrules, err);
 }
 
@@ -504,6 +530,7 @@ static int take_routes(struct broker *b, struct err *err)
 	TRY(wire_check(LINK_MONITOR_BROKER, WIRE_DOWN, m->type, m->body.n, m->nfds, err));
 	table = chan_take_fd(m, 0);
 	b->dir = chan_take_fd(m, 1);
+	b->resolver = chan_take_fd(m, 2);
 	TRY(memfd_read(table, &bytes, err));
 	return routes_unpack(str_dup(b->mem, buf_str(&bytes)), b->mem, &b->routes, err);
 }
@@ -514,10 +541,10 @@ static int set_up(struct broker *b, struct err *err)
 	TRY(loop_open(&b->loop, err));
 	TRY(open_sockets(b, err));
 	list_rules(b);
-	resolver_preload();
-	TRY(resolver_open(&b->resolver, &b->routes, confine, b, err));
-	if (b->resolver.fd >= 0)
-		TRY(loop_watch(b->loop, b->resolver.fd, EPOLLIN, on_resolved, b, err));
+	if (b->resolver >= 0) {
+		TRY(chan_nonblock(b->resolver, err));
+		TRY(loop_watch(b->loop, b->resolver, EPOLLIN, on_resolved, b, err));
+	}
 	return confine(b, err);
 }
 
@@ -563,13 +590,11 @@ int role_broker_main(void)
 	if (proc_sanitize(1, &err) < 0)
 		return 1;
 	b->mem = arena_new();
-	b->dir = b->notes = b->notes_listen = -1;
-	b->resolver.fd = -1;
+	b->dir = b->notes = b->notes_listen = b->resolver = -1;
 	for (size_t i = 0; i < BROKER_LINKS; i++)
 		b->links[i] = (struct link){ .b = b, .client = -1, .remote = -1 };
 	r = serve(b, &err);
 	if (b->dir >= 0)
 		remove_sockets(b);
-	/* The resolver's thread may stand in a lookup and reads the table: leave at once, free nothing. */
 	_exit(r < 0);
 }

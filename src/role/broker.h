@@ -7,6 +7,7 @@
  *          WIRE_BROKER_READY out, then it serves a path socket per route until the channel closes.
  *          Nobody can name a destination: which socket is connected to decides.
  * Memory   At most BROKER_LINKS connections, two bounded buffers each.
+ *          Names are looked up by another process, whose channel comes with WIRE_ROUTES: this one opens no file.
  * Errors   A dial that fails closes the connection, after a sentence on the notes socket
  *          (WIRE_DIAL_FAILED) that the client shows instead of a bare reset.
  * Source   docs/architecture.md, "Network". The broker is a role of agent6, not of agent6-net, so that

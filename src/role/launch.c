@@ -43,7 +43,7 @@ static int find_beside(const char *dir, const char *name, int *out, char *found,
 		}
 	}
 	int r = err_set(err, ERR_NOENT, "%s is not beside agent6 in %s", name, dir);
-	err_hint(err, "install the four programs together: PREFIX=DIR ./dev install");
+	err_hint(err, "install the five programs together: PREFIX=DIR ./dev install");
 	return r;
 }
 
@@ -84,6 +84,7 @@ int programs_open(struct programs *out, struct err *err)
 	}
 	TRY(find_beside(dir, "agent6-net", &p.net, unused, sizeof(unused), err));
 	TRY(find_beside(dir, "agent6-index", &p.index, unused, sizeof(unused), err));
+	TRY(find_beside(dir, "agent6-resolver", &p.resolver, unused, sizeof(unused), err));
 	*out = p;
 	p = (struct programs)PROGRAMS_NONE;
 	return 0;
@@ -95,6 +96,7 @@ void programs_close(struct programs *p)
 	base_close_fd(&p->jail);
 	base_close_fd(&p->net);
 	base_close_fd(&p->index);
+	base_close_fd(&p->resolver);
 }
 
 int launch(const struct launch_spec *spec, struct peer *out, struct err *err)

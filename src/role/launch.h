@@ -15,7 +15,7 @@
 #include "sys/proc.h"
 
 struct programs {
-	int agent6, jail, net, index; /* O_PATH descriptors */
+	int agent6, jail, net, index, resolver; /* O_PATH descriptors */
 	char jail_path[512];   /* where agent6-jail was found */
 	/* Absolute directories that a model may write: the spawner takes no program from them. Set by the caller who
 	 * knows a workspace; borrowed. */
@@ -26,7 +26,7 @@ struct programs {
 int programs_open(struct programs *out, struct err *err) CHECKED;
 void programs_close(struct programs *p);
 #define auto_programs CLEANUP(programs_close)
-#define PROGRAMS_NONE { -1, -1, -1, -1, "" }
+#define PROGRAMS_NONE { -1, -1, -1, -1, -1, "" }
 
 struct peer {
 	struct proc proc; /* pid 0: not running */

@@ -139,6 +139,7 @@ static int close_all(struct monitor *m, struct err *err)
 		return 0;
 	m->state = MON_CLOSING;
 	TRY(hook_end(m, err));
+	kill_member(&m->members[PEER_RESOLVER]); /* it may stand in a lookup, and has nothing to clean up */
 	for (int i = 0; i < PEER_COUNT; i++)
 		if (!hook_keeps(m, i))
 			monitor_drop(m, i);
@@ -331,6 +332,7 @@ static const struct {
 	{ PEER_RECORDER, "record_lost", "the process that writes the record died" },
 	{ PEER_CLIENT, "provider_error", "the process that talks to the provider died" },
 	{ PEER_BROKER, "provider_error", "the process that reaches the network died" },
+	{ PEER_RESOLVER, "provider_error", "the process that looks names up died" },
 };
 
 static int end_by_death(struct monitor *m, enum peer_id id, struct err *err)
@@ -562,6 +564,7 @@ static int watch_all(struct monitor *m, struct err *err)
 		{ PEER_GIT, "git zygote", LINK_MONITOR_ZYGOTE, s->git },
 		{ PEER_CLIENT, "client", LINK_MONITOR_CLIENT, s->client },
 		{ PEER_BROKER, "broker", LINK_MONITOR_BROKER, s->broker },
+		{ PEER_RESOLVER, "resolver", LINK_MONITOR_RESOLVER, s->resolver },
 		{ PEER_RECORDER, "recorder", LINK_MONITOR_RECORDER, s->recorder },
 		{ PEER_SPAWNER, "spawner", LINK_MONITOR_SPAWNER, s->spawner },
 		{ PEER_VIEW, "view", LINK_MONITOR_VIEW, s->view },

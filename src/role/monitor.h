@@ -26,7 +26,7 @@ struct monitor_server {
 };
 
 struct monitor_spec {
-	struct peer zygote, git, client, broker, recorder, spawner, view; /* PEER_NONE where there is none */
+	struct peer zygote, git, client, broker, resolver, recorder, spawner, view; /* PEER_NONE where there is none */
 	struct monitor_server servers[MCP_SERVERS_MAX + 1]; /* behind them the language servers' zygote, if there is one */
 	size_t nservers;
 	struct { /* those over HTTP, which the client speaks to */

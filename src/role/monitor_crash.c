@@ -70,6 +70,21 @@ void crash_await(struct monitor *m, struct member *p)
 		crash_seen(m, p, how.si_status);
 }
 
+static const char *program_of(enum peer_id id)
+{
+	switch (id) {
+	case PEER_ZYGOTE:
+	case PEER_GIT:
+		return "agent6-jail";
+	case PEER_CLIENT:
+		return "agent6-net";
+	case PEER_RESOLVER:
+		return "agent6-resolver";
+	default:
+		return "agent6";
+	}
+}
+
 const char *crash_words(const struct monitor *m, enum peer_id id, const char *why, char out[CRASH_WORDS_MAX])
 {
 	const struct member *p = &m->members[id];
@@ -79,8 +94,7 @@ const char *crash_words(const struct monitor *m, enum peer_id id, const char *wh
 	if (c->signal == 0)
 		return why;
 	if (c->at != 0)
-		snprintf(place, sizeof(place), " at %s+0x%llx", id == PEER_CLIENT ? "agent6-net" : id <= PEER_GIT ? "agent6-jail" : "agent6",
-			(unsigned long long)c->at);
+		snprintf(place, sizeof(place), " at %s+0x%llx", program_of(id), (unsigned long long)c->at);
 	snprintf(out, CRASH_WORDS_MAX, "%s (%s%s, agent6 %s)%s%s%s", why, crash_signal_name(c->signal), place, AGENT6_VERSION,
 		m->spec->crashes_path ? "; noted in " : "", m->spec->crashes_path ? m->spec->crashes_path : "",
 		crash_is_fault(c->signal) ? ": a fault of agent6, please report that line" : "");

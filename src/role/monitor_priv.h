@@ -14,7 +14,7 @@
 #define PENDING_MAX 64
 #define ID_MAX      32
 
-enum peer_id { PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_BROKER, PEER_RECORDER, PEER_SPAWNER, PEER_VIEW, PEER_AGENT,
+enum peer_id { PEER_ZYGOTE, PEER_GIT, PEER_CLIENT, PEER_BROKER, PEER_RESOLVER, PEER_RECORDER, PEER_SPAWNER, PEER_VIEW, PEER_AGENT,
 	PEER_SERVER, /* the first of the MCP servers' zygotes, and behind them that of the language servers */
 	PEER_COUNT = PEER_SERVER + MCP_SERVERS_MAX + 1 };
 

@@ -8,6 +8,7 @@
 #include <linux/audit.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -179,6 +180,22 @@ static void check_socket(struct build *b, bool with_unix)
 	check_inet_kind(b);
 }
 
+static void check_tcp(struct build *b)
+{
+	load_arg(b, 0);
+	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
+	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	load_arg(b, 1);
+	emit(b, BPF_ALU | BPF_AND | BPF_K, SOCK_KIND_MASK, 0, 0);
+	emit(b, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 1, 0);
+	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	load_arg(b, 2);
+	ret_if_is(b, 0, action(V_ALLOW));
+	ret_if_is(b, IPPROTO_TCP, action(V_ALLOW));
+	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+}
+
 static void check_only(struct build *b, unsigned arg, uint32_t value, uint32_t otherwise)
 {
 	load_arg(b, arg);
@@ -241,6 +258,8 @@ static void emit_check(struct build *b, enum verdict v)
 		return check_socket(b, true);
 	case V_SOCKET_INET:
 		return check_socket(b, false);
+	case V_SOCKET_TCP:
+		return check_tcp(b);
 	case V_PAIR_STREAM:
 		return check_pair(b);
 	case V_SOCKET_UNIX:

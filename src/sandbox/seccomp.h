@@ -36,7 +36,8 @@ enum seccomp_profile {
 	SECCOMP_RECORDER,
 	SECCOMP_CLIENT,   /* AF_UNIX sockets only */
 	SECCOMP_CLIENT_OPEN, /* agent_network = open: dials directly */
-	SECCOMP_BROKER,   /* inet sockets */
+	SECCOMP_BROKER,   /* dials TCP, and opens no file */
+	SECCOMP_RESOLVER, /* asks name servers, reads where Landlock lets it */
 	SECCOMP_VIEW,
 	SECCOMP_COUNT
 };

@@ -29,6 +29,7 @@ enum verdict {
 	V_SOCKET,                 /* unix; TCP and UDP; route netlink */
 	V_SOCKET_UNIX,
 	V_SOCKET_INET,            /* TCP and UDP; route netlink */
+	V_SOCKET_TCP,
 	V_PAIR_STREAM,            /* a pair of unix sockets that stays a pair: a datagram socket may be connected anew */
 	V_PERSONALITY,
 	V_NOEXEC,                 /* memory protection, argument 2, without execute */

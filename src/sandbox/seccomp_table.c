@@ -189,6 +189,21 @@ static const struct seccomp_row own_inet_rows[] = {
 };
 static const struct seccomp_set own_inet = { own_inet_rows, COUNT(own_inet_rows) };
 
+/* Asking name servers and the host's own daemons for names; netlink says which families have an address. */
+static const struct seccomp_row own_lookup_rows[] = {
+	{ NR(socket), V_SOCKET }, { NR(connect), V_ALLOW }, { NR(bind), V_ALLOW }, { NR(getsockname), V_ALLOW },
+	{ NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(recvmmsg), V_ALLOW },
+	{ NR(sendmsg), V_SEND2 }, { NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 },
+};
+static const struct seccomp_set own_lookup = { own_lookup_rows, COUNT(own_lookup_rows) };
+
+/* Dialling by TCP, and taking connections on sockets it listens on already. */
+static const struct seccomp_row own_dial_rows[] = {
+	{ NR(socket), V_SOCKET_TCP }, { NR(connect), V_ALLOW }, { NR(accept), V_ALLOW }, { NR(accept4), V_ALLOW },
+	{ NR(setsockopt), V_ALLOW }, { NR(sendmsg), V_SEND2 }, { NR(sendto), V_SEND3 },
+};
+static const struct seccomp_set own_dial = { own_dial_rows, COUNT(own_dial_rows) };
+
 /* Removing the sockets it made, where Landlock lets it. */
 static const struct seccomp_row own_remove_rows[] = {
 	{ NR(unlinkat), V_ALLOW },
@@ -243,6 +258,7 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_RECORDER] = { "recorder", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
 	[SECCOMP_CLIENT] = { "client", V_EPERM, { &own_base, &own_io, &own_unix, SANITIZER } },
 	[SECCOMP_CLIENT_OPEN] = { "client_open", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_threads, SANITIZER } },
-	[SECCOMP_BROKER] = { "broker", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_remove, SANITIZER } },
+	[SECCOMP_BROKER] = { "broker", V_EPERM, { &own_base, &own_io, &own_dial, &own_remove, SANITIZER } },
+	[SECCOMP_RESOLVER] = { "resolver", V_EPERM, { &own_base, &own_io, &own_read, &own_lookup, SANITIZER } },
 	[SECCOMP_VIEW] = { "view", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
 };

@@ -34,9 +34,9 @@ class Answer:
 
 
 class Driver:
-    def __init__(self, *lines, under=()):
+    def __init__(self, *lines, under=(), program=DRIVER):
         env = dict(os.environ, AGENT6_JAIL_BIN="/bin/true")
-        self.p = subprocess.Popen([*under, DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+        self.p = subprocess.Popen([*under, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
         self.pending, self.seen, self.gone = bytearray(), bytearray(), False
         self.answers, self.others, self.lines, self.next = {}, [], [], 1
         self.say(*lines)
@@ -101,8 +101,8 @@ class Driver:
     def ready(self):
         line = self.start()
         assert line.startswith("ready "), line
-        _, client, broker, self.dir = line.split(" ")
-        self.client, self.broker = int(client), int(broker)
+        _, client, broker, resolver, self.dir = line.split(" ")
+        self.client, self.broker, self.resolver = int(client), int(broker), int(resolver)
         return self
 
     def begin(self, route="chat", body='{"x":1}', endpoint=0):

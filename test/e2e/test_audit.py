@@ -74,7 +74,11 @@ def test_only_named_files_open_sockets():
         "sandbox/side.c",       # the same, beside a cell of its own: in the network namespace that it made
         "sandbox/attempt.c",    # tries to, in a jail
     }
-    assert {f for f in files_with(r"\bsocketpair\s*\(") if not f.startswith(("sys/", "sandbox/"))} == {"role/broker_resolver.c"}
+    assert {f for f in files_with(r"\bsocketpair\s*\(") if not f.startswith(("sys/", "sandbox/"))} == set()
+
+
+def test_only_the_resolver_looks_names_up_and_loads_what_that_needs():
+    assert files_with(r"(?<![\w.>])(getaddrinfo|gethostby\w+|getnameinfo|res_\w*query|dlopen)\s*\(") == {"resolver/main.c"}
 
 
 def test_only_the_client_knows_a_tls_library():
@@ -103,19 +107,19 @@ def needed(name):
 
 
 def test_only_agent6_net_links_tls():
-    for name in ("agent6", "agent6-jail", "agent6-index"):
+    for name in ("agent6", "agent6-jail", "agent6-index", "agent6-resolver"):
         assert [n for n in needed(name) if re.search(r"curl|ssl|crypto|gnutls", n)] == [], name
     assert [n for n in needed("agent6-net") if "curl" in n]
 
 
 def test_only_agent6_index_holds_grammars():
-    for name in ("agent6", "agent6-jail", "agent6-net"):
+    for name in ("agent6", "agent6-jail", "agent6-net", "agent6-resolver"):
         assert "ts_parser_" not in readelf("-Ws", program(name)) and not [n for n in needed(name) if "tree" in n], name
     built_with = subprocess.run([program("agent6-index"), "--version"], capture_output=True, text=True, timeout=20).stdout
     assert ("ts_parser_" in readelf("-Ws", program("agent6-index"))) == ("grammars" in built_with and "without" not in built_with), built_with
 
 
-@pytest.mark.parametrize("name", ["agent6", "agent6-jail", "agent6-net", "agent6-index"])
+@pytest.mark.parametrize("name", ["agent6", "agent6-jail", "agent6-net", "agent6-index", "agent6-resolver"])
 def test_the_programs_are_hardened(name):
     path = program(name)
     head, segments, dynamic = readelf("-h", path), readelf("-l", path), readelf("-d", path)
@@ -188,7 +192,8 @@ def hold(lab):
     lab.repo(a_DOT_txt="one\n")
     os.mkfifo(os.path.join(lab.ws, "hold"))
     lab.git("add", "-A")
-    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch waiting; read x <hold"])), finish()))
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch waiting; read x <hold"])), finish()),
+             top='[sandbox]\nallow_urls = ["names.example"]\n')  # so that somebody looks names up
     leader, follower = pty.openpty()
     lab.standing = subprocess.Popen([conftest.AGENT6, "run", "--auto-approve", "do it"], cwd=lab.ws, env=lab.env,
                                     stdin=follower, stdout=follower, stderr=follower, start_new_session=True)
@@ -226,12 +231,12 @@ def closed_to_its_user(held):
     """For an ordinary user: everybody who reads hostile bytes or holds keys keeps even that user out."""
     if os.geteuid() == 0:
         return False
-    for name in ("agent", "recorder", "broker", "agent6-net", "view", "monitor"):
+    for name in ("agent", "recorder", "broker", "agent6-net", "agent6-resolver", "view", "monitor"):
         assert held.kinds[name][0]["fds"] is None, f"{name} is open to every process of its user"
     return True
 
 
-ROLES = {"monitor": 1, "spawner": 1, "recorder": 1, "broker": 1, "agent6-net": 1, "view": 1, "agent": 1}
+ROLES = {"monitor": 1, "spawner": 1, "recorder": 1, "broker": 1, "agent6-net": 1, "agent6-resolver": 1, "view": 1, "agent": 1}
 
 
 def test_every_process_of_a_run_is_held_as_designed(held_by_each_profile):
@@ -268,11 +273,11 @@ def test_no_process_of_a_run_but_the_client_has_seen_the_key(held_by_each_profil
             assert key not in "\0".join(p["argv"]).encode(), name
     if closed_to_its_user(held):
         return
-    for name in ("agent", "recorder", "view", "broker", "agent6-net"):
+    for name in ("agent", "recorder", "view", "broker", "agent6-net", "agent6-resolver"):
         assert held.kinds[name][0]["env"] == b"", name
     # Nor is it in the memory of who reads what the model says. (The scripted model speaks plain HTTP, so here the
     # broker has relayed it in the clear; over TLS it sees ciphertext.)
-    for name in ("agent", "recorder", "view", "monitor", "spawner"):
+    for name in ("agent", "recorder", "view", "monitor", "spawner", "agent6-resolver"):
         pid = held.kinds[name][0]["pid"]
         for line in read(pid, "maps").decode().splitlines():
             m = re.match(r"([0-9a-f]+)-([0-9a-f]+) r(\S+) .*?(\S*)$", line)
@@ -309,6 +314,7 @@ def test_every_process_has_the_descriptors_it_was_given_and_no_other(held_by_eac
                                   os.path.join(run, "record", "logs.jsonl")}
     assert files("agent6-net") in ([], [os.path.join(run, "net")])
     assert set(files("broker")) <= {os.path.join(run, "net")}
+    assert files("agent6-resolver") == [] and sockets("agent6-resolver") == [3, 4]
     assert sockets("spawner") == [3]
     # The command has its standard three, and a terminal is not among them.
     command = [p for ps in held.kinds.values() for p in ps if p["argv"][:2] == ["sh", "-c"]]

@@ -26,6 +26,7 @@ ROLES = {
     "agent": "agent",
     "client": "client",
     "broker": "broker",
+    "resolver": "resolver",
     "recorder": "recorder",
     "spawner": "spawner",
     "view": "view",

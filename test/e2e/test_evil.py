@@ -211,7 +211,7 @@ OF_ITS_OWN = [r"(create|mkdir|move-out|link-out|symlink-out) (/tmp|/dev/shm)/new
 
 def test_a_taken_over_index_worker_reads_the_workspace_and_nothing_else(evil_profile, lab, servers):  # noqa: F811
     """What parses source files stands beside the run's other processes: it is agent6-index of an agent6 that has another one."""
-    for name in ("agent6", "agent6-jail", "agent6-net", "standin"):
+    for name in ("agent6", "agent6-jail", "agent6-net", "agent6-resolver", "standin"):
         os.makedirs(os.path.join(lab.folder, "bin"), exist_ok=True)
         shutil.copy(os.path.join(conftest.BUILD, name), os.path.join(lab.folder, "bin", name.replace("standin", "agent6-index")))
     lab.profile = evil_profile
@@ -504,7 +504,8 @@ def test_thousands_of_made_up_messages_on_every_channel_open_nothing(evil_of_eac
         ok, said = evil.verified()
         assert ok, (seed, said)
         assert evil.mock.requests() == []
-    assert min(sent) >= 10 * FUZZ_RUNS, sent
+    # Each channel had its share: how many go before one breaks a rule, and ends the run for all, is the dice's.
+    assert sum(sent) >= 50 * FUZZ_RUNS and min(sent) >= 5 * FUZZ_RUNS, sent
 
 
 def test_a_repository_that_a_taken_over_agent_makes_is_set_aside_when_nobody_can_make_another(lab):

@@ -176,8 +176,11 @@ def test_check_boundaries_says_what_the_cells_are_built_from(box):
     assert f"{box.home}/out" in rows["commands.write"] and box.ws in rows["commands.write"]
     assert f"{box.home}/docs" not in rows["commands.write"]
     assert rows["commands.memory"].startswith("512 MiB") and '"no"' in rows["commands.approval"] and '"block"' in rows["commands.network"]
-    for actor in ("commands", "file_tools", "git", "client", "broker", "recorder", "monitor", "view"):
+    for actor in ("commands", "file_tools", "git", "client", "broker", "resolver", "recorder", "monitor", "view"):
         may, may_not = rows[f"{actor}.calls"].split("; may not ")
         runs = "execute a program" in may
         assert runs == (actor in ("commands", "git")), rows
-        assert "trace processes" in may_not and ("make network sockets" in may) == (actor in ("commands", "broker")), rows
+        assert "trace processes" in may_not and ("make network sockets" in may) == (actor in ("commands", "broker", "resolver")), rows
+        if actor in ("client", "broker"):
+            assert "open files" in may_not, rows
+    assert "/etc/hosts" in rows["resolver.read"] and "broker.reach" in rows["resolver.reach"]

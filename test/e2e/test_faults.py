@@ -65,8 +65,9 @@ def process(top, name):
     if name == "monitor":
         return top
     kids = below(top)
-    if name == "client":
-        found = [p for p in kids if os.path.basename(words(p)[0]) == "agent6-net"]
+    programs = {"client": "agent6-net", "resolver": "agent6-resolver"}
+    if name in programs:
+        found = [p for p in kids if os.path.basename(words(p)[0]) == programs[name]]
     elif name in ("zygote", "git zygote", "cell", "git cell", "agent", "agent's jail"):
         jails = [p for p in kids if words(p)[1:2] == ["--zygote"]]
         agent = [p for p in tree(top) if is_role(p, "agent")]
@@ -97,7 +98,7 @@ class Held:
         wait = {"command": turn(call("run_command", argv=["sh", "-c", "touch started; cat hold"])),
                 "model": turn(text="soon", fault={"stall": {"after_events": 1, "ms": 120000}}),
                 "retry": turn(text="", fault={"status": 429, "retry_after": "120"})}[point]
-        lab.mock(script(edit, wait, finish()))
+        lab.mock(script(edit, wait, finish()), top='[sandbox]\nallow_urls = ["names.example"]\n')  # so that somebody looks names up
         self.place = self.where()
         self.p = subprocess.Popen([AGENT6, "run", "--auto-approve", "hold"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)
@@ -165,6 +166,7 @@ ENDS = {
     "agent's jail": ("crashed", "agent"),
     "client": ("provider_error", "provider"),
     "broker": ("provider_error", "network"),
+    "resolver": ("provider_error", "looks names up"),
     "recorder": (None, "record"),
 }
 

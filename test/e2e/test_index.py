@@ -172,7 +172,7 @@ def test_a_build_without_grammars_says_so_and_answers_by_ctags_then_patterns(lab
     assert "built without grammars" in said, said
     folder = os.path.join(lab.folder, "plain")
     os.makedirs(folder)
-    for name in ("agent6", "agent6-jail", "agent6-net"):
+    for name in ("agent6", "agent6-jail", "agent6-net", "agent6-resolver"):
         shutil.copy(os.path.join(BUILD, name), folder)
     shutil.copy(os.path.join(BUILD, "agent6-index-plain"), os.path.join(folder, "agent6-index"))
     answers, _ = ask_all(lab, os.path.join(folder, "agent6"))

@@ -146,6 +146,7 @@ def test_both_processes_are_confined_and_the_client_has_no_network_of_its_own():
                         open(f"/proc/{pid}/{name}", "rb").close()
             return
         maps = open(f"/proc/{d.broker}/maps").read()
+        assert "libnss" not in maps and "libresolv" not in maps
         assert "libssl" not in maps and "libcrypto" not in maps and "libcurl" not in maps
         inet = set()
         for table in ("tcp", "tcp6", "udp", "udp6"):

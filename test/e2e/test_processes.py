@@ -245,21 +245,36 @@ def test_a_command_that_shuts_the_work_tree_is_told_and_ends_with_status_5(lab):
 
 @pytest.mark.parametrize("broken,words,status,said", [
     ("agent6-net", ["run", "--auto-approve", "hi"], 1, "agent6-net died while it was starting"),
+    ("agent6-resolver", ["run", "--auto-approve", "hi"], 1, "agent6-resolver died while it was starting"),
     ("agent6-jail", ["run", "--auto-approve", "hi"], 1, "died while it was starting"),
     ("agent6-jail", ["check", "sandbox"], 1, "agent6-jail gave no result"),
 ])
 def test_a_program_that_answers_nothing_is_named(lab, broken, words, status, said):
     """What an interrupted installation leaves: a program that ends without a word."""
     lab.repo()
-    lab.mock(script(finish()))
+    lab.mock(script(finish()), top='[sandbox]\nallow_urls = ["names.example"]\n')
     place = os.path.join(lab.folder, "installed")
     os.mkdir(place)
-    for name in ("agent6", "agent6-jail", "agent6-net", "agent6-index"):
+    for name in ("agent6", "agent6-jail", "agent6-net", "agent6-index", "agent6-resolver"):
         shutil.copy(os.path.join(os.path.dirname(AGENT6), name), place)
     shutil.copy("/bin/false", os.path.join(place, broken))
     r = subprocess.run([os.path.join(place, "agent6"), *words], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
                        capture_output=True, text=True, timeout=60)
     assert r.returncode == status and said in r.stdout + r.stderr, r.stdout + r.stderr
+    assert not lab.run_dirs()
+
+
+@pytest.mark.parametrize("absent", ["agent6-jail", "agent6-net", "agent6-index", "agent6-resolver"])
+def test_a_program_that_is_not_installed_is_named(lab, absent):
+    lab.repo()
+    lab.mock(script(finish()))
+    place = os.path.join(lab.folder, "installed")
+    os.mkdir(place)
+    for name in {"agent6", "agent6-jail", "agent6-net", "agent6-index", "agent6-resolver"} - {absent}:
+        shutil.copy(os.path.join(os.path.dirname(AGENT6), name), place)
+    r = subprocess.run([os.path.join(place, "agent6"), "run", "--auto-approve", "hi"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                       capture_output=True, text=True, timeout=60)
+    assert r.returncode != 0 and f"{absent} is not beside agent6 in {place}" in r.stderr and "five programs" in r.stderr, r.stderr
     assert not lab.run_dirs()
 
 

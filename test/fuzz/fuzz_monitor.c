@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define PEERS        9
+#define PEERS        10
 #define MESSAGES_MAX 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < PEERS; i++)
 		peers[i] = (struct peer){ .proc = { 0, -1 }, .chan = theirs[i] };
 	struct monitor_spec spec = { .zygote = peers[0], .git = peers[1], .client = peers[2], .broker = peers[3],
-		.recorder = peers[4], .spawner = peers[5], .view = peers[6], .agent_chan = theirs[7], .servers = { { peers[8], STR("srv") } }, .nservers = 1,
+		.recorder = peers[4], .spawner = peers[5], .view = peers[6], .resolver = peers[9], .agent_chan = theirs[7], .servers = { { peers[8], STR("srv") } }, .nservers = 1,
 		.answers_fd = -1, .leash_fd = -1, .commands = (enum approval_policy)(data[0] % 3), .attended = data[0] & 4, .hooks_wait = data[0] & 8,
 		.go = STR("go") };
 

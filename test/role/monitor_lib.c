@@ -66,7 +66,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 	close(lifeline[0]);
 	close(lifeline[1]);
 	struct monitor_spec spec = { .zygote = peers[ZYGOTE], .git = peers[GIT], .client = peers[CLIENT],
-		.broker = peers[BROKER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
+		.broker = peers[BROKER], .resolver = peers[RESOLVER], .recorder = peers[RECORDER], .spawner = peers[SPAWNER], .view = peers[VIEW],
 		.servers = { { peers[SERVER], STR("notes") } }, .nservers = 1, .agent_chan = theirs[AGENT], .answers_fd = answers,
 		.menu = bench_wish.menu, .leash_fd = bench_wish.leash[1], .verify = bench_wish.verify, .commands = policy, .attended = attended,
 		.hooks_end = bench_wish.hooks, .hooks_wait = bench_wish.hooks, .hook_ms = 1000, .looks = bench_wish.no_git,

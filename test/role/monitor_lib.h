@@ -16,7 +16,7 @@
 
 #include "test/lib/test.h"
 
-enum side { ZYGOTE, GIT, CLIENT, BROKER, RECORDER, SPAWNER, VIEW, AGENT, SERVER, SIDES };
+enum side { ZYGOTE, GIT, CLIENT, BROKER, RESOLVER, RECORDER, SPAWNER, VIEW, AGENT, SERVER, SIDES };
 
 #define LONG_WORD  5000 /* of a command that is shown whole */
 #define PATIENCE_S 30   /* a monitor that says nothing fails the test instead of hanging it */

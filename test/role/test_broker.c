@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "fmt/wire.h"
 #include "role/broker_priv.h"
+#include "sys/chan.h"
 #include "test/lib/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
+#include <string.h>
+#include <unistd.h>
 
 static struct route route_of(const char *host)
 {
@@ -53,56 +56,91 @@ TEST(broker_asks_nobody_about_addresses_and_localhost)
 	struct dial_addr a[DIAL_ADDRS];
 	struct route r = route_of("192.0.2.7");
 
-	CHECK_INT(resolver_known(&r, a), 1);
+	CHECK_INT(dial_known(&r, a), 1);
 	CHECK_INT(((struct sockaddr_in *)&a[0].sa)->sin_addr.s_addr, htonl(0xc0000207));
 	CHECK_INT(ntohs(((struct sockaddr_in *)&a[0].sa)->sin_port), 443);
 	r = route_of("2001:db8::1");
-	CHECK_INT(resolver_known(&r, a), 1);
+	CHECK_INT(dial_known(&r, a), 1);
 	CHECK_INT(a[0].sa.ss_family, AF_INET6);
 	r = route_of("localhost");
-	CHECK_INT(resolver_known(&r, a), 2);
+	CHECK_INT(dial_known(&r, a), 2);
 	r = route_of("example.com");
-	CHECK_INT(resolver_known(&r, a), 0);
+	CHECK_INT(dial_known(&r, a), 0);
 }
 
-static int refuse(void *self, struct err *err)
+TEST(broker_dials_what_it_was_answered_at_the_routes_own_port)
 {
-	(void)self;
-	return err_set(err, ERR_UNSUPPORTED, "no confinement here");
+	struct lookup_answer a = { .n = 2, .addrs = { { false, { 93, 184, 216, 34 } }, { true, { 0x26, 0x06, [15] = 1 } } } };
+	struct dial_addr to[DIAL_ADDRS];
+	struct in6_addr v6;
+
+	CHECK_INT(dial_answered(&a, 8443, to), 2);
+	CHECK_INT(((struct sockaddr_in *)&to[0].sa)->sin_addr.s_addr, htonl(0x5db8d822));
+	CHECK_INT(ntohs(((struct sockaddr_in *)&to[0].sa)->sin_port), 8443);
+	CHECK_INT(to[1].sa.ss_family, AF_INET6);
+	CHECK_INT(inet_pton(AF_INET6, "2606::1", &v6), 1);
+	CHECK(memcmp(&((struct sockaddr_in6 *)&to[1].sa)->sin6_addr, &v6, sizeof(v6)) == 0);
+	CHECK_INT(ntohs(((struct sockaddr_in6 *)&to[1].sa)->sin6_port), 8443);
 }
 
-static int accept_all(void *self, struct err *err)
+static int next_fd(void)
 {
-	*(bool *)self = true;
-	(void)err;
-	return 0;
+	int fd = dup(STDIN_FILENO);
+
+	close(fd);
+	return fd;
 }
 
-TEST(broker_resolver_answers_from_its_thread_and_fails_with_its_confinement)
+TEST(broker_takes_an_answer_and_gives_up_who_says_anything_else)
 {
-	static struct route rows[1]; /* the thread reads them for as long as the test program lives */
-	static struct route_table t = { rows, 1 };
-	static struct resolver good, bad, none;
-	bool confined = false;
-	struct resolver_answer a;
+	static const struct {
+		const char *why;
+		uint16_t type;
+		size_t bytes;
+		bool with_fd;
+		int want;
+	} cases[] = {
+		{ "an answer", WIRE_LOOKED_UP, 152, false, 0 },
+		{ "a byte too few", WIRE_LOOKED_UP, 151, false, -ERR_PROTOCOL },
+		{ "a byte too many", WIRE_LOOKED_UP, 153, false, -ERR_PROTOCOL },
+		{ "nothing", WIRE_LOOKED_UP, 0, false, -ERR_PROTOCOL },
+		{ "a descriptor", WIRE_LOOKED_UP, 152, true, -ERR_PROTOCOL },
+		{ "a question", WIRE_LOOK_UP, 9, false, -ERR_PROTOCOL },
+		{ "somebody else's word", WIRE_DIAL_FAILED, 9, false, -ERR_PROTOCOL },
+		{ "a number that is no message", 9999, 0, false, -ERR_PROTOCOL },
+	};
+	static const char zeros[200];
+	struct lookup_answer a;
 	struct err err = { 0 };
+	int pair[2];
 
-	rows[0] = route_of("no-such-host.invalid");
-	CHECK_INT(resolver_open(&bad, &t, refuse, NULL, &err), -ERR_UNSUPPORTED);
-	CHECK_STR(str_from(err.msg), STR("no confinement here"));
-	CHECK_OK(resolver_open(&good, &t, accept_all, &confined, &err));
-	CHECK(confined);
-	CHECK_INT(resolver_take(&good, &a, &err), -ERR_BUSY);
-	CHECK_OK(resolver_ask(&good, &(struct resolver_question){ .link = 3, .turn = 9, .route = 0 }, &err));
-	CHECK_INT(poll(&(struct pollfd){ .fd = good.fd, .events = POLLIN }, 1, 60000), 1);
-	CHECK_OK(resolver_take(&good, &a, &err));
-	CHECK(a.link == 3 && a.turn == 9 && a.gai != 0 && a.n == 0);
-	close(good.fd);
-	close(bad.fd);
+	CHECK_OK(chan_pair(pair, &err));
+	CHECK_OK(chan_nonblock(pair[0], &err));
+	CHECK_INT(resolver_take(pair[0], &a, &err), -ERR_BUSY);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int fd = next_fd();
 
-	static struct route near[1];
-	static struct route_table u = { near, 1 };
-	near[0] = route_of("127.0.0.1");
-	CHECK_OK(resolver_open(&none, &u, refuse, NULL, &err));
-	CHECK_INT(none.fd, -1);
+		CHECK_OK(chan_send(pair[1], cases[i].type, str_of(zeros, cases[i].bytes), &pair[1], cases[i].with_fd, &err));
+		if (resolver_take(pair[0], &a, &err) != cases[i].want)
+			CHECK_STR(str_from(cases[i].why), STR("taken otherwise"));
+		CHECK_INT(next_fd(), fd); /* what came along is closed */
+	}
+	close(pair[1]);
+	CHECK_INT(resolver_take(pair[0], &a, &err), -ERR_CLOSED);
+	CHECK_INT(resolver_ask(pair[0], &(struct lookup_question){ 0 }, &err), -ERR_CLOSED);
+	close(pair[0]);
+}
+
+TEST(broker_waits_for_no_resolver_that_does_not_read)
+{
+	struct err err = { 0 };
+	int pair[2], r = 0;
+
+	CHECK_OK(chan_pair(pair, &err));
+	CHECK_OK(chan_nonblock(pair[0], &err));
+	for (int i = 0; i < 100000 && r == 0; i++)
+		r = resolver_ask(pair[0], &(struct lookup_question){ 0 }, &err);
+	CHECK_INT(r, -ERR_BUSY);
+	close(pair[0]);
+	close(pair[1]);
 }

@@ -80,7 +80,7 @@ TEST(monitor_hears_of_work_from_who_does_it_before_a_record_goes)
 
 TEST(monitor_hears_of_work_from_nobody_who_cannot_do_any)
 {
-	static const enum side others[] = { AGENT, VIEW, BROKER, SPAWNER };
+	static const enum side others[] = { AGENT, VIEW, BROKER, RESOLVER, SPAWNER };
 	const struct buf nothing = { 0 };
 
 	for (size_t i = 0; i < COUNT(others); i++) {
@@ -144,7 +144,7 @@ TEST(monitor_ends_a_run_with_whom_it_cannot_do_without)
 		const char *reason;
 	} cases[] = {
 		{ ZYGOTE, "jail_lost" }, { GIT, "jail_lost" }, { CLIENT, "provider_error" },
-		{ BROKER, "provider_error" }, { RECORDER, "record_lost" },
+		{ BROKER, "provider_error" }, { RESOLVER, "provider_error" }, { RECORDER, "record_lost" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -471,7 +471,8 @@ TEST(monitor_says_where_a_process_died_that_said_so_itself)
 	static const struct {
 		enum side who;
 		const char *place;
-	} cases[] = { { RECORDER, "agent6+0x12ab" }, { CLIENT, "agent6-net+0x12ab" }, { BROKER, "agent6+0x12ab" }, { GIT, "agent6-jail+0x12ab" },
+	} cases[] = { { RECORDER, "agent6+0x12ab" }, { CLIENT, "agent6-net+0x12ab" }, { BROKER, "agent6+0x12ab" },
+		{ RESOLVER, "agent6-resolver+0x12ab" }, { GIT, "agent6-jail+0x12ab" },
 		{ ZYGOTE, "agent6-jail+0x12ab" } };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {

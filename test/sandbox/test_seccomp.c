@@ -137,6 +137,13 @@ TEST(seccomp_looks_at_arguments)
 		{ "the client's socket", SECCOMP_CLIENT, __NR_socket, { AF_UNIX, SOCK_STREAM }, 0 },
 		{ "no other socket", SECCOMP_CLIENT, __NR_socket, { AF_INET, SOCK_STREAM }, EAFNOSUPPORT },
 		{ "a connection in a sendto", SECCOMP_BROKER, __NR_sendto, { 0, 0, 0, 0x20000000 }, EPERM },
+		{ "the broker dials", SECCOMP_BROKER, __NR_socket, { AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 6 }, 0 },
+		{ "the broker asks no name server", SECCOMP_BROKER, __NR_socket, { AF_INET, SOCK_DGRAM, 0 }, EAFNOSUPPORT },
+		{ "the broker makes no unix socket", SECCOMP_BROKER, __NR_socket, { AF_UNIX, SOCK_STREAM, 0 }, EAFNOSUPPORT },
+		{ "the broker opens no file", SECCOMP_BROKER, __NR_openat, { 0 }, EPERM },
+		{ "the resolver asks", SECCOMP_RESOLVER, __NR_socket, { AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0 }, 0 },
+		{ "the resolver executes nothing", SECCOMP_RESOLVER, __NR_execve, { 0 }, EPERM },
+		{ "the resolver listens to nobody", SECCOMP_RESOLVER, __NR_listen, { 0 }, EPERM },
 		{ "my limits", SECCOMP_AGENT, __NR_prlimit64, { 0, 0 }, 0 },
 		{ "another's limits", SECCOMP_AGENT, __NR_prlimit64, { 5, 0 }, EPERM },
 	};

@@ -25,7 +25,7 @@
 /* Our own programs, after they confined themselves: allow-lists. */
 #define OWN                                                                                                  \
 	(OF(SECCOMP_AGENT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |                                        \
-		OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_VIEW))
+		OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER) | OF(SECCOMP_VIEW))
 /* Programs that the repository or the model chose. */
 #define FOREIGN                                                                                              \
 	(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) | \
@@ -72,10 +72,10 @@ static const struct {
 	{ "keyctl", __NR_keyctl, ALL | ZYGOTES, { 0 } },
 	{ "open_by_handle_at", __NR_open_by_handle_at, ALL | ZYGOTES, { 0 } },
 	{ "kill", __NR_kill, OWN, { 1, SIGKILL } },
-	{ "tcp", __NR_socket, (ALL | OF(SECCOMP_ZYGOTE_HARDENED)) & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_CLIENT_OPEN)),
+	{ "tcp", __NR_socket, (ALL | OF(SECCOMP_ZYGOTE_HARDENED)) & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT_OPEN)),
 		{ AF_INET, SOCK_STREAM } },
 	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED) |
-		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) |
+		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_BROKER) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) |
 		OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET), { AF_UNIX, SOCK_STREAM } },
 	{ "a pair that can be connected elsewhere", __NR_socketpair, WITHOUT_NAMESPACES | OF(SECCOMP_COMMAND_INET) |
 		OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET) | OF(SECCOMP_AGENT), { AF_UNIX, SOCK_DGRAM } },
@@ -88,8 +88,15 @@ static const struct {
 	{ "memory made executable", __NR_mprotect, OWN, { 0, 4096, PROT_READ | PROT_EXEC } },
 	{ "a mode behind a pointer", __NR_openat2, OF(SECCOMP_AGENT) | OF(SECCOMP_COMMAND) | OF(SECCOMP_GIT), { 0 } },
 	{ "a set-uid file", __NR_fchmodat, ALL & ~OF(SECCOMP_ZYGOTE), { 0, 0, 04755 } },
-	{ "opening a file", __NR_openat, OF(SECCOMP_CLIENT), { 0 } },
-	{ "a file of the network's", __NR_unlinkat, OF(SECCOMP_CLIENT), { 0 } },
+	{ "udp, and so name servers", __NR_socket, OWN & ~(OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT_OPEN)), { AF_INET, SOCK_DGRAM } },
+	{ "netlink", __NR_socket, OWN & ~(OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT_OPEN)), { 16 /* AF_NETLINK */, SOCK_RAW, 0 } },
+	{ "raw packets", __NR_socket, OWN, { AF_INET, SOCK_RAW } },
+	{ "tcp of another protocol", __NR_socket, OWN, { AF_INET, SOCK_STREAM, 132 /* IPPROTO_SCTP */ } },
+	{ "a new listener", __NR_listen, OWN & ~OF(SECCOMP_CLIENT_OPEN), { 0 } },
+	{ "a connection from outside", __NR_accept4, OF(SECCOMP_RESOLVER), { 0 } },
+	{ "opening a file", __NR_openat, OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER), { 0 } },
+	{ "looking at a file", __NR_newfstatat, OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER), { 0 } },
+	{ "a file of the network's", __NR_unlinkat, OF(SECCOMP_CLIENT) | OF(SECCOMP_RESOLVER), { 0 } },
 };
 
 TEST(no_role_may_ask_the_kernel_for_what_its_part_does_not_need)

@@ -56,7 +56,7 @@ bring() { # PROGRAM PLACE: with its libraries, at the names they have here
 	done
 }
 bring "$(command -v git)" usr/bin/git
-for p in agent6 agent6-jail agent6-net agent6-index unit; do [ ! -e "$build/$p" ] || bring "$build/$p" "usr/bin/$p"; done
+for p in agent6 agent6-jail agent6-net agent6-index agent6-resolver unit; do [ ! -e "$build/$p" ] || bring "$build/$p" "usr/bin/$p"; done
 printf 'root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n' >"$root/etc/passwd"
 printf 'root:x:0:\nuser:x:1000:\n' >"$root/etc/group"
 # AppArmor's parser and what it includes, where this machine has one that knows user namespaces (4.0), or from a directory

@@ -7,8 +7,8 @@
  * key VALUE, keyname NAME, optional, header NAME: VALUE, ca FILE, connect_ms N, first_ms N, idle_ms N, direct,
  * recorded (these describe the last provider); allow TEXT, max_requests N, max_bytes N, secrets FILE,
  * recording FILE, proxy URL; start; then req ID ENDPOINT chat|models|NUMBER [BODY], big ID ENDPOINT BYTES,
- * cancel ID, raw TYPE HEX, stall, resume, get MS, hangup broker|client, quit.
- * Out: ready CLIENT-PID BROKER-PID DIR, fail CODE MESSAGE, head ID STATUS RETRY KIND, data ID HEX,
+ * cancel ID, raw TYPE HEX, stall, resume, get MS, hangup broker|client|resolver, quit.
+ * Out: ready CLIENT-PID BROKER-PID RESOLVER-PID DIR, fail CODE MESSAGE, head ID STATUS RETRY KIND, data ID HEX,
  * end ID OUTCOME TEXT, got STATUS KIND BYTES, left STATUS, gone. */
 #include "app/egress.h"
 #include "fmt/pack.h"
@@ -117,7 +117,7 @@ static void start(struct driver *d, struct err *err)
 	if (egress_start(&spec, &d->e, err) < 0)
 		fail(err);
 	else
-		printf("ready %d %d %s\n", d->e.client.proc.pid, d->e.broker.proc.pid, d->e.dir);
+		printf("ready %d %d %d %s\n", d->e.client.proc.pid, d->e.broker.proc.pid, d->e.resolver.proc.pid, d->e.dir);
 }
 
 static void send_message(struct driver *d, uint16_t type, struct str body, int fd)
@@ -214,7 +214,7 @@ static void obey(struct driver *d, struct str line)
 	} else if (str_eqz(word, "get")) {
 		get(d, rest, &err);
 	} else if (str_eqz(word, "hangup")) {
-		hang_up(str_eqz(rest, "broker") ? &d->e.broker : &d->e.client, &err);
+		hang_up(str_eqz(rest, "broker") ? &d->e.broker : str_eqz(rest, "resolver") ? &d->e.resolver : &d->e.client, &err);
 	} else if (str_eqz(word, "quit")) {
 		d->quit = true;
 	} else if (str_eqz(word, "max_requests")) {
