@@ -441,7 +441,7 @@ static void finish(struct recorder *rec)
 		remove_all(rec);
 		return;
 	}
-	if (graph_disk_sync(rec->graph, &err) < 0 || store_sync(rec->store, &err) < 0)
+	if (graph_disk_sync(rec->graph, &err) < 0 || store_end(rec->store, &err) < 0)
 		tell_lost(rec, err.msg);
 }
 

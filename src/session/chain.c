@@ -90,6 +90,11 @@ struct journal_line line_parse(struct str line)
 	return l;
 }
 
+bool chain_is_hash(struct str s)
+{
+	return s.n == CHAIN_HEX && is_hex(s);
+}
+
 void chain_first(char out[CHAIN_HEX + 1])
 {
 	memset(out, '0', CHAIN_HEX);

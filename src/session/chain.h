@@ -34,6 +34,7 @@ struct journal_line line_parse(struct str line);
 void chain_next(const char prev[CHAIN_HEX], struct str body, char out[CHAIN_HEX + 1]);
 /* One hash over two texts, a NUL between them. */
 void chain_text(struct str a, struct str b, char out[CHAIN_HEX + 1]);
+bool chain_is_hash(struct str s); /* 64 hex digits, small ones */
 void chain_first(char out[CHAIN_HEX + 1]); /* 64 zeros */
 
 #endif

@@ -162,8 +162,9 @@ int events_print(struct buf *out, struct err *err)
 		"line has `seq`, counted from 1, and as its last member `h`, the hash that ties it to the line before:\n\n"
 		"    h = hex(SHA-256(previous h, as its 64 hex digits || the line without ,\"h\":\"...\"))\n\n"
 		"where the line without its `h` ends in its closing brace. The first previous `h` is 64 zeros. `agent6 runs verify`\n"
-		"follows the chain. A volatile line has `\"volatile\":true` instead: it is a piece of an answer as it streamed, outside\n"
-		"the chain, and only the events marked so may stand there.\n\n"
+		"follows the chain, and compares its end with what `record/messages.jsonl` has seen of it. A volatile line has\n"
+		"`\"volatile\":true` instead: it is a piece of an answer as it streamed, outside the chain, and only the events marked\n"
+		"so may stand there. `record.manifest` holds what is set of `manifest.json`, and stands before it is.\n\n"
 		"A field with `?` may be absent or null. What is not in this table the recorder refuses; a reader skips what it does\n"
 		"not know.\n\n"
 		"| event | written by | fields |\n| --- | --- | --- |\n", err));

@@ -70,6 +70,8 @@ enum event_flags {
 	/* the record's own */                                                                               \
 	X(RECORD_TORN, "record.torn", EVENT_RECORDER, I("bytes"), SO("file"))                                 \
 	X(RECORD_DAMAGED, "record.damaged", EVENT_RECORDER, I("lines"), S("detail"))                          \
+	X(RECORD_CUT, "record.cut", EVENT_RECORDER, I("ended"), I("seen"))                                    \
+	X(RECORD_MANIFEST, "record.manifest", EVENT_RECORDER | EVENT_QUIET, O("members"))                     \
 	X(RECORD_PEER, "record.peer_dropped", EVENT_RECORDER, S("peer"), S("reason"))                         \
 	/* model calls */                                                                                    \
 	X(LOOP_PROMPT, "loop.prompt", EVENT_AG | EVENT_QUIET, I("transcript"), S("sha256"))                   \

@@ -217,6 +217,19 @@ static int write_event(struct store *s, const struct fork_ask *ask, const struct
 	return store_event(s, EVENT_RECORDER, STR("run.forked"), buf_str(&b), err);
 }
 
+/* The whole of it is a fact of this journal as well. */
+static int note_manifest(int to, struct store *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(MANIFEST_MAX + 64);
+	auto_json json_t *members = NULL;
+
+	TRY(manifest_members(to, &members, err));
+	TRY(buf_addz(&b, "{\"members\":", err));
+	TRY(json_add(&b, members, err));
+	TRY(buf_addz(&b, "}", err));
+	return store_event(s, EVENT_RECORDER, STR("record.manifest"), buf_str(&b), err);
+}
+
 static int write_all(int from, int to, const struct fork_ask *ask, const struct talk *t, const struct fork_done *d,
 	struct err *err)
 {
@@ -225,9 +238,10 @@ static int write_all(int from, int to, const struct fork_ask *ask, const struct 
 	TRY(write_manifest(from, to, ask, d, err));
 	TRY(store_open(to, &s, err));
 	TRY(write_event(s, ask, d, err));
+	TRY(note_manifest(to, s, err));
 	TRY(copy_file(from, s, UNTRACKED, err));
 	TRY(copy_talk(s, t, err));
-	return store_sync(s, err);
+	return store_end(s, err);
 }
 
 /* ---- both ---- */

@@ -20,6 +20,7 @@ struct journal {
 	int64_t seq;
 	char prev[CHAIN_HEX + 1];
 	struct buf line;
+	struct str newest; /* in `line`, until the first append */
 };
 
 /* ---- opening an old one ---- */
@@ -40,6 +41,7 @@ static bool find_newest(struct journal *j, struct str tail, bool whole, struct j
 		if (l.kind == LINE_DURABLE) {
 			j->seq = l.seq;
 			memcpy(j->prev, l.h.p, CHAIN_HEX);
+			j->newest = nl < body.n ? str_skip(body, nl + 1) : body;
 			return true;
 		}
 		st->damaged_lines += l.kind == LINE_BAD;
@@ -57,6 +59,9 @@ static int load_end(struct journal *j, struct journal_state *st, struct err *err
 		if (find_newest(j, buf_str(&tail), (int64_t)tail.n == j->file.size, st))
 			break;
 	}
+	if (j->newest.n <= JOURNAL_LINE) /* a longer one is none of ours */
+		TRY(buf_add(&j->line, j->newest, err));
+	j->newest = buf_str(&j->line);
 	return 0;
 }
 
@@ -92,6 +97,7 @@ static int compose(struct journal *j, const struct event_type *t, const json_t *
 	struct buf *b = &j->line;
 	char ts[TIME_ISO_MAX];
 
+	j->newest = STR("");
 	buf_clear(b);
 	TRY(buf_addf(b, err, "{\"ts\":\"%s\"", time_iso(time_now_us(), ts)));
 	if (durable)
@@ -133,10 +139,25 @@ int journal_sync(struct journal *j, struct err *err)
 	return append_sync(&j->file, err);
 }
 
+struct journal_head journal_head(const struct journal *j)
+{
+	struct journal_head at = { .seq = j->seq };
+
+	memcpy(at.h, j->prev, sizeof(at.h));
+	return at;
+}
+
+struct str journal_newest(const struct journal *j)
+{
+	return j->newest;
+}
+
 /* ---- proving ---- */
 
 struct verifier {
 	struct journal_report *r;
+	journal_line_fn *on_line; /* NULL: nobody wants to see them */
+	void *self;
 	char prev[CHAIN_HEX + 1];
 	int64_t seq;
 };
@@ -152,7 +173,7 @@ static void blame(struct verifier *v, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void check_line(struct verifier *v, struct str line)
+static int check_line(struct verifier *v, struct str line, struct err *err)
 {
 	struct journal_line l = line_parse(line);
 	char h[CHAIN_HEX + 1];
@@ -160,31 +181,32 @@ static void check_line(struct verifier *v, struct str line)
 	v->r->lines++;
 	if (l.kind == LINE_BAD) {
 		blame(v, "it is not a journal line");
-		return;
+		return 0;
 	}
 	if (l.kind == LINE_VOLATILE) {
 		const struct event_type *t = event_find(l.type);
 
 		if (!t || !(t->flags & EVENT_VOLATILE))
 			blame(v, "the event " STR_FMT " may not stand outside the chain", STR_ARG(str_head(l.type, 64)));
-		return;
+		return 0;
 	}
 	if (l.seq != v->seq + 1) {
 		blame(v, "its seq is %lld, not %lld", (long long)l.seq, (long long)v->seq + 1);
-		return;
+		return 0;
 	}
 	chain_next(v->prev, l.body, h);
 	if (memcmp(h, l.h.p, CHAIN_HEX) != 0) {
 		blame(v, "its h does not follow from its content and the line before");
-		return;
+		return 0;
 	}
 	memcpy(v->prev, h, sizeof(h));
 	v->seq = l.seq;
 	v->r->chained++;
+	return v->on_line ? v->on_line(v->self, &l, line, err) : 0;
 }
 
 /* Checks the whole lines in `pending` and keeps what follows the last newline. */
-static void check_lines(struct verifier *v, struct buf *pending)
+static int check_lines(struct verifier *v, struct buf *pending, struct err *err)
 {
 	struct str rest = buf_str(pending);
 
@@ -193,18 +215,24 @@ static void check_lines(struct verifier *v, struct buf *pending)
 
 		if (!nl)
 			break;
-		check_line(v, str_of(rest.p, (size_t)(nl - rest.p)));
+		TRY(check_line(v, str_of(rest.p, (size_t)(nl - rest.p)), err));
 		rest = str_skip(rest, (size_t)(nl - rest.p) + 1);
 	}
 	memmove(pending->p, rest.p, rest.n);
 	buf_shrink(pending, rest.n);
+	return 0;
 }
 
 int journal_verify(int fd, struct journal_report *out, struct err *err)
 {
+	return journal_walk(fd, NULL, NULL, out, err);
+}
+
+int journal_walk(int fd, journal_line_fn *on_line, void *self, struct journal_report *out, struct err *err)
+{
 	enum { STEP = 1024 * 1024 };
 	auto_buf struct buf pending = BUF_MAX(JOURNAL_LINE + STEP);
-	struct verifier v = { .r = out };
+	struct verifier v = { .r = out, .on_line = on_line, .self = self };
 	int64_t at = 0;
 
 	*out = (struct journal_report){ 0 };
@@ -227,7 +255,7 @@ int journal_verify(int fd, struct journal_report *out, struct err *err)
 			break;
 		at += n;
 		pending.n += (size_t)n;
-		check_lines(&v, &pending);
+		TRY(check_lines(&v, &pending, err));
 	}
 	if (out->bad_line == 0)
 		out->torn_bytes = (int64_t)pending.n;

@@ -7,6 +7,7 @@
  *           as the bytes in the file: 64 hex digits, then `{"ts":...}` closed by the brace. The first
  *           previous h is 64 zeros. Streaming deltas carry "volatile":true instead of seq and h and are
  *           outside the chain.
+ *           The chain alone cannot show that its last lines were cut off: see session/proof.h.
  * Shape     Writer: journal_open, journal_append, journal_sync, journal_close. Reader: journal_verify;
  *           who follows a growing journal uses view/follow.h.
  * Memory    The handle owns its descriptor. Fields are borrowed for the call.
@@ -44,6 +45,15 @@ static inline void journal_close_ptr(struct journal **j)
 int journal_append(struct journal *j, const struct event_type *t, const json_t *fields, struct err *err) CHECKED;
 int journal_sync(struct journal *j, struct err *err) CHECKED; /* fdatasync, when anything is new */
 
+/* Where a chain stands: the number of an event and its h. seq 0: before the first. */
+struct journal_head {
+	int64_t seq;
+	char h[JOURNAL_HEX + 1];
+};
+struct journal_head journal_head(const struct journal *j);
+/* The newest durable line as it was when the journal was opened, without its newline; dies at the next append. */
+struct str journal_newest(const struct journal *j);
+
 /* The whole chain, from a file descriptor at any offset. */
 struct journal_report {
 	int64_t lines, chained; /* read in all; of these in the chain */
@@ -53,5 +63,9 @@ struct journal_report {
 	char head[JOURNAL_HEX + 1]; /* h of the last good line */
 };
 int journal_verify(int fd, struct journal_report *out, struct err *err) CHECKED;
+/* The same, and each good line of the chain is handed over as it is passed. */
+struct journal_line;
+typedef int journal_line_fn(void *self, const struct journal_line *l, struct str line, struct err *err);
+int journal_walk(int fd, journal_line_fn *on_line, void *self, struct journal_report *out, struct err *err) CHECKED;
 
 #endif

@@ -157,17 +157,26 @@ static int merge(json_t *into, const json_t *members)
 	return 0;
 }
 
-int manifest_merge(int record_fd, unsigned who, struct str members, struct err *err)
+int manifest_check(unsigned who, struct str members, json_t **out, struct err *err)
 {
-	auto_json json_t *add = NULL, *now = NULL;
-	auto_buf struct buf text = BUF_MAX(MANIFEST_MAX);
-	struct err why = { 0 };
+	auto_json json_t *add = NULL;
 
 	if (json_decode(members, JSON_EXACT, &add, err) < 0)
 		return err_wrap(err, "manifest");
 	if (!json_is_object(add))
 		return err_set(err, ERR_INVALID, "manifest: the members are not an object");
 	TRY(check_members(who, "", add, err));
+	*out = take(&add);
+	return 0;
+}
+
+int manifest_merge(int record_fd, unsigned who, struct str members, struct err *err)
+{
+	auto_json json_t *add = NULL, *now = NULL;
+	auto_buf struct buf text = BUF_MAX(MANIFEST_MAX);
+	struct err why = { 0 };
+
+	TRY(manifest_check(who, members, &add, err));
 	int r = read_file(record_fd, &now, &why);
 	if (r == -ERR_NOENT) {
 		now = json_object();
@@ -178,4 +187,72 @@ int manifest_merge(int record_fd, unsigned who, struct str members, struct err *
 	TRY(json_add(&text, now, err));
 	TRY(buf_addc(&text, '\n', err));
 	return file_replace(record_fd, FILE_NAME, buf_str(&text), 0600, err);
+}
+
+/* ---- comparing ---- */
+
+void manifest_fold(json_t *set, const json_t *members)
+{
+	BUG_IF(merge(set, members) < 0);
+}
+
+static void put(json_t *obj, const char *dotted, json_t *v)
+{
+	const char *dot = strchr(dotted, '.');
+	char part[64];
+
+	while (dot) {
+		snprintf(part, sizeof(part), "%.*s", (int)(dot - dotted), dotted);
+		json_t *inner = json_object_get(obj, part);
+
+		if (!inner) {
+			inner = json_object();
+			BUG_IF(json_object_set_new(obj, part, inner) < 0);
+		}
+		obj = inner;
+		dotted = dot + 1;
+		dot = strchr(dotted, '.');
+	}
+	BUG_IF(json_object_set(obj, dotted, v) < 0);
+}
+
+int manifest_members(int record_fd, json_t **out, struct err *err)
+{
+	auto_json json_t *now = NULL, *members = json_object();
+
+	TRY(read_file(record_fd, &now, err));
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const json_t *v = get(now, rows[i].name);
+
+		if (v && rows[i].who != MANIFEST_HO && fits(rows[i].kind, v))
+			put(members, rows[i].name, (json_t *)v);
+	}
+	*out = take(&members);
+	return 0;
+}
+
+/* What is null is not there. */
+static const json_t *value_of(const json_t *obj, const char *dotted)
+{
+	const json_t *v = get(obj, dotted);
+
+	return json_is_null(v) ? NULL : v;
+}
+
+int manifest_compare(int record_fd, const json_t *set, manifest_differs_fn *differs, void *self, struct err *err)
+{
+	auto_json json_t *now = NULL;
+	int r = read_file(record_fd, &now, err);
+
+	if (r < 0 && r != -ERR_NOENT)
+		return r;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const json_t *recorded = value_of(set, rows[i].name), *found = value_of(now, rows[i].name);
+
+		if (rows[i].who == MANIFEST_HO || !get(set, rows[i].name))
+			continue;
+		if (recorded != found && !(recorded && found && json_equal(recorded, found)))
+			differs(self, rows[i].name, recorded, found);
+	}
+	return 0;
 }

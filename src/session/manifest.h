@@ -69,8 +69,18 @@ struct manifest {
 };
 
 int manifest_load(int record_fd, struct arena *mem, struct manifest *out, struct err *err) CHECKED;
+/* What manifest_merge would refuse, before anything is done. out: the members. */
+int manifest_check(unsigned who, struct str members, json_t **out, struct err *err) CHECKED;
 /* Sets the members of one JSON object ({"base_sha": "...", "policy": {"isolation": "strict"}}) in the
  * file, creating it; the old or the new file, never another. who: one of MANIFEST_AG, MO, HO. */
 int manifest_merge(int record_fd, unsigned who, struct str members, struct err *err) CHECKED;
+
+/* All of the file that a run may set, as one object of members. */
+int manifest_members(int record_fd, json_t **out, struct err *err) CHECKED;
+/* What was set, as the journal has it, against what stands in the file. What only commands of the operator's set, and
+ * what was never set, is not compared. */
+void manifest_fold(json_t *set, const json_t *members); /* the next ones, over those before */
+typedef void manifest_differs_fn(void *self, const char *name, const json_t *recorded, const json_t *found); /* NULL: absent */
+int manifest_compare(int record_fd, const json_t *set, manifest_differs_fn *differs, void *self, struct err *err) CHECKED;
 
 #endif

@@ -3,6 +3,7 @@
 #include "session/store.h"
 
 #include "session/append.h"
+#include "session/chain.h"
 #include "session/journal.h"
 #include "session/manifest.h"
 #include "session/record.h"
@@ -137,6 +138,14 @@ static int begin_lines(const struct store *s, struct buf *lines, struct err *err
 	return s->count < s->in_file ? buf_addf(lines, err, "{\"cut\":%u}\n", s->count) : 0;
 }
 
+/* Whoever cuts the journal off after this line is found out by it. */
+static int add_witness(const struct store *s, struct buf *lines, struct err *err)
+{
+	struct journal_head at = journal_head(s->journal);
+
+	return at.seq > 0 ? buf_addf(lines, err, "{\"journal\":%lld,\"h\":\"%s\"}\n", (long long)at.seq, at.h) : 0;
+}
+
 int store_message(struct store *s, uint32_t index, struct str json, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(RECORD_MESSAGE_MAX + 256);
@@ -160,6 +169,7 @@ int store_state(struct store *s, uint32_t turn, struct str json, struct err *err
 	TRY(check_line(json, "state", err));
 	s->work = true;
 	TRY(begin_lines(s, &b, err));
+	TRY(add_witness(s, &b, err));
 	TRY(buf_addf(&b, err, "{\"turn\":%u,\"state\":", turn));
 	TRY(buf_add(&b, json, err));
 	TRY(buf_addz(&b, "}\n", err));
@@ -183,6 +193,7 @@ int store_in_flight(struct store *s, struct str json, struct err *err)
 	if (json.n > 0)
 		TRY(check_line(json, "in flight", err));
 	TRY(begin_lines(s, &b, err));
+	TRY(add_witness(s, &b, err));
 	TRY(buf_addz(&b, "{\"in_flight\":", err));
 	TRY(buf_add(&b, json.n > 0 ? json : STR("null"), err));
 	TRY(buf_addz(&b, "}\n", err));
@@ -251,12 +262,16 @@ int store_transcript(struct store *s, uint32_t seq, struct str role, struct str 
 	return lose(s, write_transcript(s, seq, buf_str(&b), err), err);
 }
 
+/* The journal first, so that what it says last can be done again when a kill came between the two. */
 int store_manifest(struct store *s, unsigned who, struct str json, struct err *err)
 {
-	TRY(alive(s, err));
-	int r = manifest_merge(s->dir, who, json, err);
+	auto_json json_t *members = NULL, *fields = json_object();
 
-	return r == -ERR_INVALID || r == -ERR_SYNTAX ? r : lose(s, r, err);
+	TRY(alive(s, err));
+	TRY(manifest_check(who, json, &members, err));
+	BUG_IF(!fields || json_object_set(fields, "members", members) < 0);
+	TRY(write_event(s, EVENT_RECORD_MANIFEST, fields, err));
+	return lose(s, manifest_merge(s->dir, who, json, err), err);
 }
 
 int store_file(struct store *s, struct str name, struct str bytes, struct err *err)
@@ -278,6 +293,17 @@ int store_sync(struct store *s, struct err *err)
 	TRY(alive(s, err));
 	TRY(lose(s, append_sync(&s->messages, err), err));
 	return lose(s, journal_sync(s->journal, err), err);
+}
+
+int store_end(struct store *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(256);
+
+	TRY(alive(s, err));
+	TRY(add_witness(s, &b, err));
+	if (b.n > 0)
+		TRY(lose(s, append_write(&s->messages, buf_str(&b), err), err));
+	return store_sync(s, err);
 }
 
 /* ---- opening and loading ---- */
@@ -363,6 +389,32 @@ static int tell_damaged(struct store *s, const char *file, int64_t lines, struct
 		err);
 }
 
+/* The conversation has seen more of the journal than there is, or another one. */
+static int tell_cut(struct store *s, struct err *err)
+{
+	const struct talk_witness *seen = &s->talk.seen;
+	struct journal_head at = journal_head(s->journal);
+
+	if (!s->is_read || seen->n < at.seq || (seen->n == at.seq && str_eqz(seen->h, at.h)) || seen->n == 0)
+		return 0;
+	return tell(s, EVENT_RECORD_CUT, json_pack("{s:I, s:I}", "ended", (json_int_t)at.seq, "seen", (json_int_t)seen->n), err);
+}
+
+/* A kill came after the event that says what the manifest shall say and before it did. */
+static int set_again(struct store *s, struct err *err)
+{
+	struct journal_line l = line_parse(journal_newest(s->journal));
+	auto_json json_t *event = NULL;
+	auto_buf struct buf members = BUF_MAX(MANIFEST_MAX);
+
+	if (l.kind != LINE_DURABLE || !str_eqz(l.type, event_at(EVENT_RECORD_MANIFEST)->type) ||
+		json_decode(journal_newest(s->journal), JSON_EXACT, &event, ERR_DISCARD) < 0 ||
+		!json_object_get(event, "members"))
+		return 0;
+	TRY(json_add(&members, json_object_get(event, "members"), err));
+	return manifest_merge(s->dir, MANIFEST_HO, buf_str(&members), err);
+}
+
 /* How the conversation's lines add up, for a writer that goes on without loading. */
 static int count_messages(struct store *s, int64_t *bad, struct err *err)
 {
@@ -385,6 +437,8 @@ int store_open(int record_fd, struct store **out, struct err *err)
 	TRY(append_open(record_fd, STORE_MESSAGES, MESSAGES_MAX, &s->messages, &torn, err));
 	TRY(count_messages(s, &bad, err));
 	s->work = st.lines > 0 || s->messages.size > 0;
+	TRY(set_again(s, err));
+	TRY(tell_cut(s, err));
 	TRY(tell_torn(s, JOURNAL_NAME, st.torn_bytes, err));
 	TRY(tell_torn(s, STORE_MESSAGES, torn, err));
 	TRY(tell_damaged(s, JOURNAL_NAME, st.damaged_lines, err));

@@ -6,7 +6,8 @@
  *           messages.jsonl   the conversation, appended once: {"i":0,"message":{...}}; {"cut":N} keeps the
  *                            first N; {"in_flight":{...}} or null; {"turn":N,"state":{...}} is a checkpoint:
  *                            the messages are those of the lines before it, so it stays small.
- *                            {"back":N}: checkpoint N was loaded, the lines after it count no more
+ *                            {"back":N}: checkpoint N was loaded, the lines after it count no more;
+ *                            {"journal":N,"h":"..."}: the journal had come to its event N then (session/proof.h)
  *           manifest.json    session/manifest.h
  *           transcripts/     NNNN.json, one per model request
  *           plan.md, transcript.md, untracked-at-start
@@ -50,6 +51,8 @@ int store_transcript(struct store *s, uint32_t seq, struct str role, struct str 
 int store_manifest(struct store *s, unsigned who, struct str json, struct err *err) CHECKED;
 int store_file(struct store *s, struct str name, struct str bytes, struct err *err) CHECKED;
 int store_sync(struct store *s, struct err *err) CHECKED;
+/* The last of this writer: the conversation says where the journal ends, and all is durable. */
+int store_end(struct store *s, struct err *err) CHECKED;
 
 /* The checkpoint of that turn, or the newest for UINT32_MAX, packed as record_loaded_unpack reads it.
  * What is written next continues from the newest when that was loaded. 1 found, 0 there is none. */

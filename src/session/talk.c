@@ -2,6 +2,8 @@
 /* Copyright The agent6 authors. */
 #include "session/talk.h"
 
+#include "session/chain.h"
+
 void talk_fini(struct talk *t)
 {
 	vec_fini(&t->now);
@@ -39,6 +41,20 @@ bool talk_checkpoint(struct str line, uint32_t *turn, struct str *state)
 	struct str rest;
 
 	return number_after(line, STR("{\"turn\":"), turn, &rest) && member_after(rest, STR(",\"state\":"), state);
+}
+
+bool talk_witness(struct str line, struct talk_witness *out)
+{
+	struct str rest;
+	uint32_t n;
+
+	if (!number_after(line, STR("{\"journal\":"), &n, &rest) || n == 0 || !str_starts(rest, STR(",\"h\":\"")))
+		return false;
+	rest = str_skip(rest, strlen(",\"h\":\""));
+	if (rest.n != CHAIN_HEX + 2 || !str_ends(rest, STR("\"}")) || !chain_is_hash(str_head(rest, CHAIN_HEX)))
+		return false;
+	*out = (struct talk_witness){ n, str_head(rest, CHAIN_HEX) };
+	return true;
 }
 
 static bool talk_cut(struct talk *t, uint32_t n)
@@ -96,6 +112,8 @@ bool talk_line(struct talk *t, struct str line)
 		return talk_cut(t, n);
 	if (number_after(line, STR("{\"back\":"), &n, &rest) && str_eqz(rest, "}"))
 		return talk_back(t, n);
+	if (talk_witness(line, &t->seen))
+		return true;
 	if (member_after(line, STR("{\"in_flight\":"), &value)) {
 		t->in_flight = value;
 		return true;

@@ -18,6 +18,13 @@ struct talk_list {
 	VEC(struct str);
 };
 
+/* {"journal":N,"h":"..."}: how far the journal had come when this line was written. n 0: none. */
+struct talk_witness {
+	uint32_t n;
+	struct str h; /* 64 hex digits */
+};
+bool talk_witness(struct str line, struct talk_witness *out);
+
 /* The conversation as the lines add up, and its newest checkpoint. */
 struct talk {
 	struct talk_list now;        /* JSON texts */
@@ -27,6 +34,7 @@ struct talk {
 	uint32_t turn;
 	bool found, is_aside;
 	bool hole;                   /* a message is missing: what comes after it is no conversation */
+	struct talk_witness seen;    /* the newest */
 };
 
 void talk_fini(struct talk *t);

@@ -6,6 +6,7 @@
 
 static const struct sentence sentences[] = {
 	{ EVENT_RECORD_TORN, VIEW_WARNING, "record: an incomplete last line of {file} ({bytes} bytes) was cut off; every whole line is there" },
+	{ EVENT_RECORD_CUT, VIEW_WARNING, "record: the journal ends at event {ended}, the conversation has seen event {seen}: what lies between is lost" },
 	{ EVENT_RECORD_DAMAGED, VIEW_WARNING, "record: damaged, {lines} lines are skipped: {detail}" },
 	{ EVENT_RECORD_PEER, VIEW_WARNING, "record: the {peer} sent what may not be recorded and was cut off: {reason}" },
 	{ EVENT_PROCESS_DIED, VIEW_WARNING, "{name} died: {detail}" },

@@ -106,17 +106,27 @@ def test_a_changed_journal_is_found_before_anything_else(lab):
 
 
 def rehash(record):
-    """The chain made anew over a changed journal: only what follows from the transcripts can tell."""
-    path, prev, out = os.path.join(record, "logs.jsonl"), b"0" * 64, []
+    """The chain made anew over a changed journal, and what the conversation has seen of it: only what follows from the
+    transcripts can tell."""
+    path, prev, out, heads = os.path.join(record, "logs.jsonl"), b"0" * 64, [], {}
     with open(path, "rb") as f:
         for line in f.read().splitlines():
             if b',"h":"' in line:
                 body = line[:line.rindex(b',"h":"')]
                 prev = hashlib.sha256(prev + body + b"}").hexdigest().encode()
                 line = body + b',"h":"' + prev + b'"}'
+                heads[int(re.search(rb'"seq":(\d+)', line).group(1))] = prev
             out.append(line)
     with open(path, "wb") as f:
         f.write(b"\n".join(out) + b"\n")
+    path = os.path.join(record, "messages.jsonl")
+    with open(path, "rb") as f:
+        text = f.read()
+    with open(path, "wb") as f:
+        def anew(m):
+            n = min(int(m.group(1)), max(heads))
+            return b'{"journal":%d,"h":"%s"}' % (n, heads[n])
+        f.write(re.sub(rb'(?m)^\{"journal":(\d+),"h":"\w{64}"\}$', anew, text))
 
 
 def test_a_changed_call_is_found_though_the_chain_was_made_anew(lab):

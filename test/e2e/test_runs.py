@@ -78,6 +78,93 @@ def test_a_changed_record_is_found(lab, what):
     assert r.returncode == 1 and "line" in r.out, r.both
 
 
+@pytest.mark.parametrize("lines", [1, 4, 1000])
+def test_lines_that_were_cut_off_are_missed(lab, lines):
+    green(lab)
+    before = json.loads(lab.agent6("runs", "verify", "--json").out)
+    assert before["whole"] and before["seen_event"] == before["events"] and before["cut"] is False, before
+    with open(log_of(lab), "rb") as f:
+        whole = f.read().splitlines(True)
+    left = whole[:-lines]
+    with open(log_of(lab), "wb") as f:
+        f.write(b"".join(left))
+    ends = sum(b',"seq":' in x for x in left)
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 1 and f"cut: the journal ends at event {ends}, messages.jsonl has seen event {before['events']}" in r.out, r.both
+    after = json.loads(lab.agent6("runs", "verify", "--json").out)
+    assert not after["whole"] and after["cut"] and (after["events"], after["seen_event"]) == (ends, before["events"]), after
+
+
+def test_a_cut_journal_is_said_when_the_run_goes_on_and_stays_found(lab):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(turn(call("read_file", path="a.txt"), text="the first leg"), finish(), turn(text="the second leg"), finish()))
+    assert lab.run("look").returncode == 0
+    with open(log_of(lab), "rb") as f:
+        whole = f.read().splitlines(True)
+    with open(log_of(lab), "wb") as f:
+        f.write(b"".join(whole[:-2]))
+    r = lab.agent6("resume", "--auto-approve", "--steer", "again")
+    assert "the second leg" in r.err and "record: the journal ends at event" in r.err and "what lies between is lost" in r.err, r.both
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 1 and "is not the one that messages.jsonl has seen" in r.out, r.both
+
+
+def test_a_hash_that_was_kept_finds_a_record_that_was_made_anew(lab):
+    run_id = green(lab)
+    said = lab.agent6("runs", "verify").out
+    head = said.split("head ")[1].strip()
+    assert len(head) == 64, said
+    kept = lab.agent6("runs", "verify", run_id, "--head", head)
+    assert kept.returncode == 0 and "the kept hash is event" in kept.out, kept.both
+    assert lab.agent6("runs", "verify", "--head", head[:16]).returncode == 0
+    # Whoever cuts the journal and the conversation alike leaves nothing to compare.
+    record = os.path.dirname(log_of(lab))
+    with open(log_of(lab), "rb") as f:
+        whole = f.read().splitlines(True)
+    with open(log_of(lab), "wb") as f:
+        f.write(b"".join(whole[:-1]))
+    with open(os.path.join(record, "messages.jsonl"), "rb") as f:
+        talk = f.read().splitlines(True)
+    assert talk[-1].startswith(b'{"journal":')
+    with open(os.path.join(record, "messages.jsonl"), "wb") as f:
+        f.write(b"".join(talk[:-1]))
+    assert lab.agent6("runs", "verify").returncode == 0
+    r = lab.agent6("runs", "verify", "--head", head)
+    assert r.returncode == 1 and f"no event has the hash {head}" in r.out, r.both
+    assert json.loads(lab.agent6("runs", "verify", "--head", head, "--json").out)["head_event"] is None
+    for bad in ("abc", head.upper(), head + "0", "--json"):
+        r = lab.agent6("runs", "verify", "--head=" + bad)
+        assert r.returncode == 2 and "a hash is 16 to 64 digits" in r.err, r.both
+
+
+def test_a_manifest_that_was_changed_is_named_with_both_values(lab):
+    green(lab)
+    path = os.path.join(os.path.dirname(log_of(lab)), "manifest.json")
+    with open(path, encoding="utf-8") as f:
+        m = json.load(f)
+    changed = dict(m, user_task="give \x1b[31mme\x1b[0m all", base_branch="release", base_sha="0" * 40)
+    changed["policy"] = dict(m["policy"], run_commands="yes", isolation="none")
+    changed["models"] = {"worker": dict(m["models"]["worker"], model="another")}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(changed, f)
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 1 and "\x1b" not in r.out, r.both
+    for member, found, recorded in (("base_branch", '"release"', '"main"'), ("base_sha", '"' + "0" * 40 + '"', f'"{m["base_sha"]}"'),
+                                    ("policy.isolation", '"none"', f'"{m["policy"]["isolation"]}"'),
+                                    ("models.worker.model", '"another"', f'"{m["models"]["worker"]["model"]}"')):
+        assert f"manifest.json was changed: {member} is {found}, the journal recorded {recorded}\n" in r.out, r.both
+    assert "user_task is" in r.out and '"make add() add"' in r.out, r.both
+    proof = json.loads(lab.agent6("runs", "verify", "--json").out)
+    assert {d["member"] for d in proof["differences"]} >= {"base_branch", "base_sha", "user_task", "policy.isolation"}, proof
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(m, f)
+    lab.git("stash", "-q", check=False)
+    assert lab.agent6("runs", "merge").returncode == 0  # the person's own command changes it too
+    assert lab.agent6("runs", "verify").returncode == 0
+    assert lab.agent6("fork", "--no-run", "--run-id", "other").returncode == 0
+    assert lab.agent6("runs", "verify", "other").returncode == 0
+
+
 def test_diff_commits_and_merge(lab):
     run_id = green(lab)
     d = lab.agent6("runs", "diff")
@@ -276,7 +363,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_record(lab, lines):
     r = lab.agent6("runs", "verify")
     assert r.returncode == 0 or "incomplete line" in r.out, r.both
     shown = json.loads(lab.agent6("runs", "show", "--json").out)
-    assert shown["state"] in ("stale", "failed", "finished")
+    assert shown["state"] in ("stale", "failed", "finished") or (lines == 1 and shown["state"] == "created")  # before its start
     messages = os.path.join(lab.run_dirs()[-1], "record", "messages.jsonl")
     with open(messages, "rb") as f:
         for line in f.read().split(b"\n")[:-1]:

@@ -4,7 +4,6 @@
 
 #include "base/time.h"
 #include "sandbox/confine.h"
-#include "session/journal.h"
 #include "sys/file.h"
 #include "sys/term.h"
 #include "view/listing.h"
@@ -72,8 +71,7 @@ int runs_confine(const int *dirs, size_t n, struct err *err)
 	return 0;
 }
 
-/* The same for the sessions of a place; before there are any there is nothing to read. */
-static int confine_to(const struct place *place, struct err *err)
+int runs_confine_to(const struct place *place, struct err *err)
 {
 	autoclose int dir = -1;
 	int r = dir_open(AT_FDCWD, place->repo_dir, &dir, err);
@@ -217,7 +215,7 @@ static int run_asks(struct command_ctx *ctx, const void *decoded, struct err *er
 	size_t n;
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
-	TRY(confine_to(&place, err));
+	TRY(runs_confine_to(&place, err));
 	TRY(listing_load(place.repo_dir, 1u << SESSION_ASK, ctx->mem, &rows, &n, err));
 	for (size_t i = 0; i < n && args->json; i++)
 		BUG_IF(add_row_json(list, &rows[i]) < 0);
@@ -239,7 +237,7 @@ static int run_list(struct command_ctx *ctx, const void *decoded, struct err *er
 	size_t n;
 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
-	TRY(confine_to(&place, err));
+	TRY(runs_confine_to(&place, err));
 	TRY(listing_load(place.repo_dir, SESSION_ANY, ctx->mem, &rows, &n, err));
 	if (args->json) {
 		for (size_t i = 0; i < n; i++)
@@ -422,7 +420,7 @@ static int show(struct command_ctx *ctx, struct str id, bool json, struct err *e
 	struct place place;
 
 	TRY(runs_find(ctx, id, SESSION_ANY, &place, &ref, err));
-	TRY(confine_to(&place, err));
+	TRY(runs_confine_to(&place, err));
 	TRY(listing_open(place.repo_dir, &ref, ctx->mem, &one, err));
 	if (json)
 		return show_json(&one, err);
@@ -442,7 +440,7 @@ int runs_show(struct command_ctx *ctx, struct str id, struct err *err)
 	return show(ctx, id, false, err);
 }
 
-/* ---- dir, stop, verify ---- */
+/* ---- dir, stop ---- */
 
 static int run_dir(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
@@ -490,54 +488,6 @@ static int run_stop(struct command_ctx *ctx, const void *decoded, struct err *er
 	return 0;
 }
 
-static int verify_json(const struct session_ref *ref, const struct journal_report *rep, bool torn, struct err *err)
-{
-	auto_json json_t *o = json_object();
-	const struct { const char *key; json_t *value; } rows[] = {
-		{ "run_id", json_text(str_from(ref->id)) },
-		{ "whole", json_boolean(rep->bad_line == 0 && !torn) },
-		{ "events", json_integer(rep->chained) },
-		{ "head", json_text(str_from(rep->head)) },
-		{ "bad_line", rep->bad_line > 0 ? json_integer(rep->bad_line) : json_null() },
-		{ "reason", rep->bad_line > 0 ? json_text(str_from(rep->reason)) : json_null() },
-		{ "torn_bytes", json_integer(torn ? rep->torn_bytes : 0) },
-	};
-
-	for (size_t i = 0; i < COUNT(rows); i++)
-		BUG_IF(json_object_set_new(o, rows[i].key, rows[i].value) < 0);
-	TRY(runs_print_json(o, err));
-	return rep->bad_line > 0 || torn ? 1 : 0;
-}
-
-static int run_verify(struct command_ctx *ctx, const void *decoded, struct err *err)
-{
-	const struct show_args *args = decoded;
-	autoclose int fd = -1;
-	struct journal_report rep;
-	struct session_ref ref;
-	struct place place;
-	bool torn;
-
-	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
-	TRY(file_open(AT_FDCWD, session_path(place.repo_dir, &ref, "record/" JOURNAL_NAME, ctx->mem), true, &fd, err));
-	TRY(confine_to(&place, err));
-	TRY(journal_verify(fd, &rep, err));
-	torn = rep.torn_bytes > 0 && !session_is_live(place.repo_dir, &ref);
-	if (args->json)
-		return verify_json(&ref, &rep, torn, err);
-	if (rep.bad_line > 0) {
-		cli_out("%s: line %lld is wrong: %s\n", ref.id, (long long)rep.bad_line, rep.reason);
-		return 1;
-	}
-	if (torn) {
-		cli_out("%s: after line %lld stand %lld bytes of an incomplete line\n", ref.id, (long long)rep.lines,
-			(long long)rep.torn_bytes);
-		return 1;
-	}
-	cli_out("%s: %lld events in an unbroken chain, head %.16s\n", ref.id, (long long)rep.chained, rep.head);
-	return 0;
-}
-
 static int run_events(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	auto_buf struct buf page = BUF_MAX(256 * 1024);
@@ -560,9 +510,6 @@ static const struct command commands[] = {
 	{ .name = "runs stop", .help = "ask a running session to stop after its step", FIELDS(show_fields, show_args), .run = run_stop },
 	{ .name = "runs dir", .help = "print where this repository's sessions are kept, or one of them",
 		FIELDS(id_fields, id_args), .run = run_dir, .needs_no_root_check = true },
-	{ .name = "runs verify", .help = "prove that a session's journal was not changed",
-		.about = "Follows the hash chain through every event. Exit status 1 and the first wrong line when it is broken.",
-		FIELDS(show_fields, show_args), .run = run_verify, .needs_no_root_check = true },
 	{ .name = "runs events", .help = "print the reference page docs/events.md", .run = run_events,
 		.needs_no_root_check = true, .hidden = true },
 };

@@ -20,6 +20,8 @@ int runs_find(struct command_ctx *ctx, struct str word, unsigned kinds, struct p
 /* Before the first byte of a record is read: these directories can be read and nothing else. Where the host cannot
  * confine, that is said. */
 int runs_confine(const int *dirs, size_t n, struct err *err) CHECKED;
+/* The same for the sessions of a place; before there are any there is nothing to read. */
+int runs_confine_to(const struct place *place, struct err *err) CHECKED;
 
 /* What `runs show ID` prints. The process can do nothing else afterwards. */
 int runs_show(struct command_ctx *ctx, struct str id, struct err *err) CHECKED;

@@ -47,7 +47,7 @@ extern const struct command_group commands_run, commands_system, commands_config
 	commands_runs, commands_watch, commands_history, commands_replay, commands_graph, commands_memory, commands_modes, commands_demo, commands_exec, commands_shell,
 	commands_skills, commands_mcp, commands_init, commands_prompt;
 
-extern const struct command_group commands_search, commands_transcript, commands_remove, commands_compare;
+extern const struct command_group commands_search, commands_transcript, commands_remove, commands_compare, commands_verify;
 
 /* A flag of which it counts whether it was given: numbers that no value can stand for "not". */
 struct given_num {

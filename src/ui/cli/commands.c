@@ -7,6 +7,7 @@ const struct command_group *const command_groups[] = {
 	&commands_run,
 	&commands_modes,
 	&commands_runs,
+	&commands_verify,
 	&commands_watch,
 	&commands_exec,
 	&commands_history,
