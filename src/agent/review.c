@@ -8,6 +8,7 @@
 #include "agent/run_priv.h"
 #include "fmt/cquote.h"
 #include "fmt/json.h"
+#include "git/range.h"
 
 #define DIFF_MAX      (4 * 1024 * 1024)
 #define UNTRACKED_MAX 200
@@ -17,20 +18,40 @@
 
 /* ---- the diff ---- */
 
-/* A word of the person: HEAD, an object, a branch, or the id of a run, whose chain is meant. */
+/* A word of the person: whatever git takes for a commit, or the id of a run, whose chain is meant. */
 static int resolve(struct run *r, struct str word, struct str *sha, struct err *err)
 {
-	const struct str forms[] = { word, str_printf(r->mem, "refs/heads/" STR_FMT, STR_ARG(word)),
-		str_printf(r->mem, "refs/agent6/" STR_FMT "/head", STR_ARG(word)) };
+	struct str chain = str_printf(r->mem, "refs/agent6/" STR_FMT "/head", STR_ARG(word));
+	int found = repo_resolve(r->repo, word, r->mem, sha, err);
 
-	for (size_t i = 0; i < COUNT(forms); i++) {
-		if (i == 0 && !str_eqz(word, "HEAD") && !git_sha_ok(word))
-			continue;
-		if (repo_read_ref(r->repo, forms[i], r->mem, sha, ERR_DISCARD) == 1)
-			return 0;
+	if (found == 0 && git_run_id_ok(word))
+		found = repo_read_ref(r->repo, chain, r->mem, sha, err);
+	if (found != 0)
+		return found < 0 ? found : 0;
+	return err_set(err, ERR_NOENT, "\"" STR_FMT "\" is no commit here (a branch, a tag, an object name, an expression of them "
+		"such as HEAD~3 or @{u}, or a run's id)", STR_ARG(str_head(word, 200)));
+}
+
+/* The two ends of a change; an empty `from` is before the first commit. */
+static int resolve_range(struct run *r, struct str *from, struct str *to, struct err *err)
+{
+	struct range range;
+	int found;
+
+	TRY(range_parse(r->p->review_range, &range, err));
+	TRY(resolve(r, range.to, to, err));
+	if (range.how == RANGE_ONE) {
+		found = repo_resolve(r->repo, str_printf(r->mem, STR_FMT "^", STR_ARG(*to)), r->mem, from, err);
+		return found < 0 ? found : 0;
 	}
-	return err_set(err, ERR_NOENT, "\"" STR_FMT "\" is no branch, no run and no commit here (HEAD, a whole object name, a "
-		"branch or a run's id)", STR_ARG(str_head(word, 200)));
+	TRY(resolve(r, range.from, from, err));
+	if (range.how == RANGE_TWO)
+		return 0;
+	found = repo_merge_base(r->repo, *from, *to, r->mem, from, err);
+	if (found != 0)
+		return found < 0 ? found : 0;
+	return err_set(err, ERR_NOENT, "--range: \"" STR_FMT "\" and \"" STR_FMT "\" have no commit in common; FROM..TO compares them as they are",
+		STR_ARG(str_head(range.from, 100)), STR_ARG(str_head(range.to, 100)));
 }
 
 static int add_new_file(struct run *r, struct str name, struct buf *out, struct err *err)
@@ -138,14 +159,10 @@ static int keep_paths(struct str diff, const struct str_list *paths, struct aren
 
 static int find_diff(struct run *r, struct buf *out, struct err *err)
 {
-	struct str range = r->p->review_range, from, to, patch;
-	size_t dots = str_find(range, STR(".."));
+	struct str from = STR(""), to, patch;
 
-	if (range.n > 0) {
-		if (dots == range.n)
-			return err_set(err, ERR_INVALID, "--range: \"" STR_FMT "\" is not FROM..TO", STR_ARG(str_head(range, 200)));
-		TRY(resolve(r, str_head(range, dots), &from, err));
-		TRY(resolve(r, str_skip(range, dots + 2), &to, err));
+	if (r->p->review_range.n > 0) {
+		TRY(resolve_range(r, &from, &to, err));
 		TRY(repo_diff(r->repo, from, to, NULL, r->mem, &patch, err));
 		return buf_add_utf8(out, patch, err);
 	}

@@ -114,6 +114,42 @@ static bool rev_ok(struct str s)
 	return str_eqz(s, "HEAD") || git_sha_ok(s);
 }
 
+/* gitrevisions(7), one commit of it. git reads it as no option, for it stands behind --end-of-options; a blank or a colon
+ * may stand in braces, as in "main@{2 days ago}", and nowhere else. */
+const char *git_expr_wrong(struct str s)
+{
+	bool in_braces = false;
+
+	if (s.n == 0)
+		return "it is empty";
+	if (s.n > GIT_EXPR_MAX)
+		return "it is longer than 250 bytes";
+	if (s.p[0] == '-')
+		return "it begins with \"-\"";
+	if (s.p[0] == '^')
+		return "it begins with \"^\"";
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (c < ' ' || c == 127)
+			return "it has a control character";
+		in_braces = c == '{' || (in_braces && c != '}');
+		if (!in_braces && c == ' ')
+			return "it has a blank";
+		if (!in_braces && c == ':')
+			return "with \":\" it names a file, not a commit";
+		if (!in_braces && c == '.' && i + 1 < s.n && s.p[i + 1] == '.')
+			return "\"..\" stands in it, which makes two of it";
+	}
+	return NULL;
+}
+
+static bool expr_ok(struct str s)
+{
+	return !git_expr_wrong(s);
+}
+_Static_assert(GIT_EXPR_MAX == 250, "as git_expr_wrong says");
+
 static bool number_ok(struct str s)
 {
 	return s.n > 0 && s.n <= 7 && all_of(s, "0123456789");
@@ -146,6 +182,7 @@ static const struct kind {
 	{ 'z', git_sha_ok, "an object name or zeros" },
 	{ 'v', rev_ok, "an object name, HEAD, refs/heads/NAME, refs/agent6/ID/head or refs/agent6-stash/ID" },
 	{ 'o', rev_ok, "an object name, HEAD, refs/heads/NAME, refs/agent6/ID/head or refs/agent6-stash/ID" },
+	{ 'e', expr_ok, "an expression for one commit" },
 	{ 'r', git_run_id_ok, "the run's id" },
 	{ 'b', git_branch_ok, "a branch name" },
 	{ 'n', number_ok, "a number" },

@@ -19,7 +19,7 @@
 /* X(op, value, who may ask, index, stdin, words)
  * What moves a ref or makes a commit leaves something (zygote_words.leaves).
  * {x} stands for the next argument, checked by its kind:
- *   s object name   z object name or zeros   v revision   r the run's id   b branch name   n number
+ *   s object name   z object name or zeros   v revision   e any expression that git resolves   r the run's id   b branch name   n number
  *   p... parents, each after -p   P... paths after "--"   o revision or nothing, then the word goes away */
 #define GIT_OPS(X)                                                                                           \
 	/* porcelain v2 with branch, NUL separated; untracked files one by one */                            \
@@ -69,6 +69,9 @@
 		"--ignore-submodules=all --name-only --format=%x01 --max-count={n} {v} --")                  \
 	/* NAME NUL "filter" NUL VALUE NUL for each name; the work tree's attributes come first */           \
 	X(GIT_FILTERS, 28, ANY, OWN, 1, "check-attr -z --stdin filter")                                      \
+	/* what a person typed for a commit; a merge base of two */                                          \
+	X(GIT_REVISION, 29, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {e}^{commit}")      \
+	X(GIT_MERGE_BASE, 30, ANY, PERSON, 0, "merge-base {s} {s}")                                          \
 	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
 	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0,                                                               \
 		"update-ref --no-deref -m agent6-step refs/heads/agent6/{r} {s} {z}")                        \
@@ -113,6 +116,9 @@ const char *gitop_name(enum git_op op); /* "?" when unknown */
 
 bool git_sha_ok(struct str s);      /* 40 or 64 lower-case hex digits */
 bool git_run_id_ok(struct str s);
+/* Why a text is no expression for one commit that git is asked about: "it begins with \"-\""; NULL: it may be one. */
+#define GIT_EXPR_MAX 250
+const char *git_expr_wrong(struct str s);
 bool git_branch_ok(struct str s);   /* what git check-ref-format --branch takes, and no surprises */
 
 #endif

@@ -364,17 +364,38 @@ int repo_commits(struct repo *r, struct str from, struct str to, size_t max, str
 	return 0;
 }
 
-int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str *sha, struct err *err)
+/* An operation that prints one object name, or fails. */
+static int ask_name(struct repo *r, enum git_op op, const struct str *args, size_t n, struct arena *mem, struct str *sha,
+	struct err *err)
 {
 	struct git_result res;
 	struct str got;
 
-	TRY(repo_run(r, GIT_RESOLVE, &rev, 1, STR(""), mem, &res, err));
+	TRY(repo_run(r, op, args, n, STR(""), mem, &res, err));
 	got = str_trim(res.out);
 	if (res.code != 0 || !git_sha_ok(got))
 		return 0;
 	*sha = got;
 	return 1;
+}
+
+int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str *sha, struct err *err)
+{
+	return ask_name(r, GIT_RESOLVE, &rev, 1, mem, sha, err);
+}
+
+int repo_resolve(struct repo *r, struct str expr, struct arena *mem, struct str *sha, struct err *err)
+{
+	const char *wrong = git_expr_wrong(expr);
+
+	if (wrong)
+		return err_set(err, ERR_INVALID, "%s", wrong);
+	return ask_name(r, GIT_REVISION, &expr, 1, mem, sha, err);
+}
+
+int repo_merge_base(struct repo *r, struct str a, struct str b, struct arena *mem, struct str *sha, struct err *err)
+{
+	return ask_name(r, GIT_MERGE_BASE, (const struct str[]){ a, b }, 2, mem, sha, err);
 }
 
 int repo_chain(struct repo *r, struct arena *mem, struct str *sha, struct err *err)

@@ -83,6 +83,10 @@ int repo_log_names(struct repo *r, struct str to, size_t max, struct arena *mem,
 
 /* rev: an object name, "HEAD", "refs/heads/NAME" or "refs/agent6/ID/head". Found 1, absent 0. */
 int repo_read_ref(struct repo *r, struct str rev, struct arena *mem, struct str *sha, struct err *err) CHECKED;
+/* expr: whatever git takes for one commit ("HEAD~3", "v1", "@{u}"); -ERR_INVALID with the reason for what is never asked. */
+int repo_resolve(struct repo *r, struct str expr, struct arena *mem, struct str *sha, struct err *err) CHECKED; /* 1, 0 */
+int repo_merge_base(struct repo *r, struct str a, struct str b, struct arena *mem, struct str *sha, struct err *err)
+	CHECKED; /* two object names; 1, 0: they have nothing in common */
 /* The tip of the run's own chain, as it was when it was asked for first. Found 1, absent 0. */
 int repo_chain(struct repo *r, struct arena *mem, struct str *sha, struct err *err) CHECKED;
 int repo_branch_exists(struct repo *r, struct str name, struct err *err) CHECKED; /* 1, 0 */

@@ -55,6 +55,64 @@ def test_four_seats_are_asked_at_once_and_the_fifth_when_one_is_done(lab):
     assert lab.agent6("replay").returncode == 0
 
 
+# What is typed for --range, which of the commits' lines the diff has to add.
+RANGES = [
+    ("main..HEAD", {"two", "three"}), ("HEAD~1..", {"three"}), ("HEAD^..HEAD", {"three"}), ("v1..HEAD", {"two", "three"}),
+    ("v1^0..HEAD~1", {"two"}), ("main...HEAD", {"two", "three"}), ("other...HEAD", {"two", "three"}), ("HEAD^!", {"three"}),
+    ("v1^!", {"one"}), ("@{u}..", {"two", "three"}), ("@~2..@", {"two", "three"}), ("topic@{1}..topic", {"three"}),
+    ("HEAD^{/second}..HEAD", {"three"}), ("refs/tags/v1..refs/heads/topic", {"two", "three"}), ("HEAD..HEAD~2", set()),
+]
+
+
+def branches(lab):
+    lab.repo(**{"a.txt": "one\n"})
+    lab.git("tag", "-am", "the first", "v1")
+    lab.git("checkout", "-qb", "other")
+    lab.write("o.txt", "other\n")
+    lab.git("add", "-A")
+    lab.git("commit", "-qm", "beside")
+    lab.git("checkout", "-qb", "topic", "main")
+    lab.git("branch", "-q", "--set-upstream-to=main")
+    for text, subject in (("two", "second"), ("three", "third")):
+        lab.write("a.txt", lab.read("a.txt") + text + "\n")
+        lab.git("commit", "-qam", subject)
+
+
+def test_a_range_is_what_git_takes_for_one(lab):
+    branches(lab)
+    for typed, lines in RANGES:
+        mock = lab.mock(script(*[{"text": PASS}] * 2))
+        r = lab.agent6("review", "--seat", "security", "--range", typed)
+        assert r.returncode == 0, (typed, r.both)
+        asked = [json.dumps(q["body"]) for q in mock.model_requests()]
+        if not lines:
+            assert asked or "nothing to review" in r.both, (typed, r.both)
+            continue
+        assert len(asked) == 1, (typed, r.both)
+        assert {w for w in ("one", "two", "three", "other") if f"\\n+{w}" in asked[0]} == lines, (typed, asked)
+    mock = lab.mock(script({"text": PASS}))
+    r = lab.agent6("review", "--seat", "security", "--base", "v1", "--head", "HEAD~1")
+    assert r.returncode == 0 and "\\n+two" in json.dumps(mock.model_requests()[0]["body"]), r.both
+
+
+def test_a_range_that_git_is_never_asked_or_does_not_know_is_refused_as_it_was_written(lab):
+    branches(lab)
+    lab.git("checkout", "-q", "--orphan", "alone")
+    lab.git("commit", "-qm", "alone")
+    marker = os.path.join(lab.home, "written")
+    lab.mock(script({"text": PASS}))
+    for typed, says in ((f"--output={marker}..HEAD", "it begins with \"-\""), ("HEAD..--all", "\"--all\" is no revision"), ("main", "\"main\" is not FROM..TO"),
+                        ("HEAD:a.txt..HEAD", "it names a file"), ("a\x1b[31mb..HEAD", "control character"), ("a b..HEAD", "it has a blank"),
+                        ("^main..HEAD", "it begins with \"^\""), ("a" * 251 + "..", "longer than 250 bytes")):
+        r = lab.agent6("review", "--seat", "security", "--range=" + typed)
+        assert r.returncode == 2 and says in r.err and "\x1b" not in r.err, (typed, r.both)
+        assert reviews(lab) == [] and not os.path.exists(marker), typed
+    for typed, says in (("nowhere..HEAD", "\"nowhere\" is no commit here"), ("HEAD~99..", "\"HEAD~99\" is no commit here"),
+                        ("main@{u}..", "\"main@{u}\" is no commit here"), ("topic...HEAD", "\"topic\" and \"HEAD\" have no commit in common")):
+        r = lab.agent6("review", "--seat", "security", "--range", typed)
+        assert r.returncode != 0 and says in r.both, (typed, r.both)
+
+
 def test_a_busy_seat_is_asked_again_and_a_refused_one_abstains(lab):
     changed(lab)
     lab.mock(script(

@@ -9,6 +9,8 @@
 
 #include "app/attach.h"
 #include "app/run.h"
+#include "git/gitop.h"
+#include "git/range.h"
 #include "session/layout.h"
 #include "sys/file.h"
 #include "sys/proc.h"
@@ -98,10 +100,13 @@ static const struct field edit_fields[] = {
 static const struct field review_fields[] = {
 	{ "purpose", &field_str, AT(text), .flags = FIELD_POSITIONAL, .dflt = "Judge whether this change should go in.",
 		.help = "What the change is for." },
-	{ "base", &field_str, AT(base), .flags = FIELD_NONEMPTY, .max = 250,
+	{ "base", &field_str, AT(base), .flags = FIELD_NONEMPTY, .max = GIT_EXPR_MAX,
 		.help = "Judge what is new in the work tree since it left this branch, commit or run, instead of since HEAD." },
-	{ "range", &field_str, AT(range), .flags = FIELD_NONEMPTY, .max = 500, .help = "Judge FROM..TO instead: branches, commits, runs." },
-	{ "head", &field_str, AT(head), .flags = FIELD_NONEMPTY, .max = 250, .help = "With --base: judge up to this branch, commit or run, not the work tree." },
+	{ "range", &field_str, AT(range), .flags = FIELD_NONEMPTY, .max = RANGE_MAX,
+		.help = "Judge between two commits instead: FROM..TO, FROM...TO since they parted, REV^! one commit; a side left out is HEAD. "
+			"Branches, tags, HEAD~3, @{u}, runs." },
+	{ "head", &field_str, AT(head), .flags = FIELD_NONEMPTY, .max = GIT_EXPR_MAX,
+		.help = "With --base: judge up to this branch, commit or run, not the work tree." },
 	{ "path", &field_strs, AT(path), .max = 64,
 		.help = "Judge only what lies beneath this path, from the repository's top; may be given several times." },
 	{ "personas", &field_str, AT(personas), .flags = FIELD_NONEMPTY, .max = 1000, .help = "Reviewers, with commas between them: security,tests." },
@@ -219,6 +224,18 @@ static int seats_of(const struct mode_args *a, struct arena *mem, struct str_lis
 	return 0;
 }
 
+/* What no git would be asked is refused before a session begins; whether the rest is there git says then. */
+static int check_revisions(const struct mode_args *a, struct err *err)
+{
+	struct range range;
+
+	if (a->base.n > 0)
+		TRY(range_side("--base", a->base, err));
+	if (a->head.n > 0)
+		TRY(range_side("--head", a->head, err));
+	return a->range.n > 0 ? range_parse(a->range, &range, err) : 0;
+}
+
 static int run_review(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	static const char *const decisions[] = { "", "advisory", "veto", "quorum", "all" };
@@ -236,6 +253,7 @@ static int run_review(struct command_ctx *ctx, const void *decoded, struct err *
 		return err_set(err, ERR_INVALID, "--head needs --base: judge from where?");
 	if (a->tier.n > 0 && !str_eqz(a->tier, "diff") && !str_eqz(a->tier, "explore"))
 		return err_set(err, ERR_INVALID, "--tier: \"" STR_FMT "\" is not one of diff, explore", STR_ARG(a->tier));
+	TRY(check_revisions(a, err));
 	TRY(seats_of(a, ctx->mem, &rq.review_seats, err));
 	rq.review_base = a->head.n > 0 ? STR("") : a->base;
 	rq.review_range = a->head.n > 0 ? str_printf(ctx->mem, STR_FMT ".." STR_FMT, STR_ARG(a->base), STR_ARG(a->head)) : a->range;
