@@ -11,6 +11,7 @@
 #include "session/chain.h"
 #include "session/journal.h"
 #include "session/store.h"
+#include "session/talk.h"
 #include "sys/file.h"
 #include "sys/term.h"
 
@@ -29,7 +30,10 @@
 #define FILES_MAX      200000
 
 struct search {
-	pcre2_code *code;
+	/* Words are looked for as JSON holds them in a file of JSON, to find the lines, and as they were said in what is taken
+	 * apart of them. One and the same where JSON writes them as they are, and for a regular expression. */
+	pcre2_code *raw, *said;
+	bool as_it_stands; /* what no text of a line holds is shown as the line is */
 	pcre2_match_data *data;
 	pcre2_match_context *limits;
 	struct buf text; /* of one file */
@@ -78,31 +82,47 @@ static int add_words(struct buf *out, struct str words, struct err *err)
 	if (str_eq(buf_str(&once), buf_str(&twice)))
 		return 0;
 	TRY(buf_addc(out, '|', err));
-	TRY(add_literal(out, buf_str(&twice), err));
-	TRY(buf_addc(out, '|', err)); /* as a plan or an answer has them */
-	return add_literal(out, words, err);
+	return add_literal(out, buf_str(&twice), err);
 }
 
-int search_new(const struct search_spec *spec, struct search **out, struct err *err)
+static int compile(const struct search_spec *spec, struct str pattern, pcre2_code **out, struct err *err)
 {
-	auto_buf struct buf pattern = BUF_MAX(256 * 1024);
-	auto_search struct search *s = mem_alloc(sizeof(*s));
 	PCRE2_UCHAR why[160];
 	PCRE2_SIZE at;
 	int code;
 
-	s->text = BUF_MAX(FILE_MAX_BYTES);
-	if (spec->pattern.n == 0)
-		return err_set(err, ERR_INVALID, "an empty pattern is everywhere");
-	TRY(spec->regex ? buf_add(&pattern, spec->pattern, err) : add_words(&pattern, spec->pattern, err));
-	s->code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n,
+	*out = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n,
 		PCRE2_NEVER_BACKSLASH_C | (spec->ignore_case ? PCRE2_CASELESS : 0u), &code, &at, NULL);
-	if (!s->code) {
+	if (!*out) {
 		pcre2_get_error_message(code, why, sizeof(why));
 		return err_set(err, ERR_INVALID, "the pattern at %zu: %s", (size_t)at, (const char *)why);
 	}
-	pcre2_jit_compile(s->code, PCRE2_JIT_COMPLETE); /* without it the same is found, slower */
-	s->data = pcre2_match_data_create_from_pattern(s->code, NULL);
+	pcre2_jit_compile(*out, PCRE2_JIT_COMPLETE); /* without it the same is found, slower */
+	return 0;
+}
+
+static int compile_both(const struct search_spec *spec, struct search *s, struct err *err)
+{
+	auto_buf struct buf raw = BUF_MAX(256 * 1024), said = BUF_MAX(256 * 1024);
+
+	TRY(spec->regex ? buf_add(&said, spec->pattern, err) : add_literal(&said, spec->pattern, err));
+	TRY(spec->regex ? buf_add(&raw, spec->pattern, err) : add_words(&raw, spec->pattern, err));
+	TRY(compile(spec, buf_str(&said), &s->said, err));
+	s->raw = s->said;
+	/* Of these characters JSON itself is made: they would match where nobody said anything. */
+	s->as_it_stands = spec->regex || str_find_any(spec->pattern, STR("\"\\{}[]:,\t\r\n")) == spec->pattern.n;
+	return str_eq(buf_str(&raw), buf_str(&said)) ? 0 : compile(spec, buf_str(&raw), &s->raw, err);
+}
+
+int search_new(const struct search_spec *spec, struct search **out, struct err *err)
+{
+	auto_search struct search *s = mem_alloc(sizeof(*s));
+
+	s->text = BUF_MAX(FILE_MAX_BYTES);
+	if (spec->pattern.n == 0)
+		return err_set(err, ERR_INVALID, "an empty pattern is everywhere");
+	TRY(compile_both(spec, s, err));
+	s->data = pcre2_match_data_create_from_pattern(s->raw, NULL);
 	s->limits = pcre2_match_context_create(NULL);
 	BUG_IF(!s->data || !s->limits);
 	pcre2_set_match_limit(s->limits, STEPS_MAX);
@@ -114,7 +134,9 @@ void search_free(struct search *s)
 {
 	if (!s)
 		return;
-	pcre2_code_free(s->code);
+	if (s->raw != s->said)
+		pcre2_code_free(s->raw);
+	pcre2_code_free(s->said);
 	pcre2_match_data_free(s->data);
 	pcre2_match_context_free(s->limits);
 	buf_fini(&s->text);
@@ -226,9 +248,9 @@ struct looking {
 	int64_t found; /* of this line of the record, told or not */
 };
 
-static bool matches(struct search *s, struct str text, size_t at, size_t *from, size_t *to)
+static bool matches(struct search *s, const pcre2_code *code, struct str text, size_t at, size_t *from, size_t *to)
 {
-	if (at > text.n || pcre2_match(s->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, at, 0, s->data, s->limits) < 1)
+	if (at > text.n || pcre2_match(code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, at, 0, s->data, s->limits) < 1)
 		return false;
 	const PCRE2_SIZE *where = pcre2_get_ovector_pointer(s->data);
 
@@ -250,7 +272,7 @@ static int look_in_text(struct looking *l, struct str text, struct err *err)
 {
 	size_t at = 0, from, to;
 
-	while (matches(l->s, text, at, &from, &to)) {
+	while (matches(l->s, l->s->said, text, at, &from, &to)) {
 		size_t begin = from, end = from;
 		int r;
 
@@ -268,19 +290,27 @@ static int look_in_text(struct looking *l, struct str text, struct err *err)
 
 static int look_in(struct looking *l, const json_t *j, int depth, struct err *err);
 
+/* JSON of a tool, or on its way to a model and back, is how things are handed over; anybody else's may be what they said. */
+static bool is_wire(struct str who)
+{
+	return str_eqz(who, "tool") || str_eqz(who, "request") || str_eqz(who, "answer");
+}
+
 static int look_in_string(struct looking *l, struct str text, int depth, struct err *err)
 {
 	auto_json json_t *inner = NULL;
 	size_t from, to;
 
-	if (depth < NESTED_MAX && text.n > 1 && (text.p[0] == '{' || text.p[0] == '[') && matches(l->s, text, 0, &from, &to) &&
-		json_decode(text, JSON_REPAIR, &inner, ERR_DISCARD) == 0) {
+	if (depth < NESTED_MAX && text.n > 1 && (text.p[0] == '{' || text.p[0] == '[') &&
+		matches(l->s, l->s->raw, text, 0, &from, &to) && json_decode(text, JSON_REPAIR, &inner, ERR_DISCARD) == 0) {
 		int64_t before = l->found;
 		int r = look_in(l, inner, depth + 1, err);
 
 		if (r != 0 || l->found > before)
 			return r;
 	}
+	if (!l->s->as_it_stands && is_wire(l->hit.who) && jval_from(text).type == JSCAN_OBJECT)
+		return 0;
 	return look_in_text(l, text, err);
 }
 
@@ -333,6 +363,10 @@ static int look_in_event(struct looking *l, const json_t *event, struct err *err
 	json_t *value;
 	int r = 0;
 
+	if (str_eqz(l->hit.type, event_at(EVENT_RECORD_MANIFEST)->type)) { /* what it says was said by others */
+		l->found++;
+		return 0;
+	}
 	json_object_foreach((json_t *)event, key, value) {
 		if (r != 0 || strcmp(key, "h") == 0)
 			continue;
@@ -371,12 +405,30 @@ static bool is_quote(struct str text, size_t at)
 	return text.p[at] == '"' && n % 2 == 0;
 }
 
+/* Whether a place lies in a string; they are asked for in order. */
+struct quotes {
+	size_t at;
+	bool open;
+};
+
+static bool in_string(struct quotes *q, struct str text, size_t at)
+{
+	for (; q->at < at; q->at++)
+		q->open ^= is_quote(text, q->at);
+	return q->open;
+}
+
 /* A piece of JSON, or of several in a stream: the string around each match. */
 static int look_in_piece(struct looking *l, struct str text, struct err *err)
 {
+	struct quotes quotes = { 0 };
 	size_t at = 0, from, to;
 
-	while (matches(l->s, text, at, &from, &to)) {
+	while (matches(l->s, l->s->raw, text, at, &from, &to)) {
+		if (!l->s->as_it_stands && !in_string(&quotes, text, from)) { /* what holds the strings together */
+			at = to;
+			continue;
+		}
 		size_t begin = from, end = from;
 		auto_json json_t *array = NULL;
 		auto_buf struct buf one = BUF_MAX(PIECE_MAX);
@@ -425,7 +477,7 @@ static int look_in_transcript(struct looking *l, struct str line, struct err *er
 		if (strcmp(parts[i].text, "body") == 0 && is_in_the_conversation(whole)) {
 			size_t from, to;
 
-			l->found += matches(l->s, buf_str(&plain), 0, &from, &to);
+			l->found += matches(l->s, l->s->raw, buf_str(&plain), 0, &from, &to);
 			continue;
 		}
 		l->hit.who = str_from(parts[i].who);
@@ -439,14 +491,24 @@ static int look_in_transcript(struct looking *l, struct str line, struct err *er
 	return 0;
 }
 
-static int look_in_line(struct looking *l, struct str line, enum kind kind, struct err *err)
+/* stands: the line is to be shown as it is, where nothing was found in it. */
+static int look_in_line(struct looking *l, struct str line, enum kind kind, bool *stands, struct err *err)
 {
 	auto_json json_t *j = NULL;
 
+	*stands = l->s->as_it_stands || kind == KIND_PLAIN;
 	if (kind == KIND_TRANSCRIPT)
 		return look_in_transcript(l, line, err);
-	if (kind == KIND_PLAIN || json_decode(line, JSON_REPAIR, &j, ERR_DISCARD) < 0)
+	if (kind == KIND_PLAIN)
 		return 0;
+	if (kind == KIND_MESSAGES && talk_witness(line, &(struct talk_witness){ 0 })) {
+		*stands = false;
+		return 0;
+	}
+	if (json_decode(line, JSON_REPAIR, &j, ERR_DISCARD) < 0) {
+		*stands = true;
+		return 0;
+	}
 	if (kind == KIND_JOURNAL)
 		return look_in_event(l, j, err);
 	l->hit.who = who_of_message(j);
@@ -468,7 +530,7 @@ static int search_file(struct search *s, int dir, const char *name, const char *
 	struct str text = buf_str(&s->text);
 
 	s->bytes += (int64_t)text.n;
-	for (size_t at = 0; at < text.n && matches(s, text, at, &from, &to);) {
+	for (size_t at = 0; at < text.n && matches(s, kind == KIND_PLAIN ? s->said : s->raw, text, at, &from, &to);) {
 		move_to(&p, text, from, kind < KIND_PLAIN);
 		struct str line = line_at(text, p.at);
 		struct journal_line jl = line_parse(line);
@@ -476,8 +538,10 @@ static int search_file(struct search *s, int dir, const char *name, const char *
 			.hit = { .file = shown, .line = p.line, .turn = p.turn, .who = STR("plan"),
 				.type = kind == KIND_JOURNAL && jl.kind != LINE_BAD ? jl.type : STR("") } };
 
-		r = look_in_line(&l, line, kind, err);
-		if (r == 0 && l.found == 0) /* as it stands there */
+		bool stands;
+
+		r = look_in_line(&l, line, kind, &stands, err);
+		if (r == 0 && l.found == 0 && stands)
 			r = tell(&l, line, from - p.at, (to < p.at + line.n ? to : p.at + line.n) - p.at, err);
 		if (r != 0)
 			return r;

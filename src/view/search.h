@@ -3,7 +3,8 @@
 /* search: where a text stands in what sessions left: journal, conversation, transcripts, plan and answer.
  *
  * A line of the record holds whole texts, and texts of JSON within them: each is taken apart, and what is shown is one line of
- * what somebody said, with who it was. What matches only as it stands in the record is shown as it stands there.
+ * what somebody said, with who it was. Words are looked for in what was said, not in the JSON around it; a regular expression
+ * that matches only as the line stands in the record is shown as it stands there.
  *
  * Shape    search_new compiles the pattern, to machine code, before the process is confined: no memory becomes
  *          executable afterwards. search_record then goes through one record.

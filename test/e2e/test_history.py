@@ -47,6 +47,22 @@ def test_words_are_found_with_run_turn_and_line(lab):
     assert bad.returncode == 2 and "the pattern at" in bad.err, bad.both
 
 
+def test_what_json_is_made_of_is_no_word_of_anybody(lab):
+    past(lab, text='she said "well": {"a": [1, 2]}, and a \\\\ stood there')
+    hits = json.loads(lab.agent6("history", "search", "--json", '"').out)
+    assert hits and all('"' in h["text"] and h["match"] == '"' for h in hits), hits
+    assert not [h for h in hits if h["text"].startswith('{"ts"') or '"seq":' in h["text"] or '"call_id"' in h["text"] or '\\"' in h["text"]], hits
+    assert [h for h in hits if h["who"] == "model" and h["text"].startswith("she said")], hits
+    for words in ('said "well"', '{"a": [1', '": {"', "\\\\ stood"):
+        found = json.loads(lab.agent6("history", "search", "--json", words).out)
+        assert {(h["who"], h["match"]) for h in found} == {("model", words)}, (words, found)
+    for syntax in ('"},{"', '":"', '\\"', "}}", '{"ts":"', '"type":"run.start"', '\\n'):
+        r = lab.agent6("history", "search", syntax)
+        assert r.returncode == 1 and r.out == "", (syntax, r.both)
+    # Who wants the line as it stands asks with a regular expression.
+    assert lab.agent6("history", "search", "--regex", '"type":"run.start"').returncode == 0
+
+
 def test_who_said_it_is_told_and_the_match_is_marked_on_a_terminal(lab):
     past(lab)
     who = {h["text"]: h["who"] for h in json.loads(lab.agent6("history", "search", "--json", "evil.txt").out)}
