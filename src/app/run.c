@@ -262,6 +262,22 @@ int app_run(const struct run_request *rq, struct err *err)
 	return r;
 }
 
+int app_run_could_begin(const struct run_request *rq, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	CLEANUP(fini_start) struct start s = start_new(mem, rq);
+
+	TRY(settings_workspace(&s, err));
+	TRY(settings_load(&s, err));
+	TRY(find_mode(&s, err));
+	TRY(settings_apart(&s, err));
+	TRY(settings_policy(&s, err));
+	TRY(settings_hooks(&s, &s.hooks, err));
+	TRY(settings_model(&s, err));
+	TRY(settings_routes(&s, err));
+	return settings_profile(&s, err);
+}
+
 int app_run_unguarded(const struct run_request *rq, bool *out, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();

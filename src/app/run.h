@@ -58,6 +58,9 @@ struct run_request {
 /* A request with nothing given. */
 struct run_request run_request_new(void);
 int app_run(const struct run_request *rq, struct err *err) CHECKED;
+/* What a run of this would be refused for by its settings, before anything is made: nobody to ask, no model, no key, a host that
+ * cannot confine. rq names a session to resume. */
+int app_run_could_begin(const struct run_request *rq, struct err *err) CHECKED;
 /* Whether nothing would stand between the model and this user's files: no sandbox, and commands that nobody is asked about. */
 int app_run_unguarded(const struct run_request *rq, bool *out, struct err *err) CHECKED;
 

@@ -242,6 +242,42 @@ def test_a_squash_says_what_was_wanted_and_what_the_steps_did(lab):
         "Assisted-by: agent6 (mock-model)")
 
 
+def test_a_fork_that_nobody_could_go_on_with_is_not_made(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), finish()))
+    assert lab.run("change them", "--run-id", "mine").returncode == 0
+    sh(lab, BACK)
+    refs = sh(lab, "git for-each-ref")
+
+    def nothing_new():
+        return [os.path.basename(d) for d in lab.run_dirs()] == ["mine"] and sh(lab, "git for-each-ref") == refs
+    assert lab.agent6("config", "set", "sandbox.run_commands", "ask").returncode == 0
+    f = lab.agent6("fork", "--run-id", "other", "mine")
+    assert f.returncode == 2 and 'sandbox.run_commands is "ask" and nobody can answer here' in f.err and "--auto-approve" in f.err, f.both
+    assert nothing_new() and "forked" not in f.both, f.both
+    assert lab.agent6("config", "set", "models.worker.provider", "nowhere").returncode in (0, 2)
+    # Only to make it asks nobody anything; whoever goes on with it is asked then.
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo four > c.txt"])), finish()))
+    made = lab.agent6("fork", "--no-run", "--run-id", "other", "mine")
+    assert made.returncode == 0 and made.out == "other\n", made.both
+    assert lab.agent6("resume", "--auto-approve", "other").returncode == 0
+    assert lab.agent6("runs", "verify", "other").returncode == 0
+
+
+def test_a_fork_that_was_made_and_could_not_begin_is_said_with_the_way_on(lab):
+    sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), finish()))
+    assert lab.run("change them", "--run-id", "mine").returncode == 0
+    sh(lab, BACK)
+    assert lab.agent6("config", "unset", "git.commit.name").returncode == 0  # found out when its git is asked
+    f = lab.agent6("fork", "--auto-approve", "--run-id", "other", "mine")
+    assert f.returncode == 2 and "the fork other is there all the same; `agent6 resume other` goes on with it" in f.err, f.both
+    assert "`agent6 runs rm other` removes it" in f.err, f.both
+    assert lab.agent6("config", "set", "git.commit.name", "Lab").returncode == 0
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo four > c.txt"])), finish()))
+    assert lab.agent6("resume", "--auto-approve", "other").returncode == 0
+
+
 def test_a_fork_and_a_merge_in_a_checkout_that_is_in_use_wait_with_words(lab):
     sh(lab, "git init -q -b main; echo one > a.txt; echo bee > b.txt; echo sea > c.txt; git add -A; git commit -qm start")
     lab.mock(script(turn(call("run_command", argv=["sh", "-ec", WORK])), finish()))

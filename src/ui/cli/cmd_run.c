@@ -236,15 +236,23 @@ static int fork_run(struct command_ctx *ctx, const void *decoded, struct err *er
 		return err_set(err, ERR_INVALID, "--steer and --no-run exclude each other: nobody would hear it");
 	TRY(request_of(ctx, args, &rq, err));
 	TRY(runs_find(ctx, args->run_id, 1u << SESSION_RUN, &place, &from, err));
+	rq.resume = true;
+	rq.run_id = str_from(from.id);
+	if (!args->no_run) /* a fork that nobody could go on with is not made */
+		TRY(app_run_could_begin(&rq, err));
 	TRY(app_fork(&place, &from, args->new_id, turn, ctx->mem, &made, err));
 	tell_fork(&made);
 	if (args->no_run) {
 		cli_out("%s\n", made.ref.id);
 		return 0;
 	}
-	rq.resume = true;
 	rq.run_id = str_from(made.ref.id);
-	return run_go(ctx, &rq, err);
+	int r = run_go(ctx, &rq, err);
+
+	if (r < 0)
+		cli_note("the fork %s is there all the same; `agent6 resume %s` goes on with it, `agent6 runs rm %s` removes it", made.ref.id,
+			made.ref.id, made.ref.id);
+	return r;
 }
 
 static const struct command run_commands[] = {
