@@ -43,6 +43,7 @@
 	X(STR, git_email)                                                                                    \
 	X(INT, branch_per_run)                                                                               \
 	X(INT, require_clean_worktree)                                                                       \
+	X(INT, auto_stash)        /* git.auto_stash: a resume says that it sets nothing aside */             \
 	X(INT, may_set_aside)     /* 1: who waits for the run can set aside what is not committed, and begin it anew */ \
 	X(INT, commit_per_step)                                                                              \
 	X(STR, commit_trailer)                                                                               \

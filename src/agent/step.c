@@ -275,6 +275,10 @@ static int tell_changed(struct run *r, const struct str_list *changes, struct er
 		return 0;
 	TRY(buf_addf(&b, err, "%zu file%s changed since the last leg ended: ", mine.n, mine.n == 1 ? "" : "s"));
 	TRY(name_paths(&b, &mine, err));
+	TRY(buf_addf(&b, err, "; %s in the next step", mine.n == 1 ? "it is" : "they are"));
+	/* The run's own work lies in the same tree, and nobody could say whose a line is. */
+	if (r->p->auto_stash)
+		TRY(buf_addz(&b, " (git.auto_stash sets nothing aside when a run goes on: commit or stash what is not to be in it before that)", err));
 	resume_say(r, buf_str(&b));
 	return 0;
 }

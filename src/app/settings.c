@@ -318,6 +318,7 @@ int settings_params(struct start *s, struct err *err)
 	p->isolation = str_from(policy_profile_name(s->profile));
 	p->host_note = host_note(s->mem);
 	p->attended = s->attended;
+	p->auto_stash = s->config->git.auto_stash;
 	p->may_set_aside = s->attended && s->rq->leash_fd >= 0 && !s->rq->resume && !s->rq->set_aside;
 	p->confirm_plan = s->attended && !s->rq->yes;
 	p->extra_read_paths = c->sandbox.extra_read_paths;

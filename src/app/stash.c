@@ -15,6 +15,21 @@ static const char *or_ours(struct start *s, struct str configured, const char *o
 	return configured.n > 0 ? str_dupz(s->mem, configured) : ours;
 }
 
+/* Without a name no step could be committed and the run would be refused, once everything had been set aside for it. */
+static int check_identity(struct start *s, struct err *err)
+{
+	const struct str name = s->params.git_name, email = s->params.git_email;
+	int r;
+
+	if (!s->config->git.commit_per_step || (name.n > 0 && email.n > 0))
+		return 0;
+	r = err_set(err, ERR_DENIED, "git has no %s for the commits of this run, and the repository's own user.name and user.email are "
+				     "not used; nothing was set aside", name.n > 0 ? "email" : email.n > 0 ? "name" : "name and no email");
+	err_hint(err, "git config --global user.name \"...\" and user.email \"...\"; or agent6 config set git.commit.name \"...\" and "
+		      "git.commit.email \"...\"");
+	return r;
+}
+
 static int save(struct start *s, struct repo_stashed *out, struct err *err)
 {
 	struct gitbox_spec spec = { .repo = &s->repo, .jail_bin = s->programs.jail_path, .profile = s->profile,
@@ -25,7 +40,6 @@ static int save(struct start *s, struct repo_stashed *out, struct err *err)
 	struct repo_head head;
 	int r;
 
-	TRY(settings_identity(s, err));
 	spec.name = or_ours(s, s->params.git_name, "agent6");
 	spec.email = or_ours(s, s->params.git_email, "agent6@localhost");
 	TRY(gitbox_open(&spec, &box, err));
@@ -47,6 +61,8 @@ int stash_before(struct start *s, struct err *err)
 	if ((!s->config->git.auto_stash && !s->rq->set_aside) || !s->is_git || !s->mode->writes || s->params.resume || s->rq->rehearse ||
 		s->rq->leash_fd < 0)
 		return 0;
+	TRY(settings_identity(s, err));
+	TRY(check_identity(s, err));
 	r = save(s, &out, err);
 	if (r < 0) {
 		err_wrap(err, s->config->git.auto_stash ? "git.auto_stash" : "set aside");

@@ -90,7 +90,7 @@ static const struct field fixed[] = {
 		.help = "Refuse to start over uncommitted changes." },
 	{ "git.auto_stash", &field_bool, AT(git.auto_stash), 0, "false",
 		.help = "Set uncommitted changes of tracked files aside before a run begins, staged ones too. They are kept as a commit of "
-			"git stash's kind, refs/agent6-stash/<id>." },
+			"git stash's kind, refs/agent6-stash/<id>. A resume sets nothing aside." },
 	{ "git.auto_stash_pop", &field_bool, AT(git.auto_stash_pop), 0, "false",
 		.help = "Bring back what auto_stash set aside when the run has ended. Where something else changed the same files, it stays "
 			"set aside and the files are named." },

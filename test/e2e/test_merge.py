@@ -344,8 +344,10 @@ STASHES = [
          says="git stash apply --index $SHA && git update-ref -d refs/agent6-stash/mine"),
     dict(why="where a preset wants it", top="preset = \"bold\"", preset="\n".join(["[presets.careful]", STASH_TOP, "[presets.bold]"])),
     dict(why="after a merge by itself", top=STASH_TOP + "\ngit.auto_merge = true", commits=2),
-    dict(why="the run is refused after that", unset="git.commit.name", top="git.auto_stash = true", code=2,
-         says="what was set aside before mine is back"),
+    dict(why="the run's commits would have no name", unset="git.commit.name", top="git.auto_stash = true", code=2, untouched=True,
+         says="git has no name for the commits of this run, and the repository's own user.name and user.email are not used; nothing was "
+              "set aside"),
+    dict(why="no commits are wanted, and so no name", unset="git.commit.name", top=STASH_TOP + "\ngit.commit_per_step = false"),
     dict(why="the run breaks", turns=[dict(fault={"status": 401})], code=1),
     dict(why="the run changes the same file", work="echo theirs > a.txt", back=False, says="  a.txt", keeps=("a.txt", "theirs\n")),
     dict(why="the stash cannot be made", before="echo i > i.txt; git add -N i.txt", code=2,
@@ -364,8 +366,12 @@ def test_what_is_not_committed_is_set_aside_before_a_run(lab, row):
              top=row.get("top", STASH_TOP), extra=row.get("preset", ""))
     if "unset" in row:
         assert lab.agent6("config", "unset", row["unset"]).returncode == 0
+    marks = {n: os.stat(os.path.join(lab.ws, n)).st_mtime_ns for n in os.listdir(lab.ws) if n.endswith(".txt")}
     r = lab.run("change c", "--run-id", "mine", *(["--preset", "careful"] if "preset" in row else []))
     assert r.returncode == row.get("code", 0), r.both
+    if row.get("untouched"):
+        assert marks == {n: os.stat(os.path.join(lab.ws, n)).st_mtime_ns for n in marks} and "is back" not in r.both and not lab.run_dirs()
+        assert "git.commit.name" in r.both, r.both
     assert "preset" not in row or "what was set aside before mine is back" in r.both, r.both
     refs = sh(lab, "git for-each-ref --format='%(objectname)' refs/agent6-stash").split()
     assert row.get("says", "").replace("$SHA", refs[0] if refs else "") in r.both, r.both
@@ -415,7 +421,8 @@ def test_what_came_back_is_the_persons_change_for_a_later_leg(lab):
     assert sh(lab, "git show refs/agent6/mine/head:a.txt; cat a.txt") == "one\nmine\n"
     mock = lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo three > c.txt"])), finish()), top=STASH_TOP)
     r = lab.agent6("resume", "--auto-approve", "mine", "--steer", "and three")
-    assert r.returncode == 0 and "set aside" not in r.both, r.both
+    assert r.returncode == 0 and "set aside before" not in r.both, r.both
+    assert "1 file changed since the last leg ended: a.txt; it is in the next step (git.auto_stash sets nothing aside when a run goes on" in r.both, r.both
     assert "a.txt" in json.dumps(mock.model_requests()[0]["body"]["messages"][-1])  # the model is told
     assert sh(lab, "git show refs/agent6/mine/head:a.txt; cat a.txt; git for-each-ref refs/agent6-stash") == "mine\nmine\n"
 
