@@ -90,11 +90,12 @@ def test_output_has_no_bound_and_no_byte_of_it_changes(box):
 
 
 def test_output_comes_as_it_is_written(box):
-    """The command waits for a file that is made only after its first line was seen here."""
-    p = subprocess.Popen([AGENT6, "exec", "sh", "-c", "echo first; until [ -e go ]; do sleep 0.01; done; echo second"], cwd=box.ws,
+    """The command waits for a word that is said only after its first line was seen here."""
+    os.mkfifo(os.path.join(box.ws, "go"))
+    p = subprocess.Popen([AGENT6, "exec", "sh", "-c", "echo first; read go <go; echo second"], cwd=box.ws,
                          env=box.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert p.stdout.readline() == "first\n"
-    box.write("go", "")
+    box.write("go", "now\n")
     assert p.stdout.read() == "second\n" and p.wait() == 0
 
 

@@ -58,6 +58,7 @@ NEIGHBOUR = r"""
 import os, signal, socket
 s = socket.socket(); s.bind(('127.0.0.1', 5099)); s.listen()
 open('/tmp/neighbour', 'w').write('there')
+open('ready', 'w').write('now')
 c = s.accept()[0]
 print('pids', sorted(int(n) for n in os.listdir('/proc') if n.isdigit()))
 c.sendall(b'hello'); c.close()
@@ -65,7 +66,7 @@ signal.pause()
 """
 VISITOR = r"""
 import os, socket
-c = socket.create_connection(('127.0.0.1', 5099), 5)
+c = socket.create_connection(('127.0.0.1', 5099))
 print('said', c.recv(10).decode(), open('/tmp/neighbour').read())
 print('pids', len([n for n in os.listdir('/proc') if n.isdigit()]))
 try:
@@ -104,7 +105,8 @@ def test_a_command_reaches_nothing_of_the_run_it_belongs_to(lab):
 
 def test_commands_of_one_run_share_a_network_and_tmp_but_no_processes(lab):
     lab.repo(a="1\n", neighbour5099_DOT_py=NEIGHBOUR, v_DOT_py=VISITOR)
-    wait = "for i in $(seq 200); do test -f /tmp/neighbour && exec python3 v.py; sleep 0.05; done; exit 9"
+    os.mkfifo(os.path.join(lab.ws, "ready"))  # who opens it to read waits for who opens it to write
+    wait = "cat ready; exec python3 v.py"
     m = lab.mock(script(turn(call("run_command", argv=["python3", "-u", "neighbour5099.py"], background=True)),
                         turn(call("run_command", argv=["sh", "-c", wait])),
                         turn(call("read_background", id="bg1")), finish()))
