@@ -134,10 +134,10 @@ class Held:
         now = parents()
         return not any(p in now and now[p][1] == start for p, start in self.all.items())
 
-    def ended(self, timeout=30):
+    def ended(self, timeout=120):
         """The run's end: what it printed, when all of it is gone and the repository and the record are in order."""
         out = self.p.communicate(timeout=timeout)[0]
-        self.lab.wait_for(self.gone, 10)
+        self.lab.wait_for(self.gone)
         assert self.where() == self.place
         assert not [n for n in os.listdir(os.path.join(self.lab.ws, ".git")) if n.endswith(".lock")]
         r = self.lab.agent6("runs", "verify", os.path.basename(self.run_dir))
@@ -253,7 +253,7 @@ def test_a_stopped_run_tells_what_is_not_committed(lab):
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     p.send_signal(signal.SIGTERM)
-    out = p.communicate(timeout=30)[0]
+    out = p.communicate(timeout=120)[0]
     assert p.returncode == 130 and "a.txt" in out and "not committed" in out
     assert lab.git("for-each-ref", "refs/agent6") == "" and lab.read("a.txt") == "b\n"
 
@@ -288,7 +288,7 @@ def test_a_reader_that_goes_away_does_not_hurt_the_run(lab, close):
           "both": {"stdout": there, "stderr": there}}[close]
     p = subprocess.Popen([AGENT6, "run", "--auto-approve", "x"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, **to)
     os.close(there)
-    p.communicate(timeout=30)
+    p.communicate(timeout=120)
     assert p.returncode == 0
     assert lab.events("run.end")[-1]["reason"] == "finish_run"
     assert os.path.exists(os.path.join(lab.ws, "made"))
@@ -297,7 +297,7 @@ def test_a_reader_that_goes_away_does_not_hurt_the_run(lab, close):
 def test_closed_standard_descriptors_are_no_channel_of_ours(lab):
     lab.repo(a_DOT_txt="a\n")
     lab.mock(script(turn(call("run_command", argv=["touch", "made"])), finish()))
-    r = subprocess.run(["sh", "-c", f"exec '{AGENT6}' run --auto-approve x <&- >&- 2>&-"], cwd=lab.ws, env=lab.env, timeout=30)
+    r = subprocess.run(["sh", "-c", f"exec '{AGENT6}' run --auto-approve x <&- >&- 2>&-"], cwd=lab.ws, env=lab.env, timeout=120)
     assert r.returncode == 0
     assert os.path.exists(os.path.join(lab.ws, "made"))
     assert lab.agent6("runs", "verify").returncode == 0
@@ -323,7 +323,7 @@ def test_runs_in_two_checkouts_go_on_side_by_side(lab):
     r = lab.run("me too", cwd=other)
     assert r.returncode == 0, r.both
     held.go_on()
-    assert held.p.communicate(timeout=30) and held.p.returncode == 0
+    assert held.p.communicate(timeout=120) and held.p.returncode == 0
 
 
 # ---- disks ----
@@ -420,12 +420,13 @@ def test_two_watchers_and_the_run_see_the_same_end(lab):
     held = Held(lab, "command")
     watchers = [subprocess.Popen([AGENT6, "watch"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    watchers[0].stdout.readline()  # it follows
+    for w in watchers:
+        w.stdout.readline()  # it follows
     watchers[0].send_signal(signal.SIGKILL)
     watchers[0].communicate()
     held.go_on()
     out = held.ended()
-    other = watchers[1].communicate(timeout=30)[0]
+    other = watchers[1].communicate(timeout=120)[0]
     assert watchers[1].returncode == 0 and "finished" in other and "finished" in out
 
 
@@ -467,7 +468,7 @@ def all_gone(lab, all_of_it):
     def gone():
         now = parents()
         return not [p for p, start in all_of_it.items() if p in now and now[p][1] == start]
-    lab.wait_for(gone, 10)
+    lab.wait_for(gone)
 
 
 @pytest.mark.parametrize("who", ["monitor", "zygote", "agent", "client", "recorder"])

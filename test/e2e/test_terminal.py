@@ -3,6 +3,7 @@
 """In a real terminal: approvals, interrupts, what is on the screen."""
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -52,11 +53,13 @@ class Screen:
 
     def status(self):
         """Its exit status; a run that asks what comes next is told that this was all."""
-        asked = []
+        asked = set()
 
         def ended():
-            if not asked and NEXT in self.text():
-                asked.append(True)
+            text = self.text()
+            # The question that stands last: an older one was answered, and what is typed while the run works is said to the run.
+            if re.fullmatch(re.escape(NEXT) + r"( \[.*\])?:", " ".join(text[text.rfind(NEXT):].split())) and text.count(NEXT) not in asked:
+                asked.add(text.count(NEXT))
                 self.keys("/exit", "Enter")
             return self.ended()
         return int(self.lab.wait_for(ended))
@@ -494,9 +497,9 @@ def test_words_are_taken_back_and_said_again(lab, screen, when):
     assert "use spaces" in last and "use tabs" not in last
 
 
-def processes(word, parent=None):
-    """The processes whose command line holds the word; of these the children of `parent`."""
-    found = []
+def processes(word):
+    """The processes of ours whose command line holds the word, and the parent of each."""
+    found = {}
     for p in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{p}/cmdline", "rb") as f:
@@ -505,9 +508,9 @@ def processes(word, parent=None):
                 above = int(f.read().rsplit(")", 1)[1].split()[1])
         except OSError:
             continue
-        if word in words and os.path.basename(words.split(" ")[0]) == "agent6" and parent in (None, above):
-            found.append(int(p))
-    return sorted(found)
+        if word in words and os.path.basename(words.split(" ")[0]) == "agent6":
+            found[int(p)] = above
+    return found
 
 
 def named(lab):
@@ -516,8 +519,9 @@ def named(lab):
 
 
 def agents(lab):
-    """What waits at the terminal, and the run's monitor."""
-    return [p for p in processes("--auto-approve " + named(lab))]
+    """What waits at the terminal, and the run's monitor, its child."""
+    found = processes("--auto-approve " + named(lab))
+    return sorted(found, key=lambda p: found[p] in found)
 
 
 @pytest.mark.parametrize("victim,signal_", [("view", signal.SIGKILL), ("monitor", signal.SIGKILL), ("leash", signal.SIGKILL),
@@ -529,7 +533,9 @@ def test_whatever_ends_us_the_terminal_is_as_it_was(lab, screen, victim, signal_
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     before = s.modes_before()
     leash, monitor = agents(lab)
-    os.kill({"view": (processes("--role view", monitor) or [0])[0], "monitor": monitor, "leash": leash}[victim], signal_)
+    views = [p for p, above in processes("--role view").items() if above == monitor]
+    assert len(views) == 1
+    os.kill({"view": views[0], "monitor": monitor, "leash": leash}[victim], signal_)
     if victim == "view":  # the run does not need it, and who sits there is told what there is to do
         s.until('"agent6 watch" on another terminal')
         lab.write("go", "")
