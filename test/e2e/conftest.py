@@ -179,7 +179,7 @@ model = "mock-model"
         return m
 
     # ---- agent6 ----
-    def agent6(self, *args, timeout=60, stdin=None, cwd=None, env=None):
+    def agent6(self, *args, timeout=120, stdin=None, cwd=None, env=None):
         """Runs it to its end; stdin is /dev/null unless text is given."""
         e = dict(self.env, **(env or {}))
         r = subprocess.run([AGENT6, *args], cwd=cwd or self.ws, env=e, capture_output=True, timeout=timeout,
@@ -208,7 +208,7 @@ model = "mock-model"
     def events(self, kind, index=-1):
         return [e for e in self.journal(index) if e["type"] == kind]
 
-    def wait_for(self, what, timeout=30):
+    def wait_for(self, what, timeout=120):
         """Waits until what() is true; the condition is the thing itself, time only bounds it."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:

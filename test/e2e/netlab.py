@@ -87,7 +87,7 @@ class Driver:
             self.gone |= word == "gone"
             self.others.append(line)
 
-    def until(self, test, seconds=20):
+    def until(self, test, seconds=60):
         deadline = time.monotonic() + seconds
         while not test():
             assert self.step(deadline), f"not within {seconds} s: {self.others} {vars_of(self.answers)}"
@@ -110,11 +110,11 @@ class Driver:
         self.say(f"req {number} {endpoint} {route}" + (f" {body}" if route == "chat" else ""))
         return number
 
-    def finish(self, number, seconds=20):
+    def finish(self, number, seconds=60):
         self.until(lambda: number in self.answers and self.answers[number].outcome is not None, seconds)
         return self.answers[number]
 
-    def ask(self, route="chat", body='{"x":1}', endpoint=0, seconds=20):
+    def ask(self, route="chat", body='{"x":1}', endpoint=0, seconds=60):
         return self.finish(self.begin(route, body, endpoint), seconds)
 
 

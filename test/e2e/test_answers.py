@@ -76,7 +76,7 @@ def test_what_is_no_file_ends_at_once(lab, make):
         os.mkdir(path)
     if make == "fifo":
         os.mkfifo(path)
-    r = lab.agent6("plan", "revise", "--unattended", "--answers-file", path, "go on", "p1", timeout=20)
+    r = lab.agent6("plan", "revise", "--unattended", "--answers-file", path, "go on", "p1")
     assert r.returncode in (1, 2) and "other" in r.err, r.both
     assert len(asked(lab)) == 1
 
@@ -111,7 +111,7 @@ def test_questions_go_where_no_link_of_an_earlier_run_leads(lab, make):
         os.mkfifo(at)
     else:
         os.mkdir(at)
-    r = lab.agent6("plan", "new", "--unattended", "--questions-file", name, "plan it", timeout=20)
+    r = lab.agent6("plan", "new", "--unattended", "--questions-file", name, "plan it")
     assert r.returncode != 0 and "--questions-file" in r.err, r.both
     assert len(asked(lab)) == 0
     if make == "link-to-nothing":

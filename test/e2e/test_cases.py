@@ -174,7 +174,7 @@ def test_case_of_a_server(tmp_path, case, flags, answer, recorded, wire):
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
     stub = shared("cases", "common", "mcp_stub.py")
     command = [python, stub, *flags] if flags else ["/no/such/server"]
-    more = f"[mcp.stub]\ncommand = {json.dumps(command)}\nextra_read_paths = [{json.dumps(os.path.dirname(stub))}]\nstartup_timeout_s = 3\n"
+    more = f"[mcp.stub]\ncommand = {json.dumps(command)}\nextra_read_paths = [{json.dumps(os.path.dirname(stub))}]\nstartup_timeout_s = {3 if '--hang-init' in (flags or []) else 120}\n"
     events, sent, said = kept(drive(case, wire, more, renamed(case, tmp_path, echo="mcp__stub__echo"), ["--keep"]))
     assert answer in json.dumps(sent).replace("\\", "").replace('"', ""), sent
     assert recorded in json.dumps(events), events

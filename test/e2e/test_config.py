@@ -107,11 +107,11 @@ def test_a_broken_file_is_one_error_with_a_place_and_no_run_starts(lab, name, la
         put(path, f.read())
     front = ["--config", path] if layer == "file" else []
     for command in (["config", "show"], ["run", "--auto-approve", "x"]):
-        r = lab.agent6(*front, *command, timeout=10)
+        r = lab.agent6(*front, *command)
         assert r.returncode == 2, r.both
         assert f"{path}:" in r.err and "ERROR" in r.err
     assert lab.run_dirs() == []
-    check = lab.agent6(*front, "check", "config", timeout=10)
+    check = lab.agent6(*front, "check", "config")
     assert check.returncode == 1 and f"[FAIL] config.files: {path}:" in check.out
 
 
@@ -127,11 +127,11 @@ def test_hostile_files_end_at_once(lab):
     for data in (b"a = " + b"[" * 100000, b's = "' + b"x" * 50_000_000 + b'"\n', b"[" + b"a." * 3000 + b"a]\n",
                  b"".join(b"k%d=1\n" % i for i in range(100000))):
         put(path, data)
-        r = lab.agent6("--config", path, "config", timeout=10)
+        r = lab.agent6("--config", path, "config")
         assert r.returncode == 2 and "ERROR" in r.err
     os.remove(path)
     os.mkfifo(path)
-    r = lab.agent6("--config", path, "config", timeout=10)
+    r = lab.agent6("--config", path, "config")
     assert r.returncode == 2 and "not a regular file" in r.err
 
 

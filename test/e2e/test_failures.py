@@ -35,7 +35,7 @@ def count(what, api):
             path = os.path.join(lab.home, ".config", "agent6", "config.toml")
             with open(path, encoding="utf-8") as f:
                 text = f.read()
-            lab.config(text.replace("[providers.mock]\n", "[providers.mock]\nhttp_timeout_s = 1\n"))
+            lab.config(text.replace("[providers.mock]\n", "[providers.mock]\nhttp_timeout_s = 5\n"))
         r = lab.run("count")
         return r, lab.read("done.txt"), m.stop(), m.model_requests(), lab.journal()
 

@@ -86,7 +86,7 @@ def test_an_ask_tells_too_and_a_refused_run_does_not(lab):
 def test_a_program_that_fails_is_told_and_changes_nothing(lab, text, says):
     path = program(lab, text) if text else os.path.join(lab.folder, "absent")
     lab.repo(a="1")
-    lab.mock(script(finish()), extra=f'[notify]\non_complete = ["{path}"]\ntimeout_s = 1\n')
+    lab.mock(script(finish()), extra=f'[notify]\non_complete = ["{path}"]\ntimeout_s = {1 if "within 1 s" in says else 120}\n')
     r = lab.run()
     assert r.returncode == 0 and says in r.err, r.both
 

@@ -64,7 +64,7 @@ def test_a_command_ends_with_all_it_started_whatever_that_does(lab, how, end):
              "  fcntl.flock(f, fcntl.LOCK_UN)\n except OSError: break"
         steps = [turn(call("run_command", argv=argv, background=True), call("run_command", argv=["python3", "-c", up]),
                       call("stop_background", id="bg1"), free)]
-    m = lab.mock(script(*steps, finish()), extra="[workflow]\ncommand_timeout_s = 2\n")
+    m = lab.mock(script(*steps, finish()), extra=f"[workflow]\ncommand_timeout_s = {2 if end == 'limit' else 120}\n")
     become_reaper()
     r = lab.run()
     assert r.returncode == 0, r.both
