@@ -4,7 +4,6 @@
 
 #include "app/fork.h"
 #include "app/history.h"
-#include "app/leash.h"
 #include "app/regate.h"
 #include "config/preset.h"
 #include "role/reader.h"
@@ -185,6 +184,19 @@ int run_session(struct run_request *rq, struct err *err)
 	return r;
 }
 
+int run_leg(struct run_request *rq, struct leash_end *end, int *status, struct err *err)
+{
+	struct leash leash;
+	int r = leash_begin(rq, &leash, err);
+
+	TRY(r);
+	if (r == 1) {
+		TRY(*status = run_session(rq, err));
+		return 1;
+	}
+	return leash_wait(&leash, end, err);
+}
+
 /* ---- what comes after a run by itself ---- */
 
 /* What a run keeps of itself: the preset that goes with it, what was set aside before it began. */
@@ -320,14 +332,12 @@ static void stash_after(struct command_ctx *ctx, const struct leash_end *end, co
 /* Who waits for the run has what a merge needs; the run itself gave it up. */
 static int run_then_merge(struct command_ctx *ctx, struct run_request *rq, const struct config_git *git, struct err *err)
 {
-	struct leash leash;
 	struct leash_end end;
-	int r = leash_begin(rq, &leash, err);
+	int status, r = run_leg(rq, &end, &status, err);
 
 	TRY(r);
 	if (r == 1)
-		return run_session(rq, err);
-	TRY(leash_wait(&leash, &end, err));
+		return status;
 	r = git->auto_merge ? merge_after(ctx, rq, &end, err) : end.status;
 	stash_after(ctx, &end, git, false);
 	return r;
@@ -357,14 +367,12 @@ static int run_attended(struct command_ctx *ctx, struct run_request *rq, const s
 
 	TRY(accept_unguarded(ctx, rq, err));
 	for (;;) {
-		struct leash leash;
 		struct leash_end end;
-		int r = leash_begin(rq, &leash, err);
+		int status, r = run_leg(rq, &end, &status, err);
 
 		TRY(r);
 		if (r == 1)
-			return run_session(rq, err);
-		TRY(leash_wait(&leash, &end, err));
+			return status;
 		if (end.aside && !rq->set_aside) {
 			rq->set_aside = true;
 			continue;

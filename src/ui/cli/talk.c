@@ -2,7 +2,6 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/talk.h"
 
-#include "app/leash.h"
 #include "session/answers.h"
 #include "sys/term.h"
 #include "ui/cli/attended.h"
@@ -77,7 +76,6 @@ static int show_cost(struct command_ctx *ctx, const char *id, struct err *err)
 /* 1: this is the process that answers, and *status is how that went. */
 static int ask(struct run_request *rq, struct str question, char id[SESSION_ID_MAX + 1], int *status, bool *left, struct err *err)
 {
-	struct leash leash;
 	struct leash_end end;
 	struct run_request leg = *rq;
 	int r;
@@ -87,12 +85,9 @@ static int ask(struct run_request *rq, struct str question, char id[SESSION_ID_M
 	leg.task = leg.resume ? STR("") : question;
 	leg.steer = leg.resume ? question : STR("");
 	leg.context = leg.resume ? STR("") : rq->context;
-	TRY(r = leash_begin(&leg, &leash, err));
-	if (r == 1) {
-		TRY(*status = run_session(&leg, err));
+	TRY(r = run_leg(&leg, &end, status, err));
+	if (r == 1)
 		return 1;
-	}
-	TRY(leash_wait(&leash, &end, err));
 	if (end.run_id[0] != '\0')
 		memcpy(id, end.run_id, sizeof(end.run_id));
 	*status = end.status;
