@@ -8,7 +8,6 @@
 #include "sys/proc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -126,20 +125,15 @@ static int start(struct ctags *c, int64_t until_ms, struct err *err)
 	static const char *const env[] = { "LC_ALL=C.UTF-8", NULL };
 	const char *const argv[] = { c->program, "--options=NONE", "--quiet", "--_interactive=sandbox", "--sort=no", "--fields=+neKs-P", NULL };
 	auto_json json_t *hello = NULL;
-	int ask[2], tell[2];
+	auto_proc_pipes struct proc_pipes pipes = PROC_PIPES;
 
-	if (pipe2(ask, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "make a pipe");
-	autoclose int ask_r = ask[0], ask_w = ask[1];
-	if (pipe2(tell, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "make a pipe");
-	autoclose int tell_r = tell[0], tell_w = tell[1];
-	struct proc_spec spec = { .argv = argv, .env = env, .in_fd = ask_r, .out_fd = tell_w, .die_with_parent = true };
+	TRY(proc_pipes_open(&pipes, err));
+	struct proc_spec spec = { .argv = argv, .env = env, .in_fd = pipes.child_in, .out_fd = pipes.child_out, .die_with_parent = true };
 
 	TRY(proc_spawn(&spec, &c->proc, err));
-	c->to = take_fd(&ask_w);
-	c->from = take_fd(&tell_r);
-	base_close_fd(&tell_w);
+	c->to = take_fd(&pipes.to);
+	c->from = take_fd(&pipes.from);
+	base_close_fd(&pipes.child_out); /* so that its death is seen */
 	if (next_line(c, until_ms, &hello, err) < 0 || !str_eqz(json_get_str(hello, "name"), "Universal Ctags")) {
 		stop(c);
 		c->program = NULL; /* a ctags of another kind */

@@ -12,7 +12,6 @@
 #include "sys/proc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -268,25 +267,20 @@ static int keep(int rootfd, int64_t parse_ms, uint64_t seed, int from, int to)
 
 static int lane_open(struct lane *l, int rootfd, int64_t parse_ms, uint64_t seed, struct err *err)
 {
-	int ask[2], tell[2], r;
+	auto_proc_pipes struct proc_pipes pipes = PROC_PIPES;
+	int r;
 
-	if (pipe2(ask, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "make a pipe");
-	autoclose int ask_r = ask[0], ask_w = ask[1];
-	if (pipe2(tell, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "make a pipe");
-	autoclose int tell_r = tell[0], tell_w = tell[1];
-
+	TRY(proc_pipes_open(&pipes, err));
 	r = proc_fork(&l->keeper, err);
 	TRY(r);
 	if (r > 0) {
 		die_with_parent();
-		base_close_fd(&ask_w);
-		base_close_fd(&tell_r);
-		_exit(keep(rootfd, parse_ms, seed, ask_r, tell_w));
+		base_close_fd(&pipes.to);
+		base_close_fd(&pipes.from);
+		_exit(keep(rootfd, parse_ms, seed, pipes.child_in, pipes.child_out));
 	}
-	l->to = take_fd(&ask_w);
-	l->from = take_fd(&tell_r);
+	l->to = take_fd(&pipes.to);
+	l->from = take_fd(&pipes.from);
 	return 0;
 }
 

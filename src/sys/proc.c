@@ -348,6 +348,31 @@ int proc_run(const struct proc_spec *spec, struct str in, int64_t deadline_ms, s
 	return r < 0 ? r : w;
 }
 
+int proc_pipes_open(struct proc_pipes *out, struct err *err)
+{
+	int ask[2], tell[2];
+
+	if (pipe2(ask, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "make a pipe");
+	if (pipe2(tell, O_CLOEXEC) < 0) {
+		int sys = errno;
+
+		close(ask[0]);
+		close(ask[1]);
+		return err_sys(err, sys, "make a pipe");
+	}
+	*out = (struct proc_pipes){ .child_in = ask[0], .to = ask[1], .from = tell[0], .child_out = tell[1] };
+	return 0;
+}
+
+void proc_pipes_close(struct proc_pipes *p)
+{
+	base_close_fd(&p->child_in);
+	base_close_fd(&p->child_out);
+	base_close_fd(&p->to);
+	base_close_fd(&p->from);
+}
+
 int proc_self_exe(int *out, struct err *err)
 {
 	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);

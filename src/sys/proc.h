@@ -4,7 +4,7 @@
  *
  * Shape    proc_run for a program whose output is wanted; proc_spawn for a role that talks over
  *          descriptors. No shell: argv is an array from first to last.
- * Memory   A struct proc owns its pidfd; proc_wait closes it.
+ * Memory   A struct proc owns its pidfd; proc_wait closes it. A struct proc_pipes owns its descriptors.
  * Errors   A program that cannot be started says which step failed and why; a program that ran and
  *          failed is a result.
  * Units    Deadlines in milliseconds, 0 is none.
@@ -53,6 +53,15 @@ void proc_kill_session(const struct proc *p); /* of one with own_session: SIGKIL
  * Past deadline_ms the program's session is killed: -ERR_TIMEOUT. spec's own_session is forced on. */
 int proc_run(const struct proc_spec *spec, struct str in, int64_t deadline_ms, struct buf *out,
 	struct buf *errs, struct proc_status *st, struct err *err) CHECKED;
+
+/* Two pipes to talk to a child through: what it reads and writes, and our ends of both. */
+struct proc_pipes {
+	int child_in, child_out, to, from;
+};
+#define PROC_PIPES ((struct proc_pipes){ -1, -1, -1, -1 })
+int proc_pipes_open(struct proc_pipes *out, struct err *err) CHECKED;
+void proc_pipes_close(struct proc_pipes *p); /* those that were not taken */
+#define auto_proc_pipes CLEANUP(proc_pipes_close)
 
 int proc_self_exe(int *out, struct err *err) CHECKED; /* O_PATH of our own program */
 /* A stack that every function of ours fits on: raised within the hard limit where it is less. What they need beyond,
