@@ -77,6 +77,22 @@ static void hint_preset(struct str name, struct err *err)
 	err_hint(err, "agent6 connect " STR_FMT " --format openai --base-url https://HOST/v1", STR_ARG(str_head(name, 64)));
 }
 
+/* One that is new must say what it speaks and where it is, or have a preset that does. */
+static int check_new(const struct connect_request *rq, const struct connect_preset *preset, struct err *err)
+{
+	int r = 0;
+
+	if (rq->api_format.n == 0 && !preset) {
+		r = err_set(err, ERR_INVALID, "what \"" STR_FMT "\" speaks is not known; name a format: anthropic, openai or responses",
+			STR_ARG(rq->name));
+		hint_preset(rq->name, err);
+	} else if (preset && preset->url_form && rq->base_url.n == 0) {
+		r = err_set(err, ERR_INVALID, "the address of " STR_FMT " is not the same for everybody", STR_ARG(rq->name));
+		err_hint(err, "agent6 connect %s --base-url %s", preset->name, preset->url_form);
+	}
+	return r;
+}
+
 int connect_provider(const struct place *place, const struct connect_request *rq, struct arena *mem,
 	struct connect_done *out, struct err *err)
 {
@@ -88,21 +104,8 @@ int connect_provider(const struct place *place, const struct connect_request *rq
 	TRY(connect_check(rq, err));
 	/* A configuration that is wrong elsewhere does not stop anybody from connecting. */
 	is_new = config_load(&place->files, mem, c, ERR_DISCARD) < 0 || !config_provider(c, rq->name);
-	if (is_new && rq->api_format.n == 0 && !preset) {
-		int r = err_set(err, ERR_INVALID,
-			"what \"" STR_FMT "\" speaks is not known; name a format: anthropic, openai or responses",
-			STR_ARG(rq->name));
-
-		hint_preset(rq->name, err);
-		return r;
-	}
-
-	if (is_new && preset && preset->url_form && rq->base_url.n == 0) {
-		int r = err_set(err, ERR_INVALID, "the address of " STR_FMT " is not the same for everybody", STR_ARG(rq->name));
-
-		err_hint(err, "agent6 connect %s --base-url %s", preset->name, preset->url_form);
-		return r;
-	}
+	if (is_new)
+		TRY(check_new(rq, preset, err));
 
 	const struct {
 		const char *key;

@@ -300,7 +300,8 @@ static struct str_list join(struct arena *mem, struct str_list a, struct str_lis
 	return all;
 }
 
-int settings_params(struct start *s, struct err *err)
+/* What this run is, where, and for whom. */
+static void set_session(struct start *s)
 {
 	const struct config *c = s->config;
 	struct run_params *p = &s->params;
@@ -313,26 +314,52 @@ int settings_params(struct start *s, struct err *err)
 	p->version = STR(AGENT6_VERSION);
 	p->umask = umask(077);
 	umask((mode_t)p->umask);
-	p->tool_network = str_from(config_word("sandbox.tool_network", c->sandbox.tool_network));
 	p->preset = c->preset;
-	p->isolation = str_from(policy_profile_name(s->profile));
-	p->host_note = host_note(s->mem);
 	p->attended = s->attended;
 	p->auto_stash = s->config->git.auto_stash;
 	p->may_set_aside = s->attended && s->rq->leash_fd >= 0 && !s->rq->resume && !s->rq->set_aside;
 	p->confirm_plan = s->attended && !s->rq->yes;
-	p->extra_read_paths = c->sandbox.extra_read_paths;
+	p->pins = s->rq->pins;
+	p->standing = s->rq->standing;
+	p->standing_patience = c->workflow.standing_patience;
+	p->interactive = s->rq->interactive;
+}
+
+static void set_sandbox(struct start *s)
+{
+	const struct config_sandbox *c = &s->config->sandbox;
+	struct run_params *p = &s->params;
+
+	p->tool_network = str_from(config_word("sandbox.tool_network", c->tool_network));
+	p->isolation = str_from(policy_profile_name(s->profile));
+	p->host_note = host_note(s->mem);
+	p->extra_read_paths = c->extra_read_paths;
 	if (s->mode->writes)
-		p->extra_write_paths = c->sandbox.extra_write_paths;
+		p->extra_write_paths = c->extra_write_paths;
 	else
-		p->extra_read_paths = join(s->mem, c->sandbox.extra_read_paths, c->sandbox.extra_write_paths);
-	p->hide_paths = c->sandbox.hide_paths;
+		p->extra_read_paths = join(s->mem, c->extra_read_paths, c->extra_write_paths);
+	p->hide_paths = c->hide_paths;
+}
+
+static void set_git(struct start *s)
+{
+	const struct config_git *c = &s->config->git;
+	struct run_params *p = &s->params;
+
 	p->is_git = s->is_git;
-	p->branch_per_run = c->git.branch_per_run;
-	p->require_clean_worktree = c->git.require_clean_worktree;
-	p->commit_per_step = c->git.commit_per_step && s->mode->writes;
-	p->commit_trailer = c->git.trailer;
-	p->commit_style = str_from(config_word("git.commit.checkpoint.message", c->git.checkpoint_message));
+	p->branch_per_run = c->branch_per_run;
+	p->require_clean_worktree = c->require_clean_worktree;
+	p->commit_per_step = c->commit_per_step && s->mode->writes;
+	p->commit_trailer = c->trailer;
+	p->commit_style = str_from(config_word("git.commit.checkpoint.message", c->checkpoint_message));
+}
+
+static void set_workflow(struct start *s)
+{
+	const struct config *c = s->config;
+	struct run_params *p = &s->params;
+
+	p->workflow = str_from(config_word("workflow.default", c->workflow.dflt));
 	p->verify_command = s->rq->verify_command.n > 0 ? s->rq->verify_command : c->workflow.verify_command;
 	p->verify_infer = !c->workflow.verify_infer ? 0 : c->models[CONFIG_REVIEWER].model.n > 0 ? 2 : 1;
 	p->verify_timeout_s = c->workflow.verify_timeout_s;
@@ -340,17 +367,29 @@ int settings_params(struct start *s, struct err *err)
 	p->command_checkin_s = c->workflow.command_checkin_s;
 	p->require_verify_to_finish = c->workflow.require_verify_to_finish;
 	p->max_iterations = s->rq->max_iterations ? *s->rq->max_iterations : c->workflow.max_iterations;
+	p->metric_command = c->workflow.metric_command;
+	p->metric_pattern = c->workflow.metric_pattern;
+	p->metric_goal = str_from(config_word("workflow.metric.goal", c->workflow.metric_goal));
+	p->structural_priors = c->prompt.structural_priors;
+	p->decompose = s->rq->decompose ? STR("on") : str_from(config_word("prompt.decompose", c->prompt.decompose));
+	p->revise_prompt = str_from(config_word("prompt.revise_prompt", c->prompt.revise_prompt));
+}
+
+static void set_context(struct run_params *p, const struct config *c)
+{
 	p->drop_at_chars = c->context.drop_at_chars;
 	p->summarise_at_chars = c->context.summarise_at_chars;
 	p->keep_recent_chars = c->context.keep_recent_chars;
 	p->keep_thinking_turns = c->context.keep_thinking_turns;
 	p->summary_max_tokens = c->context.summary_max_tokens;
 	p->elision_gists = c->context.elision_gists;
-	p->pins = s->rq->pins;
-	p->workflow = str_from(config_word("workflow.default", c->workflow.dflt));
-	p->structural_priors = c->prompt.structural_priors;
-	p->decompose = s->rq->decompose ? STR("on") : str_from(config_word("prompt.decompose", c->prompt.decompose));
-	p->revise_prompt = str_from(config_word("prompt.revise_prompt", c->prompt.revise_prompt));
+}
+
+static void set_review(struct start *s)
+{
+	const struct config *c = s->config;
+	struct run_params *p = &s->params;
+
 	p->review_base = s->rq->review_base;
 	p->review_range = s->rq->review_range;
 	p->review_seats = s->rq->review_seats.n > 0 ? s->rq->review_seats : c->review.seats;
@@ -364,17 +403,31 @@ int settings_params(struct start *s, struct err *err)
 	p->review_concurrency = c->review.concurrency;
 	p->review_max_rejections = c->review.max_total_rejections;
 	p->review_budget_fraction = c->review.budget_fraction;
-	p->metric_command = c->workflow.metric_command;
-	p->metric_pattern = c->workflow.metric_pattern;
-	p->metric_goal = str_from(config_word("workflow.metric.goal", c->workflow.metric_goal));
-	if (p->metric_command.n > 0)
-		TRY(metric_check(p->metric_pattern, err));
-	p->standing = s->rq->standing;
-	p->standing_patience = c->workflow.standing_patience;
-	p->interactive = s->rq->interactive;
+}
+
+static void set_budget(struct start *s)
+{
+	const struct config *c = s->config;
+	struct run_params *p = &s->params;
+
 	p->max_input_tokens = c->budget.max_input_tokens;
 	p->max_output_tokens = c->budget.max_output_tokens;
 	p->max_usd = s->rq->max_usd ? *s->rq->max_usd : c->budget.max_usd;
+}
+
+int settings_params(struct start *s, struct err *err)
+{
+	struct run_params *p = &s->params;
+
+	set_session(s);
+	set_sandbox(s);
+	set_git(s);
+	set_workflow(s);
+	set_context(p, s->config);
+	set_review(s);
+	set_budget(s);
+	if (p->metric_command.n > 0)
+		TRY(metric_check(p->metric_pattern, err));
 	if (s->rq->rehearse) {
 		p->rehearse = 1;
 		p->max_iterations = 0;
