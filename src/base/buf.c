@@ -61,6 +61,20 @@ int buf_addc(struct buf *b, char c, struct err *err)
 	return buf_add(b, str_of(&c, 1), err);
 }
 
+int buf_addi(struct buf *b, int64_t v, struct err *err)
+{
+	uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
+	char digits[20]; /* of 2^63, and its sign */
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + left % 10);
+	while ((left /= 10) > 0);
+	if (v < 0)
+		digits[--at] = '-';
+	return buf_add(b, str_of(digits + at, sizeof(digits) - at), err);
+}
+
 int buf_addf(struct buf *b, struct err *err, const char *fmt, ...)
 {
 	size_t room = b->p ? b->cap - b->n : 0; /* mostly it is enough */

@@ -25,6 +25,7 @@ void buf_clear(struct buf *b); /* keeps the storage */
 int buf_add(struct buf *b, struct str s, struct err *err) CHECKED;
 int buf_addz(struct buf *b, const char *z, struct err *err) CHECKED;
 int buf_addc(struct buf *b, char c, struct err *err) CHECKED;
+int buf_addi(struct buf *b, int64_t v, struct err *err) CHECKED; /* in decimal; printf would cost twenty times as much */
 int buf_addf(struct buf *b, struct err *err, const char *fmt, ...) FORMAT(3, 4) CHECKED;
 int buf_reserve(struct buf *b, size_t more, struct err *err) CHECKED; /* room for more; n unchanged */
 int buf_splice(struct buf *b, size_t at, size_t del, struct str ins, struct err *err) CHECKED;

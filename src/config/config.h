@@ -44,7 +44,8 @@ struct config_origin {
 	const char *preset; /* of layer CONFIG_PRESET: its name; then file is NULL for one that is built in */
 };
 
-#define CONFIG_KEYS_MAX 96 /* of one table; a static assertion holds it */
+#define CONFIG_KEYS_MAX    96 /* of the table of all; a static assertion holds it */
+#define CONFIG_SUBKEYS_MAX 16 /* of a provider's, a server's, a model's */
 
 struct config_sandbox {
 	int profile, agent_network, tool_network, run_commands;
@@ -132,7 +133,7 @@ struct config_provider {
 	struct str extra_headers, extra_body, extra_query; /* JSON objects, or empty */
 	int64_t http_timeout_s;
 	bool prompt_caching;
-	struct config_origin origin[CONFIG_KEYS_MAX];
+	struct config_origin origin[CONFIG_SUBKEYS_MAX];
 };
 
 enum config_approval { APPROVAL_ASK, APPROVAL_YES, APPROVAL_NO };
@@ -151,7 +152,7 @@ struct config_mcp {
 	struct str api_key_env;  /* of a url: variable that holds the token */
 	struct str ca_file;      /* of a url: absolute path of PEM certificates, or empty: the system's */
 	int64_t startup_timeout_s, call_timeout_s;
-	struct config_origin origin[CONFIG_KEYS_MAX];
+	struct config_origin origin[CONFIG_SUBKEYS_MAX];
 };
 
 struct config_model {
@@ -162,7 +163,7 @@ struct config_model {
 	double price_in, price_out; /* USD per million tokens; below 0: not known */
 	double price_cache_read, price_cache_write; /* below 0: by price_in */
 	int pictures;            /* 0: by what is known of it, 1: yes, 2: no */
-	struct config_origin origin[CONFIG_KEYS_MAX];
+	struct config_origin origin[CONFIG_SUBKEYS_MAX];
 };
 
 struct config_preset; /* load_priv.h */

@@ -314,7 +314,8 @@ static const struct field model[] = {
 };
 #undef AT
 
-_Static_assert(COUNT(fixed) <= CONFIG_KEYS_MAX && COUNT(provider) <= CONFIG_KEYS_MAX && COUNT(model) <= CONFIG_KEYS_MAX && COUNT(mcp) <= CONFIG_KEYS_MAX,
+_Static_assert(COUNT(fixed) <= CONFIG_KEYS_MAX && COUNT(provider) <= CONFIG_SUBKEYS_MAX && COUNT(model) <= CONFIG_SUBKEYS_MAX &&
+		COUNT(mcp) <= CONFIG_SUBKEYS_MAX,
 	"every key has an origin");
 
 const struct keys keys_fixed = { fixed, COUNT(fixed) };
@@ -598,18 +599,18 @@ size_t config_leaves(struct config *c, struct arena *mem, struct config_leaf **o
 	n += add_leaves(c, &keys_fixed, STR(""), c, c->origin, *out);
 	for (size_t i = 0; i < c->nproviders; i++) {
 		struct config_provider *p = c->providers[i];
-		struct str prefix = str_printf(c->mem, "providers." STR_FMT, STR_ARG(p->name));
+		struct str prefix = str_join(c->mem, (struct str[]){ STR("providers"), p->name }, 2, '.');
 
 		n += add_leaves(c, &keys_provider, prefix, p, p->origin, *out + n);
 	}
 	for (size_t i = 0; i < c->nmcp; i++) {
 		struct config_mcp *m = c->mcp[i];
-		struct str prefix = str_printf(c->mem, "mcp." STR_FMT, STR_ARG(m->name));
+		struct str prefix = str_join(c->mem, (struct str[]){ STR("mcp"), m->name }, 2, '.');
 
 		n += add_leaves(c, &keys_mcp, prefix, m, m->origin, *out + n);
 	}
 	for (int i = 0; i < CONFIG_ROLES; i++) {
-		struct str prefix = str_printf(c->mem, "models.%s", role_names[i]);
+		struct str prefix = str_join(c->mem, (struct str[]){ STR("models"), str_from(role_names[i]) }, 2, '.');
 
 		n += add_leaves(c, &keys_model, prefix, &c->models[i], c->models[i].origin, *out + n);
 	}

@@ -24,7 +24,7 @@ struct loader {
 	struct str text;
 	struct buf texts[CONFIG_FLAG];    /* of the files, by layer */
 	struct toml *roots[CONFIG_FLAG];  /* NULL: not there, or not to be read ... */
-	struct err broken[CONFIG_FLAG];   /* ... for this reason */
+	struct err *broken[CONFIG_FLAG];  /* ... for this reason; in the arena */
 	struct str path[DEPTH_MAX + 1]; /* to the value being looked at */
 };
 
@@ -261,8 +261,10 @@ static void parse_layer(struct loader *l, const struct load_spec *spec, const st
 		return;
 	if (r >= 0)
 		r = toml_parse(buf_str(text), layer->path, l->c->mem, &l->roots[layer->id], &err);
-	if (r < 0)
-		l->broken[layer->id] = err;
+	if (r < 0) {
+		l->broken[layer->id] = arena_alloc(l->c->mem, sizeof(err));
+		*l->broken[layer->id] = err;
+	}
 }
 
 static void read_layer(struct loader *l, const struct load_layer *layer)
@@ -271,8 +273,8 @@ static void read_layer(struct loader *l, const struct load_layer *layer)
 
 	l->layer = layer;
 	l->text = buf_str(&l->texts[layer->id]);
-	if (l->broken[layer->id].code != ERR_NONE)
-		add_fault(l, &l->broken[layer->id]);
+	if (l->broken[layer->id])
+		add_fault(l, l->broken[layer->id]);
 	if (root && root->first)
 		read_table(l, root, 0);
 }

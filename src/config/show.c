@@ -7,6 +7,7 @@
 
 #define KEY_WIDTH   34
 #define VALUE_WIDTH 32
+#define TABLE_BYTES (16 * 1024)
 
 /* ------------------------------------------------------------------ one value */
 
@@ -78,18 +79,18 @@ static int add_column(struct buf *out, struct str text, size_t width, struct err
 	return buf_add(out, str_of(blanks, text.n < width ? width - text.n + 1 : 1), err);
 }
 
-static int add_row(const struct config_leaf *leaf, bool descriptions, struct buf *out, struct err *err)
+/* value: room for one, of the caller's, since there are so many rows. */
+static int add_row(const struct config_leaf *leaf, bool descriptions, struct buf *value, struct buf *out, struct err *err)
 {
-	auto_buf struct buf value = BUF_MAX(TOML_MAX);
-
-	TRY(add_value(leaf, &value, err));
-	if (value.n > VALUE_WIDTH) {
-		buf_shrink(&value, utf8_head(buf_str(&value), VALUE_WIDTH - 3));
-		TRY(buf_addz(&value, "...", err));
+	buf_clear(value);
+	TRY(add_value(leaf, value, err));
+	if (value->n > VALUE_WIDTH) {
+		buf_shrink(value, utf8_head(buf_str(value), VALUE_WIDTH - 3));
+		TRY(buf_addz(value, "...", err));
 	}
 	TRY(buf_addz(out, is_set(leaf) ? "* " : "  ", err));
 	TRY(add_column(out, leaf->key, KEY_WIDTH, err));
-	TRY(add_column(out, buf_str(&value), VALUE_WIDTH, err));
+	TRY(add_column(out, buf_str(value), VALUE_WIDTH, err));
 	TRY(buf_addz(out, config_layer_name(leaf->origin->layer), err));
 	if (leaf->origin->preset)
 		TRY(buf_addf(out, err, " %s", leaf->origin->preset));
@@ -113,9 +114,11 @@ static bool in_section(struct str key, struct str section)
 
 int config_show_table(struct config *c, bool descriptions, struct buf *out, struct err *err)
 {
+	auto_buf struct buf value = BUF_MAX(TOML_MAX);
 	struct config_leaf *leaves;
 	size_t n = config_leaves(c, c->mem, &leaves);
 
+	TRY(buf_reserve(out, TABLE_BYTES, err)); /* nearly always enough, and so never moved */
 	for (size_t s = 0; s < nkey_sections; s++) {
 		struct str section = str_from(key_sections[s].name);
 
@@ -127,7 +130,7 @@ int config_show_table(struct config *c, bool descriptions, struct buf *out, stru
 			TRY(buf_addz(out, "  no server is configured; \"agent6 mcp connect\" does it\n", err));
 		for (size_t i = 0; i < n; i++)
 			if (leaves[i].key.p[0] == section.p[0] && in_section(leaves[i].key, section) && !is_quiet(c, &leaves[i]))
-				TRY(add_row(&leaves[i], descriptions, out, err));
+				TRY(add_row(&leaves[i], descriptions, &value, out, err));
 	}
 	return buf_addz(out, "\n* set by a file; \"agent6 config show KEY\" tells which\n", err);
 }

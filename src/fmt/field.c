@@ -235,7 +235,7 @@ static int parse_int(const struct field *f, struct str text, struct arena *mem, 
 static int print_int(const struct field *f, const void *slot, struct buf *out, struct err *err)
 {
 	(void)f;
-	return buf_addf(out, err, "%lld", (long long)*(const int64_t *)slot);
+	return buf_addi(out, *(const int64_t *)slot, err);
 }
 
 static int json_int(const struct field *f, const char *at, const json_t *j, struct arena *mem, void *slot,

@@ -221,7 +221,7 @@ static int add_value(struct buf *b, const json_t *j, struct err *err)
 	case JSON_STRING:
 		return json_add_quoted(b, json_view(j), err);
 	case JSON_INTEGER:
-		return buf_addf(b, err, "%lld", (long long)json_integer_value(j));
+		return buf_addi(b, json_integer_value(j), err);
 	case JSON_REAL:
 		return add_real(b, json_real_value(j), err);
 	case JSON_TRUE:

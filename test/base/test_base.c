@@ -55,6 +55,21 @@ TEST(buf_refuses_to_pass_its_maximum_and_stays_as_it_was)
 	CHECK_STR(buf_str(&b), STR("abc1"));
 }
 
+TEST(buf_addi_writes_what_printf_would)
+{
+	static const int64_t numbers[] = { 0, 1, -1, 9, 10, -10, 99, 100, 1234567890, INT64_MAX, INT64_MIN, INT64_MIN + 1 };
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT(numbers); i++) {
+		auto_buf struct buf b = BUF_MAX(32), want = BUF_MAX(32), tight = BUF_MAX(i == 0 ? 0 : 1);
+
+		CHECK_OK(buf_addi(&b, numbers[i], &err));
+		CHECK_OK(buf_addf(&want, &err, "%lld", (long long)numbers[i]));
+		CHECK_STR(buf_str(&b), buf_str(&want));
+		CHECK_INT(buf_addi(&tight, numbers[i], &err), want.n <= tight.max ? 0 : -ERR_LIMIT);
+	}
+}
+
 TEST(buf_splice_replaces_exactly_the_span)
 {
 	auto_buf struct buf b = BUF_MAX(64);

@@ -303,7 +303,7 @@ static enum config_layer layer_of(const struct config_model *m)
 {
 	enum config_layer from = CONFIG_DEFAULT;
 
-	for (size_t k = 0; k < CONFIG_KEYS_MAX; k++)
+	for (size_t k = 0; k < CONFIG_SUBKEYS_MAX; k++)
 		if (m->origin[k].layer > from)
 			from = m->origin[k].layer;
 	return from;
