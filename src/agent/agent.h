@@ -6,7 +6,7 @@
  *          It waits for WIRE_GO, opens the workspace and what was granted, confines itself, then drives one
  *          conversation to its end and says WIRE_DONE.
  * Errors   The exit status is 0 when WIRE_DONE was said, else 1.
- * Source   docs/architecture.md, "The agent".
+ * Source   docs/architecture.md, "The processes of a run".
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H

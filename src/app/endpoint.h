@@ -6,7 +6,7 @@
  *          is set, otherwise the client looks it up in the secrets file.
  * Memory   Texts live in the arena; an inline key is the endpoint's own (endpoints_fini wipes it).
  * Errors   -ERR_INVALID naming the provider and what is wrong with it.
- * Source   docs/config.md, "providers"; the paths are the vendors' (docs/architecture.md, "Providers").
+ * Source   docs/config.md, "providers"; the paths are the vendors' (docs/providers.md, "Where they run").
  */
 #ifndef APP_ENDPOINT_H
 #define APP_ENDPOINT_H

@@ -8,7 +8,7 @@
  *          everybody is gone. It answers approvals, passes answers and stops on, and sees deaths.
  * Memory   The monitor takes the peers in spec: monitor_run closes channels and reaps.
  * Errors   Only what keeps the monitor itself from working. How the run ended is in *out.
- * Source   docs/architecture.md, "The monitor"; reference on approvals: docs/usage.md.
+ * Source   docs/architecture.md, "The processes of a run" and "Death"; docs/steering.md.
  */
 #ifndef ROLE_MONITOR_H
 #define ROLE_MONITOR_H

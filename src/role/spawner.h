@@ -8,7 +8,7 @@
  * Shape    role_spawner_main is the process; spawner_identity asks it, from the monitor's side.
  * Memory   An identity lives in the arena.
  * Errors   An unknown operation ends the spawner.
- * Source   docs/architecture.md, "The spawner".
+ * Source   docs/architecture.md, "The processes of a run" and "Network".
  */
 #ifndef ROLE_SPAWNER_H
 #define ROLE_SPAWNER_H

@@ -7,7 +7,7 @@
  *          on the pidfd; killing it kills everything in the cell. The cell dies with its parent.
  * Memory   Descriptors other than those in keep_fds are closed in the cell before main_fn runs.
  * Errors   -ERR_UNSUPPORTED with a hint when this host cannot; otherwise what root_build says.
- * Source   docs/architecture.md, "The cell".
+ * Source   docs/sandbox.md, "The cell".
  */
 #ifndef SANDBOX_CELL_H
 #define SANDBOX_CELL_H

@@ -7,7 +7,7 @@
  *          any time before. A guardian that read a command's memory serves no second one.
  * Memory   A struct jail of guards has its guardian until guards_reap; guards_close ends them all.
  * Errors   As jail_spawn. A guardian that was killed is a command that was killed: its orphans are found and ended.
- * Source   docs/architecture.md, "Hardened".
+ * Source   docs/sandbox.md, "Hardened".
  */
 #ifndef SANDBOX_GUARDS_H
 #define SANDBOX_GUARDS_H

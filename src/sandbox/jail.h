@@ -8,7 +8,7 @@
  * Errors   jail_spawn fails when the jail could not be made: the step and the kernel's answer. A command that
  *          cannot be executed is a result: 0 is returned, out->exec_errno is set and there is no process.
  *          The caller must not have set a handler or ignored a signal other than SIGPIPE and SIGCHLD.
- * Source   docs/architecture.md, "A jail".
+ * Source   docs/sandbox.md, "The cell".
  */
 #ifndef SANDBOX_JAIL_H
 #define SANDBOX_JAIL_H

@@ -12,7 +12,7 @@
  * Errors   A peer that breaks a rule is dropped: the monitor's fault ends the zygote, the asker's ends its
  *          jobs and the agent. End of file on either channel does the same.
  * Units    Milliseconds.
- * Source   docs/architecture.md, "The cell and the zygote".
+ * Source   docs/sandbox.md, "The cell".
  */
 #ifndef SANDBOX_ZYGOTE_H
 #define SANDBOX_ZYGOTE_H

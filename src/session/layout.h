@@ -9,7 +9,7 @@
  * Memory   Paths and lists live in the arena. A lock is a descriptor: closing it lets go.
  * Errors   -ERR_NOENT nothing fits; -ERR_AMBIGUOUS several do, and the message lists up to five;
  *          -ERR_BUSY somebody else writes, and the message names the owner.
- * Source   docs/architecture.md, "What is on disk". Locks are OFD locks (fcntl(2)): they die with their
+ * Source   docs/architecture.md, "The record". Locks are OFD locks (fcntl(2)): they die with their
  *          owner, whatever its process number is used for later.
  */
 #ifndef SESSION_LAYOUT_H

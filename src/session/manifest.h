@@ -7,7 +7,7 @@
  * Memory   Strings of a loaded manifest live in the arena. Absent members are empty or at their default.
  * Errors   -ERR_INVALID names a member of the wrong type, or the version when the file is newer than
  *          this program. Unknown members on disk are kept and ignored.
- * Source   docs/architecture.md, "manifest.json"; version 3.
+ * Source   docs/architecture.md, "The record"; version 3.
  */
 #ifndef SESSION_MANIFEST_H
 #define SESSION_MANIFEST_H

@@ -5,7 +5,7 @@
  * Shape    term_live_open before the process confines itself, term_live_run after it.
  * Memory   The handle owns what it opens; the descriptors of the spec are borrowed.
  * Errors   What keeps it from reading the journal or writing the terminal. A run that failed is none.
- * Source   docs/usage.md. Nothing polls: inotify for the journal, epoll for the keyboard and the run's end.
+ * Source   docs/steering.md. Nothing polls: inotify for the journal, epoll for the keyboard and the run's end.
  */
 #ifndef UI_CLI_TERM_LIVE_H
 #define UI_CLI_TERM_LIVE_H

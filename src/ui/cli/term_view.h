@@ -5,7 +5,7 @@
  * Shape    term_view_init; term_view_item for what view_line gave; term_view_flush writes what gathered.
  * Memory   Gathers at most TERM_VIEW_BYTES between two flushes; it flushes by itself before it overflows.
  * Errors   Those of write(2), from the flush.
- * Source   docs/usage.md, "What you see". Every byte that is not ours passes term_clean.
+ * Source   docs/architecture.md, "The view". Every byte that is not ours passes term_clean.
  */
 #ifndef UI_CLI_TERM_VIEW_H
 #define UI_CLI_TERM_VIEW_H
