@@ -25,7 +25,9 @@ int implement_done(struct run *r, struct turn *t, bool *more, struct err *err) C
 /* Answers of the other roles, as the workflow reads them; replay reads them again. */
 struct note;
 struct arena;
+#define IMPLEMENT_AGAIN "not understood: y or n. " /* before the question when it is put again */
 bool implement_asks_for_yes(struct str question); /* it is the one before the first step */
+struct str implement_question(struct str answer, struct arena *mem); /* that one, about the planner's plan; empty: it is no plan */
 enum implement_says { SAYS_NOTHING, SAYS_YES, SAYS_NO, SAYS_QUESTIONS };
 bool implement_note_plan(struct str answer, struct arena *mem, struct note *n); /* plan.ready; false: it is none */
 enum implement_says implement_critic(struct str answer, struct arena *mem);

@@ -293,6 +293,11 @@ bool implement_asks_for_yes(struct str question)
 	return str_find(question, STR(PROCEED)) < question.n;
 }
 
+static struct str question_about(const struct plan *p, struct arena *mem)
+{
+	return str_printf(mem, "%zu step%s. " PROCEED, p->steps.n, p->steps.n == 1 ? "" : "s");
+}
+
 static bool is_yes(struct str answer)
 {
 	return str_eqz(answer, "yes") || str_eqz(answer, "y") || str_eqz(answer, "Y");
@@ -309,7 +314,7 @@ int plan_confirm(struct run *r, const struct plan *p, struct err *err)
 	struct str choices[] = { STR("yes"), STR("no") };
 	struct str_list options = { choices, COUNT(choices) }, got;
 	auto_arena struct arena *mem = arena_new();
-	struct str question = str_printf(mem, "%zu step%s. " PROCEED, p->steps.n, p->steps.n == 1 ? "" : "s");
+	struct str question = question_about(p, mem);
 	bool answered;
 
 	if (!r->p->confirm_plan)
@@ -323,7 +328,7 @@ int plan_confirm(struct run *r, const struct plan *p, struct err *err)
 		if (!answered || is_no(got.p[0]))
 			break;
 		if (i == 0)
-			question = str_printf(mem, "not understood: y or n. " STR_FMT, STR_ARG(question));
+			question = str_printf(mem, IMPLEMENT_AGAIN STR_FMT, STR_ARG(question));
 	}
 	run_stop(r, REASON_PLAN_DECLINED, STR("nothing was changed; agent6 resume --steer \"...\" says what is to be different, and plans anew"));
 	return 0;
@@ -336,6 +341,13 @@ bool implement_note_plan(struct str answer, struct arena *mem, struct note *n)
 	struct plan p;
 
 	return seat_decode(&planner, answer, mem, &p, ERR_DISCARD) == 0 && note_plan(&p, n, ERR_DISCARD) == 0;
+}
+
+struct str implement_question(struct str answer, struct arena *mem)
+{
+	struct plan p;
+
+	return seat_decode(&planner, answer, mem, &p, ERR_DISCARD) == 0 ? question_about(&p, mem) : STR("");
 }
 
 enum implement_says implement_critic(struct str answer, struct arena *mem)

@@ -189,6 +189,22 @@ static enum said said_to_plan(struct redecide *d)
 	return jval_is(answer, "yes") || jval_is(answer, "y") || jval_is(answer, "Y") ? SAID_YES : SAID_NO;
 }
 
+/* The person says yes to as many steps as they are told of. A question with that in it after the first step is the model's own. */
+static struct redecided asks_person(struct redecide *d, const struct journal_line *line, struct jval ev)
+{
+	struct jval question;
+	size_t at = 0;
+
+	if (!has_plan(d) || d->known || !d->last[EVENT_PLAN_READY].there ||
+		!jval_next(jval_get(ev, "questions"), &at, NULL, &question))
+		return redecided_no();
+	struct str said = redecide_text(d, question, "question"), due = implement_question(d->planner, d->turn);
+
+	if (str_eq(str_trim_prefix(said, STR(IMPLEMENT_AGAIN)), due))
+		return redecided_no();
+	return redecided_yes(line, "the person was asked about another plan", said, due);
+}
+
 static struct redecided step_begins(struct redecide *d, const struct journal_line *line, struct jval ev)
 {
 	int64_t index = redecide_int(ev, "index");
@@ -250,6 +266,8 @@ struct redecided work_event(struct redecide *d, enum event_id id, const struct j
 	switch (id) {
 	case EVENT_METRIC_SAMPLE:
 		return sample(d, line, jval_from(text));
+	case EVENT_QUESTION_PROMPT:
+		return asks_person(d, line, jval_from(text));
 	case EVENT_PLAN_READY:
 		return plan(d, line, text);
 	case EVENT_STEP_START:

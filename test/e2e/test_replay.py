@@ -10,6 +10,8 @@ import re
 import pytest
 
 from conftest import call, finish, script, turn
+from test_consent import IMPLEMENT, planned
+from test_terminal import screen  # noqa: F401 (a fixture)
 
 
 def recorded(lab, api="openai"):
@@ -181,7 +183,8 @@ def rewrite(record, change):
     path = os.path.join(record, "logs.jsonl")
     with open(path, encoding="utf-8") as f:
         lines = [change(l) for l in f.read().splitlines()]
-    lines = [re.sub(r'"seq":\d+', f'"seq":{n}', l, count=1) for n, l in enumerate([l for l in lines if l is not None], 1)]
+    numbers = iter(range(1, len(lines) + 1))
+    lines = [re.sub(r'(?<=Z",)"seq":\d+', lambda m: f'"seq":{next(numbers)}', l, count=1) for l in lines if l is not None]
     with open(path, "w", encoding="utf-8") as f:
         f.write("\n".join(lines) + "\n")
     rehash(record)
@@ -214,6 +217,34 @@ def test_what_the_loop_decided_is_decided_again(lab, why, change, kind, what):
     code, rep = replay(lab)
     assert code == 0 and rep["same"], rep
     rewrite(record, change)
+    assert lab.agent6("runs", "verify").returncode == 0
+    code, rep = replay(lab)
+    assert code == 1 and rep["type"] == kind and what in rep["what"], rep
+
+
+# What the person typed to the plan, what was done to the record, where it is found.
+CONSENTS = [
+    ("a no called a yes", "n", only("question.answer", '"answers":["n"]', '"answers":["y"]'), "run.end", "the person did not decline the plan"),
+    ("a yes called a no", "y", only("question.answer", '"answers":["y"]', '"answers":["n"]'), "step.start", "the person did not say yes to the plan"),
+    ("an answer that was taken out", "y", lambda l: None if '"type":"question.answer"' in l else l, "step.start", "the person did not say yes"),
+    ("a plan of fewer steps in the question", "y", only("question.prompt", "2 steps. ", "1 step. "), "question.prompt", "asked about another plan"),
+    ("another question", "y", only("question.prompt", "Proceed with this plan? (y/n)", "Which colour?"), "question.prompt", "asked about another plan"),
+    ("another question to a no", "n", only("question.prompt", "Proceed with this plan? (y/n)", "Which colour?"), "question.prompt", "another plan"),
+    ("a question that was taken out", "n", lambda l: None if '"type":"question.' in l else l, "run.end", "the person did not decline the plan"),
+]
+
+
+@pytest.mark.parametrize("why, typed, change, kind, what", CONSENTS, ids=[c[0] for c in CONSENTS])
+def test_what_the_person_said_to_the_plan_is_what_the_run_went_by(lab, screen, why, typed, change, kind, what):  # noqa: F811
+    lab.repo()
+    lab.mock(planned(), extra=IMPLEMENT)
+    s = screen("run", "--run-id", "mine", "do it")
+    s.until("Proceed with this plan? (y/n)")
+    s.keys(typed, "Enter")
+    assert s.status() == (0 if typed == "y" else 2), s.text()
+    code, rep = replay(lab)
+    assert code == 0 and rep["same"], rep
+    rewrite(os.path.join(lab.run_dirs()[-1], "record"), change)
     assert lab.agent6("runs", "verify").returncode == 0
     code, rep = replay(lab)
     assert code == 1 and rep["type"] == kind and what in rep["what"], rep
