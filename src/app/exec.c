@@ -270,16 +270,24 @@ static int follow(struct exec *x, struct err *err)
 
 /* ---- why it failed ---- */
 
+struct exec_jail {
+	const struct sandbox_policy *policy;
+	const char *cwd; /* "": its top */
+	bool git_open;
+};
+
 static void add_roots(struct tool_root *roots, size_t *n, const struct policy_list *paths, bool writable)
 {
 	for (size_t i = 0; i < paths->n; i++)
 		roots[(*n)++] = (struct tool_root){ -1, str_from(paths->p[i]), writable };
 }
 
-static struct denial_jail jail_of(const struct sandbox_policy *p, const char *cwd, struct arena *mem)
+static struct denial_jail jail_of(const struct exec_jail *in, struct arena *mem)
 {
+	const struct sandbox_policy *p = in->policy;
 	struct tool_root *roots = arena_array(mem, 1 + p->extra_ro_paths.n + p->extra_rw_paths.n, sizeof(*roots));
-	struct denial_jail j = { .roots = roots, .online = p->network == NETWORK_HOST, .cwd = str_from(*cwd ? cwd : p->cwd) };
+	struct denial_jail j = { .roots = roots, .online = p->network == NETWORK_HOST, .git_open = in->git_open,
+		.cwd = str_from(*in->cwd ? in->cwd : p->cwd) };
 
 	roots[j.nroots++] = (struct tool_root){ -1, str_from(p->cwd), true };
 	add_roots(roots, &j.nroots, &p->extra_ro_paths, false);
@@ -312,14 +320,17 @@ static int await_answer(struct exec *x, struct peer *p, struct arena *mem, struc
 
 /* What the command wrote is read by a process that holds nothing. When that does not tell, nobody does: a failure here is none
  * of the command's. */
-static void explain(struct exec *x, const struct sandbox_policy *policy, const char *cwd, struct arena *mem, struct denial *out)
+static void explain(struct exec *x, const struct exec_jail *in, struct arena *mem, struct denial *out)
 {
-	const struct job_result job = { .why = x->why, .code = (int)x->code, .note = str_from(x->note), .errs = buf_str(&x->to[1].kept) };
-	const struct denial_jail jail = jail_of(policy, cwd, mem);
+	const struct job_result job = { .why = x->why, .code = (int)x->code, .note = str_from(x->note), .out = buf_str(&x->to[0].kept),
+		.errs = buf_str(&x->to[1].kept) };
+	const struct denial_jail jail = jail_of(in, mem);
 	bool failed = x->why == JOB_UNRUNNABLE || (x->why == JOB_EXITED && x->code != 0);
 	struct peer p = PEER_NONE;
 
-	if (policy->profile == PROFILE_NONE || x->caught != 0 || !failed || (job.errs.n == 0 && x->why != JOB_UNRUNNABLE))
+	bool said = job.errs.n > 0 || job.out.n > 0 || x->why == JOB_UNRUNNABLE;
+
+	if (in->policy->profile == PROFILE_NONE || x->caught != 0 || !failed || !said)
 		return;
 	if (reader_start_denial(&jail, &job, &p, ERR_DISCARD) == 0)
 		(void)!await_answer(x, &p, mem, out, ERR_DISCARD);
@@ -423,13 +434,15 @@ int app_exec(const struct exec_request *rq, struct err *err)
 	as_run.preset = rq->preset;
 	as_run.disable_sandbox = rq->disable_sandbox;
 	TRY(prepare(&s, rq, &cell, err));
-	if (cell.policy.profile != PROFILE_NONE)
+	if (cell.policy.profile != PROFILE_NONE) {
+		passage_keep_end(&x.to[0], DENIAL_TAIL);
 		passage_keep(&x.to[1], DENIAL_TAIL);
+	}
 	TRY(start_zygote(&s, &x, &cell, err));
 	cwd = rq->at_top ? "" : directory(&s);
 	TRY(ask(&x, cwd, err));
 	TRY(follow(&x, err));
-	explain(&x, &cell.policy, cwd, mem, &denied);
+	explain(&x, &(struct exec_jail){ &cell.policy, cwd, settings_git_open(&s) }, mem, &denied);
 	r = outcome(&x, err);
 	if (r >= 0 && x.caught == 0 && denied.note.n > 0)
 		say(rq, str_printf(mem, "jail: " STR_FMT, STR_ARG(denied.note)));

@@ -37,6 +37,12 @@ void passage_keep(struct passage *p, size_t n)
 	p->moves = false;
 }
 
+void passage_keep_end(struct passage *p, size_t n)
+{
+	p->kept = BUF_MAX(n);
+	p->end_only = true;
+}
+
 static bool pending(const struct passage *p)
 {
 	return p->full || p->at < p->out.n;
@@ -137,10 +143,10 @@ static int write_some(struct passage *p, struct err *err)
 }
 
 /* True when the pipes took it from here; false: never again, it is copied. */
-static bool moved(struct passage *p)
+static bool moved(struct passage *p, size_t most)
 {
 	int there = 0;
-	ssize_t n = splice(p->from, NULL, p->to, NULL, MOVE_MAX, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	ssize_t n = splice(p->from, NULL, p->to, NULL, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
 	p->full = false;
 	if (n > 0 || (n < 0 && errno == EINTR))
@@ -153,14 +159,36 @@ static bool moved(struct passage *p)
 	return true;
 }
 
+/* How much the kernel is to move; 0: it is copied, so that its end stays. */
+static size_t to_move(const struct passage *p)
+{
+	int there = 0;
+
+	if (!p->end_only)
+		return MOVE_MAX;
+	if (ioctl(p->from, FIONREAD, &there) < 0 || there <= (int)p->kept.max)
+		return 0;
+	return (size_t)there - p->kept.max;
+}
+
+static int move_or_read(struct passage *p, struct err *err)
+{
+	size_t most = to_move(p);
+
+	if (most > 0) {
+		buf_clear(&p->kept);
+		p->moves = moved(p, most);
+		if (p->moves)
+			return 0;
+	}
+	p->full = false;
+	return read_block(p, err);
+}
+
 int passage_step(struct passage *p, short revents, struct err *err)
 {
-	if (p->moves && p->from >= 0 && (revents || (p->last && !p->full))) {
-		if (moved(p))
-			return 0;
-		p->moves = false;
-		return read_block(p, err);
-	}
+	if (p->moves && p->from >= 0 && p->at == p->out.n && (revents || (p->last && !p->full)))
+		return move_or_read(p, err);
 	if (pending(p))
 		return revents ? write_some(p, err) : 0;
 	if (p->from >= 0 && (revents || p->last))

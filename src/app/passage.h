@@ -22,6 +22,7 @@ struct passage {
 	bool last;
 	bool moves;    /* `to` is a pipe too: the kernel moves pages, nothing is copied */
 	bool full;     /* moves: the other pipe was full */
+	bool end_only; /* passage_keep_end */
 	struct buf kept; /* passage_keep: the last bytes that came, as they came */
 	struct buf in;  /* clean: the beginning of a character, or a CR that LF may follow */
 	struct buf out; /* not written yet, from `at` on */
@@ -32,6 +33,9 @@ void passage_open(struct passage *p, int from, int to, bool clean);
 void passage_fini(struct passage *p);
 /* After passage_open: the last n bytes stay in `kept` as well. They are copied for that, where the kernel might move them. */
 void passage_keep(struct passage *p, size_t n);
+/* The same, and where the kernel moves what comes, all but the last n bytes of a piece are moved and no more in `kept`: it holds
+ * the end of what came, at most n bytes, and perhaps only of its last piece. */
+void passage_keep_end(struct passage *p, size_t n);
 void passage_last(struct passage *p);
 struct pollfd passage_poll(const struct passage *p);
 bool passage_waits(const struct passage *p); /* false: passage_step has something to do whatever poll says */

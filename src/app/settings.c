@@ -330,6 +330,7 @@ static void set_sandbox(struct start *s)
 	const struct config_sandbox *c = &s->config->sandbox;
 	struct run_params *p = &s->params;
 
+	p->git_open = settings_git_open(s);
 	p->tool_network = str_from(config_word("sandbox.tool_network", c->tool_network));
 	p->isolation = str_from(policy_profile_name(s->profile));
 	p->host_note = host_note(s->mem);
@@ -462,6 +463,11 @@ static void add_all(struct policy_list *to, struct arena *mem, struct str_list f
 {
 	for (size_t i = 0; i < from.n; i++)
 		policy_list_add(to, mem, str_dupz(mem, from.p[i]));
+}
+
+bool settings_git_open(const struct start *s)
+{
+	return s->profile != PROFILE_STRICT || !s->config->sandbox.protect_git;
 }
 
 int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *err)

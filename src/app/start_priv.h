@@ -95,6 +95,7 @@ int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands
 int settings_profile(struct start *s, struct err *err) CHECKED;  /* profile, found by trying */
 int settings_identity(struct start *s, struct err *err) CHECKED; /* who the commits are by; waits for the spawner */
 int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
+bool settings_git_open(const struct start *s); /* no mount keeps commands from writing a .git in what they may write */
 int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, model, prices */
 /* grants.c: refuses grants in what we trust, hides what we trust in grants. The path with the links followed in what there
  * is of it yet. */

@@ -124,7 +124,9 @@ static int read_denial(struct unpack *u, const int *fds, struct arena *mem, stru
 	job.code = (int)unpack_u32(&in);
 	job.note = unpack_str(&in);
 	job.errs = unpack_str(&in);
+	job.out = unpack_str(&in);
 	jail.online = unpack_u8(&in) == 1;
+	jail.git_open = unpack_u8(&in) == 1;
 	jail.cwd = unpack_str(&in);
 	jail.hide_paths.p = unpack_strs(&in, mem, PACK_STRS_MAX, &jail.hide_paths.n);
 	jail.nroots = unpack_u32(&in);
@@ -421,7 +423,9 @@ int reader_start_denial(const struct denial_jail *jail, const struct job_result 
 	pack_u32(&text, (uint32_t)job->code);
 	pack_str(&text, job->note);
 	pack_str(&text, job->errs);
+	pack_str(&text, job->out);
 	pack_u8(&text, jail->online);
+	pack_u8(&text, jail->git_open);
 	pack_str(&text, jail->cwd);
 	pack_strs(&text, jail->hide_paths.p, jail->hide_paths.n);
 	pack_u32(&text, (uint32_t)jail->nroots);

@@ -142,7 +142,7 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 		.keep_head = KEEP_HEAD, .keep_tail = KEEP_TAIL, .checkin_ms = looked_after ? ctx->command_checkin_ms : 0 };
 
 	const struct denial_jail jail = { .roots = ctx->roots, .nroots = ctx->nroots, .cwd = ctx->nroots > 0 ? ctx->roots[0].path : STR("/"),
-		.hide_paths = ctx->hide_paths ? *ctx->hide_paths : (struct str_list){ 0 }, .online = ctx->commands_online,
+		.hide_paths = ctx->hide_paths ? *ctx->hide_paths : (struct str_list){ 0 }, .online = ctx->commands_online, .git_open = ctx->git_open,
 		.unconfined = ctx->unconfined };
 
 	for (size_t i = 0; i < argv->n; i++)

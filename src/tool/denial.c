@@ -299,7 +299,7 @@ static bool judge_path(const struct denial_jail *jail, unsigned cause, struct st
 
 	if (is_hidden(jail, path))
 		return found(d, DENIAL_HIDDEN, path);
-	if (root && cause != CAUSE_GONE && in_git(path) && root->writable)
+	if (root && cause != CAUSE_GONE && in_git(path) && root->writable && !jail->git_open)
 		return found(d, DENIAL_GIT, path);
 	if (root && (root->writable || cause != CAUSE_WRITE))
 		return false; /* what was granted: an ordinary failure */
@@ -344,10 +344,11 @@ static bool judge_line(const struct denial_jail *jail, struct str line, size_t f
 	return false;
 }
 
-static bool judge_text(const struct denial_jail *jail, struct str text, struct arena *mem, struct denial *d)
+/* lines: the last ones that are looked at. */
+static bool judge_text(const struct denial_jail *jail, struct str text, size_t lines, struct arena *mem, struct denial *d)
 {
 	text = str_trim(str_tail(text, DENIAL_TAIL));
-	for (size_t from_end = 0; text.n > 0 && from_end < LINES; from_end++) {
+	for (size_t from_end = 0; text.n > 0 && from_end < lines; from_end++) {
 		size_t nl = str_rfind(text, '\n');
 		struct str line = nl < text.n ? str_skip(text, nl + 1) : text;
 
@@ -361,10 +362,12 @@ static bool judge_text(const struct denial_jail *jail, struct str text, struct a
 void denial_explain(const struct denial_jail *jail, const struct job_result *job, struct arena *mem, struct denial *out)
 {
 	bool failed = (job->why == JOB_EXITED && job->code != 0) || job->why == JOB_UNRUNNABLE;
+	bool silent = str_trim(job->errs).n == 0;
 
 	*out = (struct denial){ 0 };
 	if (jail->unconfined || !failed || jail->nroots == 0)
 		return;
-	if (judge_text(jail, job->errs, mem, out) || (job->why == JOB_UNRUNNABLE && judge_text(jail, job->note, mem, out)))
+	if (judge_text(jail, job->errs, LINES, mem, out) || (silent && judge_text(jail, job->out, NEAR_END, mem, out)) ||
+		(job->why == JOB_UNRUNNABLE && judge_text(jail, job->note, LINES, mem, out)))
 		denial_say(out, mem);
 }

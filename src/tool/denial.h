@@ -5,7 +5,8 @@
  * Shape    denial_explain after a command; where the asker may not read what the command wrote, another process does
  *          (role/reader.h), and denial_say makes the same sentence of what that found. It says something only when the command failed and the end of its error
  *          output names what the jail refuses: a path outside the grants, the network, a privileged call. What a
- *          failing test suite prints about paths inside the workspace says nothing.
+ *          failing test suite prints about paths inside the workspace says nothing. A command that writes no error output may
+ *          have put it into its standard output (2>&1), of which the last three lines are looked at.
  * Memory   The note lives in the arena.
  * Errors   None: no note is a result. It is a guess from words, for people and the model; nothing is decided by it.
  * Source   docs/tools.md, "Commands".
@@ -15,7 +16,7 @@
 
 #include "tool/tool.h"
 
-#define DENIAL_TAIL     4096 /* bytes of the error output, its end, that are looked at */
+#define DENIAL_TAIL     4096 /* bytes of the error output, its end, that are looked at; of the other where there is none */
 #define DENIAL_PATH_MAX 160
 
 /* What a command ran in. */
@@ -25,6 +26,7 @@ struct denial_jail {
 	struct str_list hide_paths;    /* absolute */
 	struct str cwd;                /* absolute */
 	bool online;                   /* with the host's network */
+	bool git_open;                 /* nothing protects a .git: what fails in one there is an ordinary failure */
 	bool unconfined;               /* without a jail */
 };
 

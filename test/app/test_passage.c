@@ -90,3 +90,46 @@ TEST(passage_keeps_the_last_bytes_as_they_came)
 		close(nowhere);
 	}
 }
+
+/* Where the kernel moves what comes the end of it stays, whatever came before it and in what pieces. */
+TEST(passage_keeps_the_end_of_what_the_kernel_moves)
+{
+	enum { ALL = 40000, KEPT = 4096 };
+	static char text[ALL];
+
+	for (size_t i = 0; i < ALL; i++)
+		text[i] = (char)('a' + i % 23);
+	for (size_t piece = 1000; piece <= ALL; piece += 3900) {
+		CLEANUP(passage_fini) struct passage p = { .from = -1 };
+		auto_buf struct buf got = BUF_MAX(2 * ALL);
+		int in[2], to[2];
+		struct err err = { 0 };
+
+		CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+		CHECK_INT(pipe2(to, O_CLOEXEC | O_NONBLOCK), 0);
+		passage_open(&p, in[0], to[1], false);
+		passage_keep_end(&p, KEPT);
+		CHECK(p.moves);
+		for (size_t at = 0; at < ALL; at += piece) {
+			struct str part = str_head(str_of(text + at, ALL - at), piece);
+
+			CHECK_INT(write(in[1], part.p, part.n), (int)part.n);
+			if (at + part.n == ALL)
+				passage_last(&p);
+			for (struct pollfd pf = passage_poll(&p); pf.fd >= 0 && poll(&pf, 1, 0) == 1; pf = passage_poll(&p)) {
+				CHECK_OK(passage_step(&p, pf.revents, &err));
+				CHECK_OK(buf_reserve(&got, ALL, &err));
+				for (ssize_t n; (n = read(to[0], got.p + got.n, ALL)) > 0;)
+					got.n += (size_t)n;
+			}
+		}
+		while (!passage_over(&p))
+			CHECK_OK(passage_step(&p, POLLOUT, &err));
+		CHECK_STR(buf_str(&got), str_of(text, ALL));
+		CHECK(p.kept.n > 0 && p.kept.n <= KEPT && str_ends(str_of(text, ALL), buf_str(&p.kept)));
+		CHECK(p.kept.n >= (piece < KEPT ? piece : KEPT) || ALL % piece != 0);
+		close(in[1]);
+		close(to[0]);
+		close(to[1]);
+	}
+}

@@ -6,7 +6,11 @@ What the jail refused names its rule and the key that decides; an ordinary failu
 """
 import json
 import os
+import signal
 import subprocess
+import time
+
+import pytest
 
 from conftest import AGENT6, as_hardened, call, finish, script, turn
 
@@ -62,6 +66,11 @@ TABLE = [
     (["date", "-s", "2020-01-01"], NO_KEY),
     (sh("ulimit -n 999999999"), NO_KEY),
     (["dmesg"], NO_KEY),
+    # its error output put into its standard output
+    (sh("cat {home}/data.csv 2>&1"), READ),
+    (sh("(echo building; touch ../beside/new; echo 'make: *** [x] Error 1'; exit 2) 2>&1"), READ),
+    (sh("(cat {home}/data.csv; echo a; echo b; echo c; exit 1) 2>&1"), NOTHING),  # no failing suite's middle
+    (sh("cat missing 2>&1"), NOTHING),
     # ordinary failures
     (["kill", "999999999"], NOTHING),
     (["cat", "/dev/shm/missing"], NOTHING),
@@ -185,6 +194,78 @@ def test_exec_explains_no_success_no_signal_and_nothing_without_a_jail(lab):
     lab.config('[sandbox]\nprofile = "none"\n')
     r = lab.agent6("exec", "sh", "-c", denied + "exit 1")
     assert r.returncode == 1 and "Permission denied" in r.err and "jail: " not in r.err, r.err
+
+
+# Failures in a .git that nothing protects: each is git's own, and no key of ours decides.
+OPEN_GIT = [sh("chmod 555 .git; git add new; s=$?; chmod 755 .git; exit $s"), ["git", "show", "no-such-rev"],
+            sh("chmod 444 .git/config; echo x >> .git/config; s=$?; chmod 644 .git/config; exit $s"), sh("cat .git/no-such")]
+
+
+def test_git_that_may_write_its_directory_blames_no_rule_that_is_not_in_force(lab):
+    lab.repo(a_DOT_txt="one\n")
+    lab.write("new", "x\n")
+    m = lab.mock(script(*[turn(call("run_command", argv=a)) for a in OPEN_GIT], finish()),
+                 extra="[sandbox]\nprotect_git = false\n[workflow]\nverify_infer = false\n")
+    r = lab.run("look")
+    results = [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
+    assert len(results) == len(OPEN_GIT), r.both
+    assert not [x for x in results if "jail" in x or x["returncode"] == 0], results
+    exec_says_the_same(lab, OPEN_GIT, results)
+    assert lab.agent6("exec", "git", "config", "user.name", "Somebody").returncode == 0
+    assert lab.agent6("config", "unset", "sandbox.protect_git").returncode == 0
+    assert "sandbox.protect_git" in lab.agent6("exec", "git", "config", "user.name", "Somebody").err
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return f.read().split()
+    except OSError:
+        return []
+
+
+def stop_reader(pid):
+    """The process that reads why a command failed, held for good before it has said so; None: it was faster."""
+    while True:
+        for child in children(pid):
+            try:
+                with open(f"/proc/{child}/cmdline", "rb") as f:
+                    if b"reader" not in f.read():
+                        continue
+                os.kill(int(child), signal.SIGSTOP)
+                return child
+            except OSError:
+                pass
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            if f.read().rsplit(")", 1)[1].split()[0] == "Z":
+                return None
+
+
+@pytest.mark.parametrize("how", ["waits its time", "is told to end"])
+def test_exec_waits_two_seconds_for_who_reads_and_no_longer(lab, how):
+    lab.repo(a_DOT_txt="one\n")
+    for _ in range(100):
+        p = subprocess.Popen([AGENT6, "exec", "cat", "/etc/fstab"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        said = b""
+        while b"cat: " not in said:  # another one has read the repository by then
+            said += os.read(p.stderr.fileno(), 4096)
+        reader = stop_reader(p.pid)
+        began = time.monotonic()
+        if reader and how == "is told to end":
+            p.send_signal(signal.SIGTERM)
+        _, errs = p.communicate(timeout=30)
+        took = time.monotonic() - began
+        if reader and b"jail: " not in said + errs:  # it was held before it answered
+            break
+    else:
+        pytest.fail("it was never held in time")
+    assert b"cat: /etc/fstab: No such file or directory" in said + errs, (said, errs)
+    assert not os.path.exists(f"/proc/{reader}")
+    if how == "is told to end":
+        assert took < 1.5 and p.returncode in (1, -signal.SIGTERM, 128 + signal.SIGTERM), (took, p.returncode)
+    else:
+        assert 1.5 < took < 10 and p.returncode == 1, (took, p.returncode)
 
 
 def test_what_exec_passes_on_is_unchanged_where_it_explains(lab):

@@ -198,3 +198,53 @@ TEST(denial_says_something_of_every_rule_and_a_path_only_where_it_is_about_one)
 		CHECK(d.note.n < 220 && (!d.key || strstr(str_dupz(mem, d.note), d.key)));
 	}
 }
+
+TEST(denial_looks_at_standard_output_where_nothing_else_was_written_and_there_at_its_end_alone)
+{
+	static const char denied[] = "cat: /opt/x: Permission denied\n";
+	static const struct {
+		const char *why, *out, *errs;
+		bool says;
+	} cases[] = {
+		{ "all that was written", denied, "", true },
+		{ "the end of a build", "cc a.c\ncat: /opt/x: Permission denied\nmake: *** [x] Error 1\n", "", true },
+		{ "blank error output is none", denied, " \n\n", true },
+		{ "error output that says something else", denied, "make: *** [x] Error 1\n", false },
+		{ "before the end", "cat: /opt/x: Permission denied\na\nb\nc\n", "", false },
+		{ "nothing of the jail's", "cat: missing: No such file or directory\n", "", false },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct denial_jail jail = { .roots = roots, .nroots = COUNT(roots), .cwd = roots[0].path };
+		const struct job_result job = { .why = JOB_EXITED, .code = 1, .out = str_from(cases[i].out), .errs = str_from(cases[i].errs) };
+		struct denial d;
+
+		denial_explain(&jail, &job, mem, &d);
+		CHECK_INT(d.rule != DENIAL_NONE, cases[i].says);
+	}
+}
+
+TEST(denial_blames_no_rule_for_a_git_directory_that_nothing_protects)
+{
+	static const struct {
+		const char *errs, *open, *kept; /* the key, where it is open and where it is not */
+	} cases[] = {
+		{ "fatal: Unable to create '/w/p/.git/index.lock': Permission denied\n", NOTHING, "sandbox.protect_git" },
+		{ "error: could not lock config file .git/config: Permission denied\n", NOTHING, "sandbox.protect_git" },
+		{ "fatal: Unable to create '/home/me/docs/.git/index.lock': Read-only file system\n", "sandbox.extra_write_paths",
+			"sandbox.extra_write_paths" },
+		{ "cat: /w/p/.git/no-such: No such file or directory\n", NOTHING, NOTHING },
+		{ "fatal: could not read '/opt/r/.git/HEAD': Permission denied\n", "sandbox.extra_read_paths (or extra_write_paths)",
+			"sandbox.extra_read_paths (or extra_write_paths)" },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (int open = 0; open < 2; open++) {
+			struct denial_jail jail = { .git_open = open };
+			struct denial d = explain(&jail, cases[i].errs, JOB_EXITED, 128, mem);
+
+			CHECK_STR(str_from(d.note.n == 0 ? NOTHING : d.key ? d.key : NO_KEY), str_from(open ? cases[i].open : cases[i].kept));
+		}
+}
