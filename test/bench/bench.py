@@ -307,7 +307,12 @@ def grow_journal(record, size):
     path = os.path.join(record, "logs.jsonl")
     with open(path, "rb") as f:
         bodies_ = [l[l.index(b',"type":'):l.rindex(b',"h":"')] for l in f.read().splitlines() if b',"h":"' in l]
-    bodies_ = [b for b in bodies_ if b'"run.end"' not in b]
+    bodies_ = [b for b in bodies_ if b'"run.end"' not in b and b'"record.manifest"' not in b]
+    talk = os.path.join(record, "messages.jsonl")  # what it has seen of the journal is of another one now
+    with open(talk, "rb") as f:
+        lines = [l for l in f.read().splitlines(True) if not l.startswith(b'{"journal":')]
+    with open(talk, "wb") as f:
+        f.writelines(lines)
     prev, seq, done = b"0" * 64, 0, 0
     with open(path, "wb") as f:
         while done < size:
