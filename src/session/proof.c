@@ -91,8 +91,14 @@ static int on_line(void *self, const struct journal_line *l, struct str line, st
 static int read_journal(int record, struct reading *r, struct err *err)
 {
 	autoclose int fd = -1;
+	int found = file_open(record, JOURNAL_NAME, true, &fd, err);
 
-	TRY(file_open(record, JOURNAL_NAME, true, &fd, err));
+	if (found == -ERR_NOENT && r->seen.n > 0) { /* all of it is cut off */
+		chain_first(r->p->journal.head);
+		r->p->cut = true;
+		return 0;
+	}
+	TRY(found);
 	TRY(journal_walk(fd, on_line, r, &r->p->journal, err));
 	r->p->cut = r->p->journal.bad_line == 0 && r->next < r->seen.n;
 	return 0;

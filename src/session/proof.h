@@ -10,7 +10,7 @@
  *
  * Shape    proof_read over a record/ directory.
  * Memory   Strings live in the arena.
- * Errors   -ERR_NOENT without a journal; as file_read. That something is wrong is a result.
+ * Errors   -ERR_NOENT without a journal, where nothing has seen one; as file_read. That something is wrong is a result.
  */
 #ifndef SESSION_PROOF_H
 #define SESSION_PROOF_H

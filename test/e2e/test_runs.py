@@ -93,6 +93,9 @@ def test_lines_that_were_cut_off_are_missed(lab, lines):
     assert r.returncode == 1 and f"cut: the journal ends at event {ends}, messages.jsonl has seen event {before['events']}" in r.out, r.both
     after = json.loads(lab.agent6("runs", "verify", "--json").out)
     assert not after["whole"] and after["cut"] and (after["events"], after["seen_event"]) == (ends, before["events"]), after
+    os.remove(log_of(lab))
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 1 and "cut: the journal ends at event 0, messages.jsonl has seen event" in r.out, r.both
 
 
 def test_a_cut_journal_is_said_when_the_run_goes_on_and_stays_found(lab):
