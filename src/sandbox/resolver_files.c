@@ -4,7 +4,7 @@
 
 #define FILE_RULE(p) { .kind = LL_PATH, .path = (p), .access = LL_READ_FILE, .optional = true }
 /* A directory, because the file in it is replaced when the network changes. */
-#define DIR_RULE(p) { .kind = LL_PATH, .path = (p), .access = LL_READ_FILE | LL_RESOLVE_UNIX, .optional = true }
+#define DIR_RULE(p) { .kind = LL_PATH, .path = (p), .access = LL_READ_FILE, .optional = true }
 
 const struct ll_rule resolver_rules[RESOLVER_RULES] = {
 	FILE_RULE("/etc/hosts"),
@@ -19,6 +19,4 @@ const struct ll_rule resolver_rules[RESOLVER_RULES] = {
 	DIR_RULE("/run/NetworkManager"),
 	DIR_RULE("/run/resolvconf"),
 	DIR_RULE("/run/connman"),
-	DIR_RULE("/run/nscd"),
-	DIR_RULE("/var/run/nscd"),
 };

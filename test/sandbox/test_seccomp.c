@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "sandbox/caps.h"
 #include "sandbox/confine.h"
+#include "sandbox/resolver_files.h"
 #include "sandbox/seccomp_priv.h"
 #include "test/lib/test.h"
 
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #ifdef __x86_64__
@@ -142,6 +144,10 @@ TEST(seccomp_looks_at_arguments)
 		{ "the broker makes no unix socket", SECCOMP_BROKER, __NR_socket, { AF_UNIX, SOCK_STREAM, 0 }, EAFNOSUPPORT },
 		{ "the broker opens no file", SECCOMP_BROKER, __NR_openat, { 0 }, EPERM },
 		{ "the resolver asks", SECCOMP_RESOLVER, __NR_socket, { AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0 }, 0 },
+		{ "the resolver asks no daemon of the host's", SECCOMP_RESOLVER, __NR_socket, { AF_UNIX, SOCK_STREAM, 0 }, EAFNOSUPPORT },
+		{ "nor does a client that dials itself", SECCOMP_CLIENT_OPEN, __NR_socket, { AF_UNIX, SOCK_DGRAM, 0 }, EAFNOSUPPORT },
+		{ "whose threads wake each other", SECCOMP_CLIENT_OPEN, __NR_socketpair, { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0 }, 0 },
+		{ "by nothing that leads elsewhere", SECCOMP_CLIENT_OPEN, __NR_socketpair, { AF_UNIX, SOCK_DGRAM, 0 }, EACCES },
 		{ "the resolver executes nothing", SECCOMP_RESOLVER, __NR_execve, { 0 }, EPERM },
 		{ "the resolver listens to nobody", SECCOMP_RESOLVER, __NR_listen, { 0 }, EPERM },
 		{ "my limits", SECCOMP_AGENT, __NR_prlimit64, { 0, 0 }, 0 },
@@ -217,6 +223,45 @@ TEST(confine_leaves_a_role_what_it_was_granted_and_nothing_else)
 	CHECK_INT(confined(SECCOMP_RECORDER, rules, COUNT(rules), role_tries, dir.path), 0);
 	CHECK_INT(confined(SECCOMP_AGENT, rules, COUNT(rules), role_tries, dir.path), 0);
 	CHECK_INT(confined(SECCOMP_VIEW, rules, COUNT(rules), role_tries, dir.path), 0);
+}
+
+/* A daemon of the host's that executes what it is told listens on a path: D-Bus, docker. */
+static int looker_tries(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int pair[2], udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (udp < 0)
+		return 1; /* name servers are asked by it */
+	memcpy(sa.sun_path, path, strlen(path) + 1); /* out of one of the same size */
+	for (int type = SOCK_STREAM; type <= SOCK_SEQPACKET; type++) {
+		int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+		if (fd < 0 && socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair) == 0)
+			fd = pair[0];
+		if (fd >= 0 && connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0)
+			return 1 + type;
+	}
+	return connect(udp, (const struct sockaddr *)&sa, sizeof(sa)) == 0 ? 9 : 0;
+}
+
+TEST(confine_lets_who_looks_names_up_to_no_daemon_of_the_host)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
+	auto_dir struct test_dir dir = test_dir_new();
+
+	if (landlock_abi() == 0)
+		TEST_SKIP("this kernel has no Landlock");
+	for (size_t i = 0; i < COUNT(types); i++) {
+		struct sockaddr_un sa = { .sun_family = AF_UNIX };
+		autoclose int listener = socket(AF_UNIX, types[i] | SOCK_CLOEXEC, 0);
+
+		CHECK(snprintf(sa.sun_path, sizeof(sa.sun_path), "%.90s/%zu", dir.path, i) > 0);
+		CHECK_INT(bind(listener, (const struct sockaddr *)&sa, sizeof(sa)), 0);
+		CHECK(types[i] == SOCK_DGRAM || listen(listener, 1) == 0);
+		CHECK_INT(confined(SECCOMP_RESOLVER, resolver_rules, RESOLVER_RULES, looker_tries, sa.sun_path), 0);
+		CHECK_INT(confined(SECCOMP_CLIENT_OPEN, resolver_rules, RESOLVER_RULES, looker_tries, sa.sun_path), 0);
+	}
 }
 
 TEST(confine_refuses_a_rule_for_nothing)
