@@ -18,10 +18,46 @@
 
 /* ---- the diff ---- */
 
+/* The name that an expression begins with: "main" of main~2 and main@{1}. */
+static struct str name_of(struct str word)
+{
+	size_t at = str_find(word, STR("@{")), end = str_find_any(word, STR("^~"));
+
+	return str_head(word, at < end ? at : end);
+}
+
+/* Of a branch and a tag of one name git takes the tag, and says so where nobody reads it; and a file of the repository's own
+ * directory before both. A run may have left any of these, to be what a person reviews the next one against. */
+static int check_one_meaning(struct run *r, struct str word, struct err *err)
+{
+	static const struct {
+		const char *before, *after;
+	} forms[] = { { "refs/heads/", "" }, { "refs/tags/", "" }, { "refs/agent6/", "/head" } };
+	struct str name = name_of(word), taken, meant;
+	int found;
+
+	if (name.n == 0 || git_expr_wrong(name) || str_eqz(name, "HEAD"))
+		return 0;
+	TRY(found = repo_resolve(r->repo, name, r->mem, &taken, err));
+	for (size_t i = 0; i < COUNT(forms) && found == 1; i++) {
+		struct str whole = str_printf(r->mem, "%s" STR_FMT "%s", forms[i].before, STR_ARG(name), forms[i].after);
+		int there = git_expr_wrong(whole) ? 0 : repo_resolve(r->repo, whole, r->mem, &meant, err);
+
+		if (there < 0)
+			return there;
+		if (there == 1 && !str_eq(meant, taken))
+			return err_set(err, ERR_CONFLICT, "\"" STR_FMT "\" is more than one commit here: " STR_FMT " is %.12s, and git takes %.12s "
+				"for it; write the whole name", STR_ARG(str_head(name, 100)), STR_ARG(str_head(whole, 120)), meant.p, taken.p);
+	}
+	return 0;
+}
+
 /* A word of the person: whatever git takes for a commit, or the id of a run, whose chain is meant. */
 static int resolve(struct run *r, struct str word, struct str *sha, struct err *err)
 {
 	struct str chain = str_printf(r->mem, "refs/agent6/" STR_FMT "/head", STR_ARG(word));
+
+	TRY(check_one_meaning(r, word, err));
 	int found = repo_resolve(r->repo, word, r->mem, sha, err);
 
 	if (found == 0 && git_run_id_ok(word))

@@ -115,10 +115,11 @@ static bool rev_ok(struct str s)
 }
 
 /* gitrevisions(7), one commit of it. git reads it as no option, for it stands behind --end-of-options; a blank or a colon
- * may stand in braces, as in "main@{2 days ago}", and nowhere else. */
+ * may stand in braces, as in "main@{2 days ago}", and nowhere else. "^{/words}" looks for words: compiling a regular expression
+ * can take all memory there is, "((a{1,99}){1,99}){1,99}". */
 const char *git_expr_wrong(struct str s)
 {
-	bool in_braces = false;
+	bool in_braces = false, in_words = false;
 
 	if (s.n == 0)
 		return "it is empty";
@@ -134,6 +135,9 @@ const char *git_expr_wrong(struct str s)
 		if (c < ' ' || c == 127)
 			return "it has a control character";
 		in_braces = c == '{' || (in_braces && c != '}');
+		in_words = in_words || (in_braces && c == '/' && s.p[i - 1] == '{'); /* to the end: git looks for the last brace */
+		if (in_words && strchr("\\*+?()[]{|", c))
+			return "what it looks for is more than words";
 		if (!in_braces && c == ' ')
 			return "it has a blank";
 		if (!in_braces && c == ':')

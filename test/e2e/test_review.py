@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 
+import pytest
+
 from conftest import AGENT6, call, finish, script, turn
 
 PASS = json.dumps({"verdict": "pass", "findings": []})
@@ -111,6 +113,28 @@ def test_a_range_that_git_is_never_asked_or_does_not_know_is_refused_as_it_was_w
                         ("main@{u}..", "\"main@{u}\" is no commit here"), ("topic...HEAD", "\"topic\" and \"HEAD\" have no commit in common")):
         r = lab.agent6("review", "--seat", "security", "--range", typed)
         assert r.returncode != 0 and says in r.both, (typed, r.both)
+
+
+@pytest.mark.parametrize("planted", ["tag", "file", "run"])
+def test_a_name_that_is_two_commits_is_no_base(lab, planted):
+    """What an earlier run left under the name of a branch is not what a person reviews against."""
+    branches(lab)
+    name, whole = "other", "refs/heads/other"
+    if planted == "tag":
+        lab.git("tag", name, "HEAD")
+    elif planted == "file":
+        with open(os.path.join(lab.ws, ".git", name), "w", encoding="ascii") as f:
+            f.write(lab.git("rev-parse", "HEAD"))
+    else:
+        name, whole = "calm-fox-ABC123", "refs/agent6/calm-fox-ABC123/head"
+        lab.git("update-ref", whole, "other")
+        lab.git("tag", name, "HEAD")
+    lab.mock(script(*[{"text": PASS}] * 3))
+    for flags in (["--range", f"{name}~0..HEAD"], ["--base", name], ["--base", "HEAD", "--head", name]):
+        r = lab.agent6("review", "--seat", "security", *flags)
+        assert r.returncode != 0 and f'"{name}" is more than one commit here: {whole} is' in r.both, (flags, r.both)
+    r = lab.agent6("review", "--seat", "security", "--range", f"{whole}..HEAD")
+    assert r.returncode == 0, r.both
 
 
 def test_a_busy_seat_is_asked_again_and_a_refused_one_abstains(lab):

@@ -185,6 +185,7 @@ static const struct git_ask {
 	{ "refuse-expression-index", GIT_REVISION, { ":secret" } },
 	{ "refuse-expression-newline", GIT_REVISION, { "HEAD\nHEAD" } },
 	{ "refuse-expression-range", GIT_REVISION, { "HEAD..HEAD" } },
+	{ "refuse-expression-pattern", GIT_REVISION, { "HEAD^{/((((a{1,99}){1,99}){1,99}){1,99})}" } },
 	{ "refuse-expression-blank", GIT_REVISION, { "HEAD --all" } },
 	{ "refuse-base-name", GIT_MERGE_BASE, { "HEAD", "HEAD" } },
 	{ "refuse-option", GIT_RESOLVE, { "--help" } },

@@ -94,6 +94,7 @@ TEST(gitop_refuses_what_does_not_fit_its_kind)
 		{ "an expression for a file", GIT_REVISION, true, false, { "HEAD:secret" }, ERR_INVALID },
 		{ "an expression of two lines", GIT_REVISION, true, false, { "HEAD\nHEAD" }, ERR_INVALID },
 		{ "an expression of two words", GIT_REVISION, true, false, { "HEAD --all" }, ERR_INVALID },
+		{ "an expression that takes all memory", GIT_REVISION, true, false, { "HEAD^{/((((a{1,99}){1,99}){1,99}){1,99})}" }, ERR_INVALID },
 		{ "no expression", GIT_REVISION, true, false, { "" }, ERR_INVALID },
 		{ "a name for an object", GIT_MERGE_BASE, true, false, { SHA, "HEAD" }, ERR_INVALID },
 		{ "too few", GIT_DIFF, true, false, { "HEAD" }, ERR_INVALID },

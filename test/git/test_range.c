@@ -20,6 +20,7 @@ TEST(range_is_taken_apart_as_git_would)
 		{ "@{u}..", RANGE_TWO, "@{u}", "HEAD" },
 		{ "main@{2 days ago}..main", RANGE_TWO, "main@{2 days ago}", "main" },
 		{ "HEAD^{/a..b: c}..HEAD^2", RANGE_TWO, "HEAD^{/a..b: c}", "HEAD^2" },
+		{ "HEAD^{/a b}~2..@{2026-01-01 10:00 +0100}", RANGE_TWO, "HEAD^{/a b}~2", "@{2026-01-01 10:00 +0100}" },
 		{ "v1.0.1..v1.0.2", RANGE_TWO, "v1.0.1", "v1.0.2" },
 		{ "HEAD^!", RANGE_ONE, "", "HEAD" },
 		{ "v2^-", RANGE_ONE, "", "v2" },
@@ -52,6 +53,10 @@ TEST(range_refuses_what_git_is_never_asked_and_shows_what_was_written)
 		{ "a b..HEAD", "it has a blank" },
 		{ "a\nb..HEAD", "it has a control character" },
 		{ "HEAD..\x7f", "it has a control character" },
+		{ "HEAD^{/((a{1,99}){1,99}){1,99}}..", "what it looks for is more than words" },
+		{ "HEAD^{/a}((a{1,99}){1,99}}..", "what it looks for is more than words" },
+		{ "HEAD^{/!-a*}..", "what it looks for is more than words" },
+		{ "HEAD^{/(a)\\1}..", "what it looks for is more than words" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
