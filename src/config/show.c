@@ -7,7 +7,7 @@
 
 #define KEY_WIDTH   34
 #define VALUE_WIDTH 32
-#define TABLE_BYTES (16 * 1024)
+#define TABLE_BYTES (7 * 1024)
 
 /* ------------------------------------------------------------------ one value */
 

@@ -7,7 +7,7 @@ struct rule {
 	enum wire_link link;
 	enum wire_dir dir;
 	size_t fds_min, fds_max, body_max;
-	const char *name;
+	char name[24]; /* not its address, which would have to be written at each start of the program */
 };
 
 static const struct rule rules[] = {

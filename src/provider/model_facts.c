@@ -6,11 +6,12 @@
 
 /* Names are as normalise leaves them. Money is micro-dollars per million tokens, -1 unknown; a cache
  * price that is unknown is charged as the prompt, so that a budget errs to the safe side. A tier is
- * the price of a whole request whose prompt is larger than tier_above tokens; 0 means none. */
+ * the price of a whole request whose prompt is larger than tier_above tokens; 0 means none. Texts stand in the
+ * rows: an address would have to be written at each start of the program. */
 static const struct {
-	const char *name;
+	char name[32];
 	int64_t in, out, cache_read, cache_write, tier_above, tier_in, tier_out, window, max_output;
-	const char *source;
+	char source[32];
 } facts[] = {
 	/* name, in, out, cache read, cache write, tier above, tier in, tier out, window, max output */
 	{ "claude-fable-5-2", 8000000, 40000000, 200000, 10000000, 0, 0, 0, 1000000, 128000, "platform.claude.com 2026-11" },

@@ -27,7 +27,7 @@ enum event_kind {
 };
 
 struct event_field {
-	const char *name;
+	char name[24]; /* not its address, which would have to be written at each start of the program */
 	enum event_kind kind;
 	bool optional; /* may be absent or null */
 };

@@ -3,7 +3,7 @@
 #include "session/words.h"
 
 /* Sorted, and no word begins another, so that a prefix of an id points to as few as possible. */
-static const char *const adjectives[] = {
+static const char adjectives[][12] = {
 	"able", "agile", "alert", "amber", "ample", "apt", "arid", "azure", "balmy", "basic", "bold", "bonny",
 	"brave", "brief", "bright", "brisk", "broad", "bronze", "calm", "candid", "careful", "cedar", "cheery",
 	"civil", "clean", "clear", "clever", "cloudy", "coastal", "cobalt", "comic", "copper", "coral",
@@ -28,7 +28,7 @@ static const char *const adjectives[] = {
 	"zany", "zesty",
 };
 
-static const char *const nouns[] = {
+static const char nouns[][12] = {
 	"acorn", "alder", "anchor", "anvil", "apple", "arbor", "arrow", "aspen", "atlas", "badger", "bakery",
 	"banjo", "barley", "basin", "beacon", "beaver", "bell", "birch", "bison", "bobcat", "bramble", "bridge",
 	"brook", "buffalo", "cabin", "cactus", "canal", "candle", "canyon", "cape", "cardinal", "castle",
