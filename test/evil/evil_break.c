@@ -3,6 +3,7 @@
 /* Messages that break a rule: one after which the peer must hang up, and floods of what a seed makes up. */
 #include "evil.h"
 
+#include "fmt/endpoint.h"
 #include "fmt/pack.h"
 #include "git/gitop.h"
 
@@ -213,7 +214,7 @@ static uint16_t make_git(struct fuzz *f, struct buf *b)
 static uint16_t make_req(struct fuzz *f, struct buf *b)
 {
 	pack_u32(b, ++f->e->job);
-	pack_u8(b, (uint8_t)(1 + pick(f, 255))); /* what is not configured; the provider itself is spared */
+	pack_u8(b, (uint8_t)pick(f, 256));
 	pack_u8(b, (uint8_t)pick(f, 4));
 	return WIRE_REQ;
 }
@@ -265,6 +266,16 @@ static void spoil(struct fuzz *f, struct buf *b)
 		b->p[pick(f, (uint32_t)b->n)] = (char)pick(f, 256);
 }
 
+/* What is configured may be asked (behind the provider's endpoint stands one for its other wire): here it is spared, whatever made
+ * or spoiled the request, and hears nothing. */
+static void spare(uint16_t type, struct buf *b)
+{
+	enum { ENDPOINT = 4 };
+
+	if (type == WIRE_REQ && b->n > ENDPOINT && (unsigned char)b->p[ENDPOINT] < ENDPOINTS_MAX)
+		b->p[ENDPOINT] = (char)0xff;
+}
+
 static void throw_one(struct fuzz *f, enum peer to)
 {
 	static uint16_t (*const make[AGENT_FDS])(struct fuzz *, struct buf *) = { make_ask, make_run, make_git, make_req,
@@ -278,6 +289,7 @@ static void throw_one(struct fuzz *f, enum peer to)
 		type = any_type(f);
 	if (pick(f, 60) == 0)
 		spoil(f, &b);
+	spare(type, &b);
 	if (pick(f, 60) == 0)
 		for (n = 0; n < COUNT(fds); n++)
 			fds[n] = pick(f, 2) ? dup(f->e->workspace) : evil_memfd(STR("x"), pick(f, 2));
