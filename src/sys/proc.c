@@ -39,7 +39,7 @@ struct plan {
 	pid_t parent;
 };
 
-/* After vfork-like clone nothing here allocates or takes a lock: system calls only. */
+/* The child shares our memory until it executes: system calls only, nothing here allocates or takes a lock. */
 _Noreturn static void child_fail(const struct plan *p, enum step step)
 {
 	struct failure f = { step, errno };
@@ -91,6 +91,20 @@ static void child_run(const struct plan *p)
 	else
 		execvpe(spec->argv[0], (char *const *)spec->argv, env);
 	child_fail(p, STEP_EXEC);
+}
+
+/* A function of its own, so that no variable of ours lives on a stack frame that two processes use. */
+static __attribute__((noinline)) pid_t start_child(const struct plan *p)
+{
+#ifdef AGENT6_SANITIZED
+	pid_t pid = fork();
+#else
+	pid_t pid = vfork();
+#endif
+
+	if (pid == 0)
+		child_run(p);
+	return pid;
 }
 
 /* A copy above every number the child will overwrite. */
@@ -173,9 +187,7 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct err *err)
 	/* No handler of ours may run in the child before it has reset them. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t pid = fork();
-	if (pid == 0)
-		child_run(&p);
+	pid_t pid = start_child(&p);
 	int sys = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(p.report);
