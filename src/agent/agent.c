@@ -475,6 +475,8 @@ static int begin(struct run *r, struct err *err)
 {
 	TRY(open_skills(r, err));
 	TRY(set_model(r, err));
+	if (r->p->resume)
+		TRY(resume_ask(r, err));
 	TRY(step_begin(r, err));
 	if (r->reason != REASON_NONE)
 		return 0;

@@ -32,6 +32,7 @@
 	X(INT, parked)            /* 1: it waited for the checkout and begins now */                         \
 	X(INT, force)             /* resume: 1: whatever the chain says */                                   \
 	X(INT, plan_reread)       /* resume: bytes of the plan that the person changed by hand, in context; 0: they did not */ \
+	X(STR, base)              /* resume: the commit the run began at, as the manifest has it; or empty */ \
 	X(STRS, untracked)        /* resume: what record/untracked-at-start lists */                         \
 	X(INT, attended)          /* 1: somebody can answer questions */                                     \
 	X(INT, asks_later)        /* 1: questions that nobody answers end the leg; it goes on with the answers */ \

@@ -8,13 +8,17 @@
 
 #define LOADED_MAX ((size_t)1024 * 1024 * 1024)
 
-static int load(struct run *r, struct buf *bytes, struct err *err)
+int resume_ask(struct run *r, struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(16);
 
 	pack_u32(&body, UINT32_MAX);
 	TRY(pack_ok(&body, err));
-	TRY(links_send(r->links, PEER_RECORDER, WIRE_LOAD, buf_str(&body), NULL, 0, err));
+	return links_send(r->links, PEER_RECORDER, WIRE_LOAD, buf_str(&body), NULL, 0, err);
+}
+
+static int load(struct run *r, struct buf *bytes, struct err *err)
+{
 	while (!r->keep->loaded)
 		TRY(links_wait(r->links, PEER_RECORDER, -1, err));
 	if (!r->keep->found)
@@ -194,6 +198,7 @@ int resume_load(struct run *r, struct err *err)
 	TRY(tell_in_flight(r, l.in_flight, err));
 	if (r->reason != REASON_NONE)
 		return 0;
+	TRY(step_scan_ahead(r, err));
 	TRY(tasks_open(r, l.graph, err));
 	TRY(restore_messages(r, &l, err));
 	TRY(look_at_tree(r, err));

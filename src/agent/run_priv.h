@@ -165,12 +165,15 @@ int step_say(void *self, struct str from, struct str to, struct arena *mem, stru
 int step_exclude_new(struct run *r, bool *changed, struct err *err) CHECKED;
 /* Resume: whether the chain is what the record says; REASON_REFUSED when it is not. */
 int step_check_chain(struct run *r, struct err *err) CHECKED;
+/* Resume: begins what step_exclude_new will look at; nobody is asked anything between the two. */
+int step_scan_ahead(struct run *r, struct err *err) CHECKED;
 int step_put_untracked(struct run *r, struct err *err) CHECKED;
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
 int step_uncommitted(
 	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;
 
 /* resume.c */
+int resume_ask(struct run *r, struct err *err) CHECKED;  /* the recorder brings the record up meanwhile */
 int resume_load(struct run *r, struct err *err) CHECKED; /* the conversation and the state */
 void resume_say(struct run *r, struct str text); /* the person and the model hear it */
 int resume_gate(struct run *r, struct err *err) CHECKED;

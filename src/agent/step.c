@@ -166,13 +166,28 @@ static int check_identity(struct run *r)
 		p->git_email.n > 0 ? "" : "  agent6 config set git.commit.email \"...\"\n"));
 }
 
+/* Ours to read like any other bytes of the workspace, and the same that git goes by. To go on by force is to go on over a
+ * repository that may be broken, and git itself looks at everything then. */
+static const struct discovered *find_files(struct run *r)
+{
+	struct discovered *d = arena_alloc(r->mem, sizeof(*d));
+	const char *top = str_dupz(r->mem, r->p->workspace);
+
+	return !r->p->force && discover_repo(top, r->mem, d, ERR_DISCARD) == 0 && strcmp(d->top, top) == 0 ? d : NULL;
+}
+
+static int open_repo(struct run *r, struct str run_id, struct err *err)
+{
+	r->git_host = (struct git_host){ .self = r, .run = git_run, .begin = git_begin, .files = find_files(r) };
+	return repo_open(&r->git_host, r->roots[0].dirfd, run_id, &r->repo, err);
+}
+
 /* A session that only looks takes the tree as it is, and never says what would be left out of a step. */
 static int look(struct run *r, struct err *err)
 {
 	struct repo_head head;
 
-	r->git_host = (struct git_host){ .self = r, .run = git_run, .begin = git_begin };
-	TRY(repo_open(&r->git_host, r->roots[0].dirfd, STR(""), &r->repo, err));
+	TRY(open_repo(r, STR(""), err));
 	TRY(repo_ahead(r->repo, r->p->resume ? AHEAD_STATUS : AHEAD_STATUS | AHEAD_FILES | AHEAD_COMMITS, err));
 	TRY(repo_head(r->repo, r->mem, &head, err));
 	r->unborn = head.unborn;
@@ -192,9 +207,10 @@ int step_begin(struct run *r, struct err *err)
 	TRY(check_identity(r));
 	if (r->reason != REASON_NONE)
 		return 0;
-	r->git_host = (struct git_host){ .self = r, .run = git_run, .begin = git_begin };
-	TRY(repo_open(&r->git_host, r->roots[0].dirfd, r->p->run_id, &r->repo, err));
+	TRY(open_repo(r, r->p->run_id, err));
 	TRY(repo_ahead(r->repo, AHEAD_STATUS | (r->p->resume ? AHEAD_CHAIN : AHEAD_FILES | AHEAD_COMMITS), err));
+	if (r->p->resume)
+		TRY(repo_ahead_index(r->repo, r->p->base, err));
 	TRY(repo_status(r->repo, r->mem, &st, err));
 	if (r->p->resume) { /* the tree is what the last leg left, and what the person made of it */
 		r->untracked = r->p->untracked;
@@ -252,6 +268,13 @@ int step_is_changed(struct run *r, bool *changed, struct err *err)
 		return rc;
 	*changed = rc != 0;
 	return 0;
+}
+
+int step_scan_ahead(struct run *r, struct err *err)
+{
+	struct repo_step step = step_of(r, STR(""));
+
+	return !r->repo || mode_looks(r) || r->p->rehearse ? 0 : repo_ahead_scan(r->repo, &step, err);
 }
 
 static bool lists(const struct str_list *l, struct str name)

@@ -183,6 +183,44 @@ int gitindex_links(struct str bytes, gitindex_found_fn *found, void *self, struc
 	return read_either(bytes, only_links, &l, err);
 }
 
+/* ---- the names ---- */
+
+struct names {
+	struct arena *mem;
+	struct str *p; /* max of them */
+	size_t max, total;
+	char last[PATH_MAX];
+	size_t last_n;
+};
+
+/* An entry of a conflict stands there up to three times, one after the other. */
+static int add_name(void *self, const struct entry *e, struct err *err)
+{
+	struct names *l = self;
+
+	(void)err;
+	if (str_eq(str_of(l->last, l->last_n), e->path))
+		return 0;
+	memcpy(l->last, e->path.p, e->path.n);
+	l->last_n = e->path.n;
+	if (l->total++ < l->max)
+		l->p[l->total - 1] = str_dup(l->mem, e->path);
+	return 0;
+}
+
+int gitindex_names(struct str bytes, size_t max, struct arena *mem, struct str_list *out, size_t *total, struct err *err)
+{
+	struct names l = { .mem = mem, .p = arena_array(mem, max + 1, sizeof(*l.p)), .max = max };
+
+	if (read_all(bytes, 20, add_name, &l, ERR_DISCARD) < 0) { /* names of objects have 32 bytes then */
+		l.total = l.last_n = 0;
+		TRY(read_all(bytes, 32, add_name, &l, err));
+	}
+	*out = (struct str_list){ l.p, l.total < max ? l.total : max };
+	*total = l.total;
+	return 0;
+}
+
 /* ---- the digest ---- */
 
 struct digest {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "git/plain.h"
 #include "git/repo_priv.h"
 
 #include <string.h>
@@ -69,12 +70,25 @@ static struct str chain_ref(const struct repo *r, struct arena *mem)
 	return str_printf(mem, "refs/agent6/" STR_FMT "/head", STR_ARG(r->run_id));
 }
 
-static int begin(struct repo *r, bool wanted, enum git_op op, const struct str *args, size_t n, struct err *err)
+/* Its own files say where the chain stands. What they name is looked at by the git that works on it first. */
+static bool knows_chain(struct repo *r, struct arena *mem)
+{
+	struct str tip = STR("");
+
+	if (r->tip_known || !r->files || plain_ref(r->files, chain_ref(r, mem), mem, &tip) < 0)
+		return r->tip_known;
+	repo_keep_sha(r->tip, tip);
+	r->tip_tree[0] = '\0';
+	r->tip_known = true;
+	return true;
+}
+
+int repo_begin(struct repo *r, enum git_op op, const struct str *args, size_t n, struct err *err)
 {
 	auto_arena struct arena *tmp = arena_new();
 	struct str_list all;
 
-	if (!wanted || !r->host->begin)
+	if (!r->host->begin)
 		return 0;
 	TRY(with_drivers(r, op, args, n, tmp, &all, err));
 	return r->host->begin(r->host->self, op, all.p, all.n, err);
@@ -85,10 +99,13 @@ int repo_ahead(struct repo *r, unsigned what, struct err *err)
 	auto_arena struct arena *tmp = arena_new();
 	const struct str chain = chain_ref(r, tmp), log[] = { str_printf(tmp, "%d", REPO_COMMITS_AHEAD), STR("HEAD") };
 
-	TRY(begin(r, what & AHEAD_STATUS, GIT_STATUS, NULL, 0, err));
-	TRY(begin(r, what & AHEAD_CHAIN, GIT_RESOLVE, &chain, 1, err));
-	TRY(begin(r, what & AHEAD_FILES, GIT_FILES, NULL, 0, err));
-	return begin(r, what & AHEAD_COMMITS, GIT_LOG, log, COUNT(log), err);
+	if (what & AHEAD_STATUS)
+		TRY(repo_begin(r, GIT_STATUS, NULL, 0, err));
+	if ((what & AHEAD_CHAIN) && !knows_chain(r, tmp))
+		TRY(repo_begin(r, GIT_RESOLVE, &chain, 1, err));
+	if ((what & AHEAD_FILES) && !r->files)
+		TRY(repo_begin(r, GIT_FILES, NULL, 0, err));
+	return what & AHEAD_COMMITS ? repo_begin(r, GIT_LOG, log, COUNT(log), err) : 0;
 }
 
 /* A line that ends in a colon is continued by an indented one, or after an empty one. */
@@ -218,7 +235,9 @@ int repo_open(const struct git_host *host, int workspace_fd, struct str run_id, 
 
 	*r = (struct repo){ .host = host, .workspace_fd = workspace_fd, .mem = arena_new() };
 	r->run_id = str_dup(r->mem, run_id);
-	int got = load_drivers(r, err);
+	if (host->files && plain_config(host->files))
+		r->files = host->files;
+	int got = r->files ? 0 : load_drivers(r, err);
 
 	if (got < 0) {
 		repo_close(r);
@@ -326,6 +345,8 @@ int repo_files(struct repo *r, size_t max, struct arena *mem, struct str_list *o
 	struct git_result res;
 	size_t n = 0;
 
+	if (r->files && plain_files(r->files, max, mem, out, total))
+		return 0;
 	TRY(repo_must(r, "list the files of the repository", GIT_FILES, NULL, 0, STR(""), mem, &res, err));
 	for (struct str rest = res.out; rest.n > 0; n++) {
 		struct str name = str_cut(&rest, '\0');
@@ -404,7 +425,7 @@ int repo_chain(struct repo *r, struct arena *mem, struct str *sha, struct err *e
 
 	if (!git_run_id_ok(r->run_id))
 		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a run id", STR_ARG(r->run_id));
-	if (!r->tip_known) {
+	if (!knows_chain(r, mem)) {
 		TRY(repo_read_ref(r, chain_ref(r, mem), mem, &tip, err));
 		repo_keep_sha(r->tip, tip);
 		r->tip_tree[0] = '\0';

@@ -14,6 +14,7 @@
 #define GIT_REPO_H
 
 #include "fmt/field.h"
+#include "git/discover.h"
 #include "git/gitop.h"
 #include "git/message.h"
 
@@ -31,6 +32,9 @@ struct git_host {
 		struct git_result *out, struct err *err);
 	/* Begins one that takes no input; the next run of the same words takes what comes of it. NULL: it cannot. */
 	int (*begin)(void *self, enum git_op op, const struct str *args, size_t n, struct err *err);
+	/* The repository's files, for who may read what others wrote there (git/plain.h): git is not asked what they tell.
+	 * NULL: it is asked everything. */
+	const struct discovered *files;
 };
 
 struct repo;
@@ -63,6 +67,11 @@ enum repo_ahead {
 };
 #define REPO_COMMITS_AHEAD 8
 int repo_ahead(struct repo *r, unsigned what, struct err *err) CHECKED;
+/* Of what a step, or the question whether there is one, will need: the run's own index is set to the commit it will stand on, as
+ * far as that is known (base: where a chain without a step stands); then, when that has been done, the tree is compared with it. */
+struct repo_step;
+int repo_ahead_index(struct repo *r, struct str base, struct err *err) CHECKED;
+int repo_ahead_scan(struct repo *r, const struct repo_step *step, struct err *err) CHECKED;
 
 int repo_head(struct repo *r, struct arena *mem, struct repo_head *out, struct err *err) CHECKED;
 int repo_status(struct repo *r, struct arena *mem, struct repo_status *out, struct err *err) CHECKED;

@@ -72,6 +72,7 @@ int repo_take_filtered(struct repo *r, struct name_list *l, struct arena *mem, s
 
 	if (l->n == 0)
 		return 0;
+	TRY(repo_settle(r, err)); /* it is what attributes are read from that are not on disk */
 	TRY(add_names(l, &in, err));
 	TRY(repo_must(r, "look for content filters", GIT_FILTERS, NULL, 0, buf_str(&in), mem, &res, err));
 	struct str rest = res.out;

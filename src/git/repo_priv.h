@@ -21,9 +21,11 @@ struct repo {
 	struct arena *mem;  /* what follows lives as long as the handle */
 	struct str run_id;
 	struct str_list drivers; /* "driver:NAME", "merger:NAME" */
+	const struct discovered *files; /* plain ones; NULL: git is asked */
 	/* The run's own index, the chain and its tip's tree, as far as we know them; empty: not known. */
 	bool index_known, tip_known;
 	char index_at[SHA_SPACE]; /* commit whose tree the index holds; empty: the empty tree */
+	char index_ahead[SHA_SPACE]; /* commit that the index is being set to; empty: nobody is at it */
 	char tip[SHA_SPACE];      /* empty: no commit on the chain yet */
 	char tip_tree[SHA_SPACE];
 	/* The last skip list, sorted: it is the same one at every step. */
@@ -39,6 +41,10 @@ int repo_run(struct repo *r, enum git_op op, const struct str *args, size_t n, s
 /* The same, and an exit status other than 0 is an error: "doing: what git said". */
 int repo_must(struct repo *r, const char *doing, enum git_op op, const struct str *args, size_t n, struct str in,
 	struct arena *mem, struct git_result *out, struct err *err) CHECKED;
+/* Begins what a later repo_run of the same words will take, where the host can. */
+int repo_begin(struct repo *r, enum git_op op, const struct str *args, size_t n, struct err *err) CHECKED;
+/* Waits for an index that was begun to be set. */
+int repo_settle(struct repo *r, struct err *err) CHECKED;
 int repo_failed(const struct git_result *res, const char *doing, struct err *err);
 /* As repo_must, for an operation that prints one object name. */
 int repo_sha(struct repo *r, const char *doing, enum git_op op, const struct str *args, size_t n, struct str in,

@@ -46,6 +46,7 @@ static int stand_at(struct repo *r, struct str parent, struct arena *mem, struct
 {
 	struct git_result res;
 
+	TRY(repo_settle(r, err));
 	if (r->index_known && str_eqz(parent, r->index_at))
 		return 0;
 	r->index_known = false;
@@ -56,6 +57,44 @@ static int stand_at(struct repo *r, struct str parent, struct arena *mem, struct
 	repo_keep_sha(r->index_at, parent);
 	r->index_known = true;
 	return 0;
+}
+
+int repo_settle(struct repo *r, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	struct str at = str_dup(tmp, str_from(r->index_ahead));
+	struct git_result res;
+
+	if (at.n == 0)
+		return 0;
+	r->index_ahead[0] = '\0';
+	TRY(repo_run(r, GIT_INDEX_RESET, &at, 1, STR(""), tmp, &res, err));
+	r->index_known = res.code == 0; /* else whoever needs it will ask again, and be told why */
+	repo_keep_sha(r->index_at, at);
+	return 0;
+}
+
+int repo_ahead_index(struct repo *r, struct str base, struct err *err)
+{
+	struct str at = r->tip_known && r->tip[0] ? str_from(r->tip) : base;
+
+	if (!r->host->begin || !git_sha_ok(at))
+		return 0;
+	TRY(repo_begin(r, GIT_INDEX_RESET, &at, 1, err));
+	repo_keep_sha(r->index_ahead, at);
+	return 0;
+}
+
+int repo_ahead_scan(struct repo *r, const struct repo_step *step, struct err *err)
+{
+	auto_arena struct arena *tmp = arena_new();
+	struct str parent;
+
+	if (!r->host->begin)
+		return 0;
+	TRY(find_parent(r, step->base, tmp, &parent, err));
+	TRY(stand_at(r, parent, tmp, err));
+	return repo_begin(r, GIT_INDEX_SCAN, NULL, 0, err);
 }
 
 struct scan {

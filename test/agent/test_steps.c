@@ -289,24 +289,41 @@ TEST(what_the_person_adds_between_two_legs_is_theirs_and_what_the_first_leg_left
 	CHECK_STR(json_get_str(world_event(&v, "run.end", 0), "verified"), STR("passed"));
 }
 
+/* What an ordinary repository's files tell is not asked of git; where its configuration may name a program, everything is. */
 TEST(a_leg_asks_git_for_each_thing_once_before_its_first_request)
 {
-	static const enum git_op ops[] = { GIT_DRIVERS, GIT_STATUS, GIT_RESOLVE, GIT_INDEX_RESET, GIT_FILES, GIT_LOG };
-	auto_world struct world w, v;
+	static const struct {
+		enum git_op op;
+		int first, again, unknown; /* times: in a first leg, in the next one, and there with a driver configured */
+	} cases[] = {
+		{ GIT_DRIVERS, 0, 0, 1 },
+		{ GIT_STATUS, 1, 1, 1 },
+		{ GIT_RESOLVE, 0, 0, 1 },
+		{ GIT_INDEX_RESET, 1, 1, 1 },
+		{ GIT_FILES, 0, 0, 0 }, /* a conversation that goes on says it already */
+		{ GIT_LOG, 1, 0, 0 },
+	};
+	auto_world struct world w, v, u;
 
 	repository(&w);
 	world_init(&v);
+	world_init(&u);
 	w.params.verify_command = (struct str_list){ words, 2 };
 	world_play(&w, "{\"turns\":[{\"act\":\"stop\",\"calls\":[" MAKE("a") "]}]}");
 	CHECK_STR(w.reason, STR("steer_abort"));
-	for (size_t i = 0; i < COUNT(ops); i++)
-		CHECK_INT(w.gits[ops[i]], 1);
 	v.prior = &w;
 	v.params = w.params;
 	v.params.resume = 1;
 	v.ws = w.dir.path;
 	world_play(&v, "{\"turns\":[{\"act\":\"stop\",\"calls\":[]}]}");
-	for (size_t i = 0; i < 4; i++)
-		CHECK_INT(v.gits[ops[i]], 1);
-	CHECK_INT(v.gits[GIT_FILES], 0); /* the conversation says it already */
+	CHECK_INT(world_git(&w, "config", "filter.x.clean", "cat", NULL), 0);
+	u.prior = &v;
+	u.params = v.params;
+	u.ws = w.dir.path;
+	world_play(&u, "{\"turns\":[{\"act\":\"stop\",\"calls\":[]}]}");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CHECK_INT(w.gits[cases[i].op], cases[i].first);
+		CHECK_INT(v.gits[cases[i].op], cases[i].again);
+		CHECK_INT(u.gits[cases[i].op], cases[i].unknown);
+	}
 }

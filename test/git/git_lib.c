@@ -182,6 +182,9 @@ void fixture_repo(struct fixture *f)
 
 	if (!f->host)
 		(f->jailed ? open_jailed : open_plain)(f);
+	/* One of the two reads what the files tell, the other one asks git for everything. */
+	if (!f->jailed && discover_repo(f->dir.path, f->mem, &f->found, ERR_DISCARD) == 0)
+		f->host->files = &f->found;
 	repo_close(f->repo);
 	f->repo = NULL;
 	CHECK_OK(repo_open(f->host, f->dir.fd, STR(RUN_ID), &f->repo, &err));

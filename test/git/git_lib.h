@@ -17,6 +17,7 @@ struct fixture {
 	struct test_dir dir; /* the work tree; its HOME is beside it */
 	struct arena *mem;
 	struct git_host *host;
+	struct discovered found;
 	struct repo *repo;   /* opened by fixture_repo */
 	bool jailed, may_merge; /* may_merge: true unless set otherwise before fixture_repo */
 	struct git_zygote *zygote;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+#include "git/plain.h"
+
+#include "git/gitindex.h"
+#include "git/gitop.h"
+#include "sys/file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CONFIG_MAX (256 * 1024)
+#define INDEX_MAX  ((size_t)256 << 20)
+#define PACKED_MAX ((size_t)64 << 20)
+#define LOOSE_MAX  256
+
+/* A section's name stands right behind its bracket, and both are of one line; so does a key's name. */
+static const char *const telling[] = { "[filter", "[merge", "[include", "[extensions", "sharedrepository" };
+
+/* 1; 0: there is no such file; -1: it is something else, or cannot be read. */
+static int read_regular(const char *path, size_t max, struct buf *out)
+{
+	struct stat st;
+
+	out->max = max;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -1;
+	return S_ISREG(st.st_mode) && file_read(AT_FDCWD, path, out, ERR_DISCARD) == 0 ? 1 : -1;
+}
+
+static const char *path_in(const char *dir, struct str name, struct arena *mem)
+{
+	return str_printf(mem, "%s/" STR_FMT, dir, STR_ARG(name)).p;
+}
+
+bool plain_config(const struct discovered *d)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf b = { 0 };
+
+	if (read_regular(path_in(d->common_dir, STR("config"), mem), CONFIG_MAX, &b) <= 0)
+		return false;
+	for (size_t i = 0; i < b.n; i++)
+		b.p[i] = (char)tolower((unsigned char)b.p[i]);
+	for (size_t i = 0; i < COUNT(telling); i++)
+		if (str_find(buf_str(&b), str_from(telling[i])) < b.n)
+			return false;
+	return true;
+}
+
+bool plain_files(const struct discovered *d, size_t max, struct arena *mem, struct str_list *out, size_t *total)
+{
+	auto_buf struct buf b = { 0 };
+
+	return read_regular(path_in(d->git_dir, STR("index"), mem), INDEX_MAX, &b) > 0 &&
+		gitindex_names(buf_str(&b), max, mem, out, total, ERR_DISCARD) == 0;
+}
+
+/* In neither place: one that was packed and changed since stands in both. */
+static int find_packed(const struct discovered *d, struct str ref, struct arena *mem)
+{
+	auto_buf struct buf b = { 0 };
+	int r = read_regular(path_in(d->common_dir, STR("packed-refs"), mem), PACKED_MAX, &b);
+
+	return r > 0 && str_find(buf_str(&b), ref) < b.n ? -1 : r < 0 ? -1 : 0;
+}
+
+int plain_ref(const struct discovered *d, struct str ref, struct arena *mem, struct str *sha)
+{
+	auto_buf struct buf b = { 0 };
+	int r = read_regular(path_in(d->common_dir, ref, mem), LOOSE_MAX, &b);
+	struct str got = str_trim(buf_str(&b));
+
+	if (r == 0)
+		return find_packed(d, ref, mem);
+	if (r < 0 || !git_sha_ok(got))
+		return -1;
+	*sha = str_dup(mem, got);
+	return 1;
+}
