@@ -358,8 +358,8 @@ static void record_rows(const struct bounds *b)
 static int load(struct bounds *b, struct err *err)
 {
 	TRY(settings_workspace(b->s, err));
+	TRY(settings_paths(b->s, err));
 	TRY(settings_load(b->s, err));
-	TRY(session_repo_dir(b->s->state_dir, str_from(b->s->workspace), b->s->mem, &b->s->repo_dir, err));
 	TRY(settings_profile(b->s, err));
 	TRY(settings_params(b->s, err));
 	TRY(settings_command_cell(b->s, &b->commands, err));

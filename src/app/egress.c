@@ -93,8 +93,26 @@ static int launch_resolver(const struct egress_spec *spec, int table, int to_bro
 	return chan_send(e->resolver.chan, WIRE_NAMES, STR(""), &table, 1, err);
 }
 
-static int launch_broker(const struct egress_spec *spec, const struct route_table *routes, int dir_fd,
-	struct egress *e, struct err *err)
+static int derive(const struct egress_spec *spec, struct arena *mem, struct route_table *out, struct err *err)
+{
+	size_t index;
+
+	TRY(routes_derive(spec->table, out, mem, err));
+	for (size_t i = 0; spec->more && i < spec->more->n; i++)
+		TRY(routes_add(out, &spec->more->p[i], mem, &index, err));
+	return 0;
+}
+
+int egress_launch_broker(const struct egress_spec *spec, struct egress *e, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct route_table routes = { 0 };
+
+	TRY(derive(spec, mem, &routes, err));
+	return routes.n > 0 ? launch_role(spec->progs, "broker", NULL, 0, false, &e->broker, err) : 0;
+}
+
+static int brief_broker(const struct egress_spec *spec, const struct route_table *routes, struct egress *e, struct err *err)
 {
 	auto_buf struct buf bytes = BUF_MAX(ENDPOINT_TABLE_BYTES);
 	autoclose int table = -1, asks = -1, answers = -1;
@@ -102,14 +120,13 @@ static int launch_broker(const struct egress_spec *spec, const struct route_tabl
 
 	TRY(routes_pack(routes, &bytes, err));
 	TRY(memfd_seal("agent6-routes", buf_str(&bytes), &table, err));
-	TRY(launch_role(spec->progs, "broker", NULL, 0, false, &e->broker, err));
 	if (routes_want_lookups(routes)) {
 		TRY(chan_pair(pair, err));
 		asks = pair[0];
 		answers = pair[1];
 		TRY(name_dead(launch_resolver(spec, table, answers, e, err), "agent6-resolver", err));
 	}
-	return chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, dir_fd, asks }, asks >= 0 ? 3 : 2, err);
+	return chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, e->dir_fd, asks }, asks >= 0 ? 3 : 2, err);
 }
 
 static int await_broker(const struct egress *e, struct err *err)
@@ -153,47 +170,48 @@ int egress_launch_client(const struct programs *progs, struct egress *e, struct 
 	return 0;
 }
 
-static int brief_client(const struct egress_spec *spec, int dir_fd, const struct egress *e, struct err *err)
+/* It looks for the broker's sockets. */
+int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct err *err)
 {
 	autoclose int table = -1, tokens = -1;
 	int fds[5];
 	size_t n = 0;
 	char which = 0;
 
+	if (e->broker.chan >= 0)
+		TRY(await_broker(e, err));
 	TRY(spawner_tokens(e->spawner.chan >= 0 ? e->spawner.chan : spec->spawner_chan, spec->table, &tokens, err));
 	TRY(seal_table(spec->table, &table, err));
 	fds[n++] = table;
 	struct {
 		char bit;
 		int fd;
-	} more[] = { { CLIENT_DIR, dir_fd }, { CLIENT_SECRETS, spec->secrets_fd },
+	} more[] = { { CLIENT_DIR, e->dir_fd }, { CLIENT_SECRETS, spec->secrets_fd },
 		{ CLIENT_RECORDING, spec->recording_fd }, { CLIENT_TOKENS, tokens } };
 	for (size_t i = 0; i < COUNT(more); i++)
 		if (more[i].fd >= 0) {
 			which |= more[i].bit;
 			fds[n++] = more[i].fd;
 		}
-	return name_dead(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err), "agent6-net", err);
+	int r = name_dead(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err), "agent6-net", err);
+
+	base_close_fd(&e->dir_fd);
+	return r;
 }
 
 int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
 	struct route_table routes = { 0 };
-	autoclose int dir_fd = -1;
-	size_t index;
 
 	e->deadline_ms = time_mono_ms() + (spec->ready_ms > 0 ? spec->ready_ms : READY_MS);
-	TRY(routes_derive(spec->table, &routes, mem, err));
-	for (size_t i = 0; spec->more && i < spec->more->n; i++)
-		TRY(routes_add(&routes, &spec->more->p[i], mem, &index, err));
-	if (routes.n > 0) {
-		TRY(spec->dir ? dir_open(AT_FDCWD, spec->dir, &dir_fd, err)
-			      : make_dir(e->dir, sizeof(e->dir), &dir_fd, err));
-		TRY(launch_broker(spec, &routes, dir_fd, e, err));
-		TRY(await_broker(e, err));
-	}
-	return brief_client(spec, dir_fd, e, err); /* it looks for the broker's sockets */
+	TRY(derive(spec, mem, &routes, err));
+	if (routes.n == 0)
+		return 0;
+	if (e->broker.chan < 0)
+		TRY(egress_launch_broker(spec, e, err));
+	TRY(spec->dir ? dir_open(AT_FDCWD, spec->dir, &e->dir_fd, err) : make_dir(e->dir, sizeof(e->dir), &e->dir_fd, err));
+	return brief_broker(spec, &routes, e, err);
 }
 
 int egress_await(struct egress *e, struct err *err)
@@ -213,6 +231,8 @@ int egress_start(const struct egress_spec *spec, struct egress *out, struct err 
 	if (r == 0)
 		r = egress_brief(spec, &e, err);
 	if (r == 0)
+		r = egress_brief_client(spec, &e, err);
+	if (r == 0)
 		r = egress_await(&e, err);
 	if (r < 0) {
 		egress_stop(&e);
@@ -225,6 +245,7 @@ int egress_start(const struct egress_spec *spec, struct egress *out, struct err 
 void egress_stop(struct egress *e)
 {
 	base_close_fd(&e->agent_chan);
+	base_close_fd(&e->dir_fd);
 	peer_kill(&e->client);
 	peer_kill(&e->broker);
 	peer_kill(&e->resolver);

@@ -26,10 +26,11 @@ struct egress {
 	struct peer client;
 	struct peer spawner; /* PEER_NONE, unless egress_start needed one of its own for a token_command */
 	int agent_chan;     /* the agent's end of the client's channel */
-	char dir[128];      /* of the broker's sockets; empty: none */
+	char dir[128];      /* of the broker's sockets, if we made it; empty: none */
+	int dir_fd;         /* of the broker's sockets; -1: none */
 	int64_t deadline_ms; /* until which the client may take to stand */
 };
-#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .resolver = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1 })
+#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .resolver = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1, .dir_fd = -1 })
 
 struct egress_spec {
 	const struct programs *progs;
@@ -44,10 +45,13 @@ struct egress_spec {
 /* Derives the broker's table, makes the private directory, starts both and waits until both have
  * confined themselves. */
 int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err) CHECKED;
-/* The same in three, for who has something else to do while libraries load; each goes on from what the one
- * before left in e, and after a failure egress_stop takes it all back. */
+/* The same in steps, for who has something else to do while libraries load; each goes on from what the one
+ * before left in e, and after a failure egress_stop takes it all back. The broker may be launched as soon as the
+ * endpoints are known; egress_brief does it where nobody has. */
 int egress_launch_client(const struct programs *progs, struct egress *e, struct err *err) CHECKED;
-int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err) CHECKED; /* the broker stands */
+int egress_launch_broker(const struct egress_spec *spec, struct egress *e, struct err *err) CHECKED; /* where one is needed */
+int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err) CHECKED;        /* the broker */
+int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct err *err) CHECKED; /* the broker stands */
 int egress_await(struct egress *e, struct err *err) CHECKED;
 void egress_stop(struct egress *e); /* ends both and removes the directory; EGRESS_NONE is fine */
 

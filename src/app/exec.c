@@ -83,7 +83,6 @@ static int follow_run(struct start *s, const struct exec_request *rq, struct err
 	struct facts f;
 	int r;
 
-	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
 	r = session_resolve(s->repo_dir, rq->run, SESSION_ANY, &s->ref, err);
 	if (r == -ERR_NOENT)
 		err_hint(err, "the word before \"--\" names a run; a command alone is agent6 exec -- CMD...");
@@ -403,6 +402,7 @@ static int start_zygote(struct start *s, struct exec *x, const struct zygote_spe
 static int prepare(struct start *s, const struct exec_request *rq, struct zygote_spec *cell, struct err *err)
 {
 	TRY(settings_workspace(s, err));
+	TRY(settings_paths(s, err));
 	TRY(settings_load(s, err));
 	TRY(settings_apart(s, err));
 	TRY(settings_profile(s, err));

@@ -115,33 +115,37 @@ static int take_checkout(struct start *s, struct err *err)
 	return r;
 }
 
-int resume_session(struct start *s, struct err *err)
+int resume_lock(struct start *s, struct err *err)
 {
-	autoclose int record = -1, journal = -1;
-	struct facts f;
-
-	TRY(session_resolve(s->repo_dir, s->rq->run_id, 1u << s->mode->kind, &s->ref, err));
 	s->kept = true;
 	if (s->mode->writes)
 		TRY(take_checkout(s, err));
 	TRY(session_lock(s->repo_dir, &s->ref, &s->run_lock, err));
-	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &record, err));
-	TRY(reader_facts(record, false, s->mem, &f, err));
-	if (f.manifest.mode.n > 0 && !str_eqz(f.manifest.mode, s->mode->word))
+	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &s->record_fd, err));
+	return reader_start_facts(s->record_fd, false, &s->record_reader, err);
+}
+
+int resume_session(struct start *s, struct err *err)
+{
+	const struct facts *f = &s->facts;
+	autoclose int journal = -1;
+
+	if (f->manifest.mode.n > 0 && !str_eqz(f->manifest.mode, s->mode->word))
 		return err_set(err, ERR_INVALID, "the record of %s says it is a " STR_FMT ", but it lies among the %s", s->ref.id,
-			STR_ARG(str_head(f.manifest.mode, 16)), session_bucket(s->ref.kind));
-	if (f.manifest.parked_task.n > 0 && file_open(record, JOURNAL_NAME, true, &journal, ERR_DISCARD) == -ERR_NOENT) {
+			STR_ARG(str_head(f->manifest.mode, 16)), session_bucket(s->ref.kind));
+	if (f->manifest.parked_task.n > 0 && file_open(s->record_fd, JOURNAL_NAME, true, &journal, ERR_DISCARD) == -ERR_NOENT) {
 		s->params.parked = 1;
-		s->params.task = f.manifest.parked_task;
+		s->params.task = f->manifest.parked_task;
 		return 0;
 	}
-	TRY(check_repository(s, &f.manifest, err));
-	TRY(check_unfinished(s, f.reason, err));
+	TRY(check_repository(s, &f->manifest, err));
+	TRY(check_unfinished(s, f->reason, err));
 	TRY(forget_answers(s, err));
-	TRY(read_untracked(s, record, err));
-	TRY(read_edited(s, record, err));
+	TRY(read_untracked(s, s->record_fd, err));
+	TRY(read_edited(s, s->record_fd, err));
 	s->params.force = s->rq->force;
 	s->params.resume = 1;
-	s->params.task = f.manifest.user_task;
+	s->params.base = f->manifest.base_sha;
+	s->params.task = f->manifest.user_task;
 	return 0;
 }

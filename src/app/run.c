@@ -59,28 +59,34 @@ static int park(struct start *s, struct err *err)
 	return -ERR_BUSY;
 }
 
-static int find_session(struct start *s, struct err *err)
+/* Its name; find_mode knows which one is to go on. */
+static int name_session(struct start *s, struct err *err)
 {
 	struct str want = s->rq->run_id;
+
+	if (s->rq->resume)
+		return 0;
+	if (want.n == 0)
+		return session_mint(s->repo_dir, s->mode->kind, &s->ref, err);
+	if (!session_id_ok(want))
+		return err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a run id: letters, digits, '_' and '-' only, at most %d",
+			STR_ARG(want), SESSION_ID_MAX);
+	s->ref.kind = s->mode->kind;
+	snprintf(s->ref.id, sizeof(s->ref.id), STR_FMT, STR_ARG(want));
+	return 0;
+}
+
+static int find_session(struct start *s, struct err *err)
+{
 	int r;
 
-	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
 	if (s->rq->resume) {
 		TRY(resume_session(s, err));
+		base_close_fd(&s->record_fd); /* the recorder's from here on */
 		leash_tell_id(s->rq->leash_fd, s->ref.id);
 		return 0;
 	}
 	TRY(dir_make(s->repo_dir, 0700, err));
-	if (want.n > 0) {
-		if (!session_id_ok(want))
-			return err_set(err, ERR_INVALID,
-				"\"" STR_FMT "\" is not a run id: letters, digits, '_' and '-' only, at most %d",
-				STR_ARG(want), SESSION_ID_MAX);
-		s->ref.kind = s->mode->kind;
-		snprintf(s->ref.id, sizeof(s->ref.id), STR_FMT, STR_ARG(want));
-	} else {
-		TRY(session_mint(s->repo_dir, s->mode->kind, &s->ref, err));
-	}
 	leash_tell_id(s->rq->leash_fd, s->ref.id);
 	if (s->rq->out_run_id)
 		snprintf(s->rq->out_run_id, SESSION_ID_MAX + 1, "%s", s->ref.id);
@@ -97,18 +103,16 @@ static int find_session(struct start *s, struct err *err)
  * wrote. */
 static int find_mode(struct start *s, struct err *err)
 {
-	struct session_ref ref;
 	int r;
 
 	if (s->rq->resume) {
-		TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
-		r = session_resolve(s->repo_dir, s->rq->run_id, s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN, &ref, err);
+		r = session_resolve(s->repo_dir, s->rq->run_id, s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN, &s->ref, err);
 		if (r == -ERR_NOENT)
 			err_hint(err, "`agent6 runs list` shows the sessions of %.120s", s->workspace);
 		TRY(r);
-		s->mode = app_mode_of_kind(ref.kind);
+		s->mode = app_mode_of_kind(s->ref.kind);
 		if (!s->mode)
-			return err_set(err, ERR_INVALID, "%s is a %s and cannot be resumed this way", ref.id, session_word(ref.kind));
+			return err_set(err, ERR_INVALID, "%s is a %s and cannot be resumed this way", s->ref.id, session_word(s->ref.kind));
 	}
 	if (!s->mode->needs_repo || s->is_git)
 		return 0;
@@ -231,10 +235,14 @@ int app_run(const struct run_request *rq, struct err *err)
 	CLEANUP(fini_start) struct start s = start_new(mem, rq);
 	int r;
 
+	TRY(start_client(&s, err));
 	TRY(settings_workspace(&s, err));
 	TRY(settings_ask_repo(&s, err));
-	TRY(settings_load(&s, err));
+	TRY(settings_paths(&s, err));
 	TRY(find_mode(&s, err));
+	if (rq->resume)
+		TRY(resume_lock(&s, err));
+	TRY(settings_load(&s, err));
 	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_hooks(&s, &s.hooks, err));
@@ -246,11 +254,15 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_params(&s, err));
 	TRY(servers_choose(&s, err));
 	language_choose(&s);
+	TRY(name_session(&s, err));
+	/* Cells are built while the run gets its directory. Without a cell of its own a command's watch over .git begins when
+	 * the checkout is ours. */
 	if (s.profile != PROFILE_HARDENED)
-		TRY(start_cell(&s, err)); /* it is built while the run gets its directory */
+		TRY(start_cell(&s, err));
+	TRY(start_crew(&s, err));
 	r = find_session(&s, err);
 	if (r >= 0 && s.profile == PROFILE_HARDENED)
-		r = start_cell(&s, err); /* it has to know which refs are the run's own */
+		r = start_cell(&s, err);
 	r = r < 0 ? r : stash_before(&s, err);
 	r = r < 0 ? r : find_notes(&s, err);
 	if (r >= 0) {
@@ -285,6 +297,7 @@ int app_run_unguarded(const struct run_request *rq, bool *out, struct err *err)
 	const struct config_sandbox *c;
 
 	TRY(settings_workspace(&s, err));
+	TRY(settings_paths(&s, err));
 	TRY(settings_load(&s, err));
 	c = &s.config->sandbox;
 	*out = (rq->disable_sandbox || c->profile == CONFIG_PROFILE_NONE) && !rq->no_commands &&

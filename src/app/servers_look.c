@@ -157,8 +157,8 @@ int servers_look(struct str config_file, const struct config_mcp *one, struct ar
 
 	rq.config = config_file;
 	TRY(settings_workspace(&s, err));
+	TRY(settings_paths(&s, err));
 	TRY(settings_load(&s, err));
-	TRY(session_repo_dir(s.state_dir, str_from(s.workspace), mem, &s.repo_dir, err));
 	TRY(settings_profile(&s, err));
 	TRY(settings_tools(&s, err));
 	TRY(programs_open(&s.programs, err));

@@ -85,34 +85,33 @@ int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *er
 	return 0;
 }
 
-/* A preset that a flag chose goes with the run. Whatever cannot be read here is told when the run is opened. */
-static void find_kept_preset(struct start *s, const char *repo_dir)
+int settings_paths(struct start *s, struct err *err)
 {
-	unsigned kinds = s->rq->run_id.n > 0 ? SESSION_ANY : 1u << SESSION_RUN;
-	autoclose int record = -1;
-	struct session_ref ref;
-	struct facts f;
+	TRY(paths_find(paths_env, s->mem, &s->paths, err));
+	s->config_dir = s->paths.config;
+	s->state_dir = s->paths.state;
+	return session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err);
+}
 
-	if (s->rq->resume && s->rq->preset.n == 0 &&
-		session_resolve(repo_dir, s->rq->run_id, kinds, &ref, ERR_DISCARD) == 0 &&
-		dir_open(AT_FDCWD, session_path(repo_dir, &ref, "record", s->mem), &record, ERR_DISCARD) == 0 &&
-		reader_facts(record, false, s->mem, &f, ERR_DISCARD) == 0)
-		s->kept_preset = f.manifest.preset;
+/* A preset that a flag chose goes with the run. */
+static int take_facts(struct start *s, struct err *err)
+{
+	if (s->record_reader.chan < 0)
+		return 0;
+	TRY(reader_take_facts(&s->record_reader, s->mem, &s->facts, err));
+	if (s->rq->preset.n == 0)
+		s->kept_preset = s->facts.manifest.preset;
+	return 0;
 }
 
 int settings_load(struct start *s, struct err *err)
 {
 	struct config_files files = { 0 };
 	struct config *c = arena_alloc(s->mem, sizeof(*c));
-	const char *repo_dir;
 
-	TRY(paths_find(paths_env, s->mem, &s->paths, err));
-	s->config_dir = s->paths.config;
-	s->state_dir = s->paths.state;
-	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &repo_dir, err));
-	find_kept_preset(s, repo_dir);
+	TRY(take_facts(s, err));
 	files.global = s->paths.global_file;
-	files.repo = str_printf(s->mem, "%s/config.toml", repo_dir).p;
+	files.repo = str_printf(s->mem, "%s/config.toml", s->repo_dir).p;
 	files.file = s->rq->config.n > 0 ? str_dupz(s->mem, s->rq->config) : NULL;
 	files.workspace = s->workspace;
 	files.home = s->paths.home;

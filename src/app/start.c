@@ -21,6 +21,16 @@
 /* Of agent_ends, in the order of the agent's descriptors from 3 on. */
 enum agent_end { END_MONITOR, END_ZYGOTE, END_GIT, END_CLIENT, END_RECORDER, END_SERVER };
 
+static int pair_with_agent(struct start *s, enum agent_end end, int *other, struct err *err)
+{
+	int pair[2];
+
+	TRY(chan_pair(pair, err));
+	s->agent_ends[end] = pair[0];
+	*other = pair[1];
+	return 0;
+}
+
 /* ---- recorder ---- */
 
 static int open_part(const struct start *s, const char *part, int *out, struct err *err)
@@ -28,7 +38,15 @@ static int open_part(const struct start *s, const char *part, int *out, struct e
 	return dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, part, s->mem), out, err);
 }
 
-static int launch_recorder(struct start *s, int agent_side, struct err *err)
+static int launch_recorder(struct start *s, struct err *err)
+{
+	autoclose int to_agent = -1;
+
+	TRY(pair_with_agent(s, END_RECORDER, &to_agent, err));
+	return launch_role(&s->programs, "recorder", &to_agent, 1, false, &s->recorder, err);
+}
+
+static int brief_recorder(struct start *s, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(4096);
 	autofree char *bucket = path_join(s->repo_dir, session_bucket(s->ref.kind));
@@ -36,7 +54,6 @@ static int launch_recorder(struct start *s, int agent_side, struct err *err)
 
 	TRY(open_part(s, NULL, &run_fd, err));
 	TRY(dir_open(AT_FDCWD, bucket, &bucket_fd, err));
-	TRY(launch_role(&s->programs, "recorder", &agent_side, 1, false, &s->recorder, err));
 	pack_str(&b, str_from(s->ref.id));
 	pack_str(&b, str_from(s->ref.id));
 	pack_u8(&b, s->rq->resume);
@@ -92,7 +109,7 @@ static int wait_agent(const struct start *s, struct err *err)
 
 /* ---- view ---- */
 
-static int start_view(struct start *s, const char *since, struct err *err)
+static int brief_view(struct start *s, const char *since, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(8192);
 	autoclose int record = -1, answers = -1;
@@ -101,7 +118,6 @@ static int start_view(struct start *s, const char *since, struct err *err)
 
 	TRY(open_part(s, "record", &record, err));
 	TRY(open_part(s, "answers", &answers, err));
-	TRY(launch_role(&s->programs, "view", NULL, 0, true, &s->view, err));
 	pack_str(&b, str_from(s->ref.id));
 	pack_u8(&b, s->attended);
 	words[n++] = str_printf(s->mem, "since=%s", since); /* earlier legs were shown when they ran */
@@ -117,24 +133,11 @@ static int start_view(struct start *s, const char *since, struct err *err)
 
 /* ---- all of them ---- */
 
-static int pair_with_agent(struct start *s, enum agent_end end, int *other, struct err *err)
+static struct egress_spec egress_of(struct start *s)
 {
-	int pair[2];
-
-	TRY(chan_pair(pair, err));
-	s->agent_ends[end] = pair[0];
-	*other = pair[1];
-	return 0;
-}
-
-static int brief_egress(struct start *s, struct err *err)
-{
-	struct egress_spec spec = { .progs = &s->programs, .table = &s->endpoints, .spawner_chan = s->spawner.chan, .secrets_fd = s->secrets_fd,
-		.more = &s->allowed, .recording_fd = s->rq->recording_fd, .dir = session_path(s->repo_dir, &s->ref, "net", s->mem) };
-
-	TRY(egress_brief(&spec, &s->egress, err));
-	endpoints_fini(&s->endpoints); /* the client has the keys; from here on it is the only one */
-	return 0;
+	return (struct egress_spec){ .progs = &s->programs, .table = &s->endpoints, .spawner_chan = s->spawner.chan,
+		.secrets_fd = s->secrets_fd, .more = &s->allowed, .recording_fd = s->rq->recording_fd,
+		.dir = session_path(s->repo_dir, &s->ref, "net", s->mem) };
 }
 
 /* What the person must know before anything happens goes on record, where every view shows it. */
@@ -162,19 +165,46 @@ struct start start_new(struct arena *mem, const struct run_request *rq)
 {
 	return (struct start){ .mem = mem, .rq = rq, .mode = app_mode_find(rq && rq->mode ? rq->mode : "run"), .run_lock = -1, .repo_lock = -1, .notes_fd = -1, .agent_chan = -1,
 		.secrets_fd = -1, .crashes = { -1, "monitor", "" }, .agent_ends = { [0 ... AGENT_ENDS_MAX - 1] = -1 }, .programs = PROGRAMS_NONE,
-		.egress = EGRESS_NONE, .spawner = PEER_NONE, .reader = PEER_NONE, .recorder = PEER_NONE, .zygote = PEER_NONE,
+		.egress = EGRESS_NONE, .spawner = PEER_NONE, .reader = PEER_NONE, .record_reader = PEER_NONE, .record_fd = -1, .recorder = PEER_NONE, .zygote = PEER_NONE,
 		.git = PEER_NONE, .view = PEER_NONE, .language = PEER_NONE };
+}
+
+int start_client(struct start *s, struct err *err)
+{
+	TRY(programs_open(&s->programs, err));
+	return egress_launch_client(&s->programs, &s->egress, err);
 }
 
 int start_early(struct start *s, struct err *err)
 {
-	TRY(programs_open(&s->programs, err));
 	s->programs.apart = settings_writable(s);
 	TRY(apart_git(&s->programs.apart, s->mem, err));
 	TRY(spawner_start(&s->programs, &s->spawner, err));
-	if (!s->rq->git_name)
-		TRY(spawner_ask_identity(s->spawner.chan, err));
-	return egress_launch_client(&s->programs, &s->egress, err);
+	return s->rq->git_name ? 0 : spawner_ask_identity(s->spawner.chan, err);
+}
+
+static int launch_git(struct start *s, struct err *err)
+{
+	autoclose int to_git = -1;
+	struct zygote_spec git_cell;
+
+	TRY(pair_with_agent(s, END_GIT, &to_git, err));
+	if (!s->is_git)
+		return 0;
+	TRY(settings_git_cell(s, &git_cell, err));
+	return zygote_launch(s->programs.jail, to_git, NULL, &git_cell, &s->git, err);
+}
+
+int start_crew(struct start *s, struct err *err)
+{
+	const struct egress_spec egress = egress_of(s);
+
+	TRY(launch_recorder(s, err));
+	TRY(egress_launch_broker(&egress, &s->egress, err));
+	if (!s->rq->rehearse)
+		TRY(launch_role(&s->programs, "view", NULL, 0, true, &s->view, err));
+	TRY(settings_identity(s, err));
+	return launch_git(s, err);
 }
 
 int start_cell(struct start *s, struct err *err)
@@ -187,29 +217,23 @@ int start_cell(struct start *s, struct err *err)
 	return zygote_launch(s->programs.jail, to_zygote, (const int[]){ s->programs.agent6, s->programs.index }, &cell, &s->zygote, err);
 }
 
-static int launch_all(struct start *s, struct err *err)
+static int brief_all(struct start *s, struct err *err)
 {
-	autoclose int to_recorder = -1, to_git = -1;
-	struct zygote_spec git_cell;
+	const struct egress_spec egress = egress_of(s);
 
 	TRY(pair_with_agent(s, END_MONITOR, &s->agent_chan, err));
-	TRY(pair_with_agent(s, END_GIT, &to_git, err));
-	TRY(pair_with_agent(s, END_RECORDER, &to_recorder, err));
 	s->agent_ends[END_CLIENT] = take_fd(&s->egress.agent_chan);
-
-	TRY(settings_identity(s, err));
+	TRY(brief_recorder(s, err));
+	TRY(egress_brief(&egress, &s->egress, err));
 	s->hooks.id = str_from(s->ref.id);
 	s->hooks.dir = str_from(session_path(s->repo_dir, &s->ref, NULL, s->mem));
 	if (s->hooks.on_complete.n + s->hooks.on_wait.n > 0)
 		TRY(hooks_tell(s->spawner.chan, &s->hooks, err));
-	if (s->is_git) {
-		TRY(settings_git_cell(s, &git_cell, err));
-		TRY(zygote_launch(s->programs.jail, to_git, NULL, &git_cell, &s->git, err));
-	}
-	TRY(launch_recorder(s, to_recorder, err));
 	TRY(servers_launch(s, err));
 	TRY(language_launch(s, &s->agent_ends[END_SERVER + s->nservers], err));
-	return brief_egress(s, err);
+	TRY(egress_brief_client(&egress, &s->egress, err));
+	endpoints_fini(&s->endpoints); /* the client has the keys; from here on it is the only one */
+	return 0;
 }
 
 /* The agent is started as soon as there is a cell for it, and waits for GO, which comes when all stand. */
@@ -219,7 +243,7 @@ int start_processes(struct start *s, struct err *err)
 	int64_t began_us = time_now_us();
 	char since[TIME_ISO_MAX];
 
-	TRY(launch_all(s, err));
+	TRY(brief_all(s, err));
 	TRY(zygote_await(&s->zygote, s->mem, &notes, err));
 	TRY(launch_agent(s, err));
 	TRY(wait_recorder(s, err));
@@ -228,7 +252,7 @@ int start_processes(struct start *s, struct err *err)
 	language_await(s);
 	TRY(note_all(notes, s, err));
 	if (!s->rq->rehearse)
-		TRY(start_view(s, time_iso(began_us, since), err));
+		TRY(brief_view(s, time_iso(began_us, since), err));
 	if (s->is_git)
 		TRY(zygote_await(&s->git, s->mem, &notes, err));
 	TRY(egress_await(&s->egress, err));
@@ -239,6 +263,8 @@ void start_fini(struct start *s)
 {
 	peer_kill(&s->view);
 	peer_kill(&s->reader);
+	peer_kill(&s->record_reader);
+	base_close_fd(&s->record_fd);
 	for (size_t i = 0; i < COUNT(s->agent_ends); i++)
 		base_close_fd(&s->agent_ends[i]);
 	peer_end(&s->zygote);

@@ -39,6 +39,9 @@ struct start {
 	struct discovered repo;
 	struct peer reader;      /* the process that was asked about it, until it has answered */
 	const struct repo_facts *repo_facts; /* NULL: not yet */
+	struct peer record_reader; /* to resume: the same of the record */
+	int record_fd;           /* to resume: of the record, which nobody else writes; -1: none */
+	struct facts facts;      /* to resume: of the record, once settings_load has taken them */
 	const char *state_dir, *config_dir, *repo_dir; /* repo_dir: <state>/<repo-id> */
 	struct session_ref ref;
 	int run_lock, repo_lock; /* held until the end */
@@ -77,18 +80,21 @@ struct start {
 	int agent_chan;          /* our end */
 };
 
-/* start.c: the processes. The early ones are those that take long to load or to answer and need nothing of
- * the run; then all are started, then all are waited for. On failure everything started is ended by start_fini. */
+/* start.c: the processes. Each is started as early as it can be and told what it needs when that is known; then all are
+ * waited for. On failure everything started is ended by start_fini. */
 struct start start_new(struct arena *mem, const struct run_request *rq); /* nothing is started */
-int start_early(struct start *s, struct err *err) CHECKED;
-int start_cell(struct start *s, struct err *err) CHECKED; /* the command cell; it needs the policy only */
+int start_client(struct start *s, struct err *err) CHECKED; /* before anything else: it loads longest, and needs nothing of the run for that */
+int start_early(struct start *s, struct err *err) CHECKED;  /* who answers what the settings ask */
+int start_cell(struct start *s, struct err *err) CHECKED;   /* the command cell; it needs the policy only */
+int start_crew(struct start *s, struct err *err) CHECKED;   /* recorder, broker, view, who load and hold nothing yet; the git cell */
 int start_processes(struct start *s, struct err *err) CHECKED;
 void start_fini(struct start *s);
 int start_manifest(struct start *s, struct err *err) CHECKED; /* start_manifest.c: what is noted of the run at its start */
 
 /* settings.c: the configuration turned into what the others are told. */
 int settings_workspace(struct start *s, struct err *err) CHECKED; /* workspace, is_git, repo */
-int settings_load(struct start *s, struct err *err) CHECKED;     /* config, state_dir, config_dir, attended */
+int settings_paths(struct start *s, struct err *err) CHECKED;    /* paths, state_dir, config_dir, repo_dir */
+int settings_load(struct start *s, struct err *err) CHECKED;     /* config, attended; to resume: facts */
 int settings_apart(const struct start *s, struct err *err) CHECKED; /* what the model writes holds nothing we trust */
 int settings_tools(struct start *s, struct err *err) CHECKED;    /* tools */
 int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands */
@@ -140,7 +146,8 @@ void start_notice(struct start *s, struct str text);
 /* stash.c: what git.auto_stash wants before a run begins. The checkout is ours. */
 int stash_before(struct start *s, struct err *err) CHECKED;
 
-/* resume.c: the run that is to go on, locked; what its record says goes into params. */
+/* resume.c: the run that is to go on is locked, and what its record says asked for; then it goes into params. */
+int resume_lock(struct start *s, struct err *err) CHECKED;
 int resume_session(struct start *s, struct err *err) CHECKED;
 
 int settings_git_cell(struct start *s, struct zygote_spec *out, struct err *err) CHECKED;

@@ -293,16 +293,29 @@ static int hear(struct peer *p, struct buf *out, struct err *err)
 	return r;
 }
 
-int reader_facts(int record_fd, bool ending, struct arena *mem, struct facts *out, struct err *err)
+int reader_start_facts(int record_fd, bool ending, struct peer *out, struct err *err)
 {
-	auto_buf struct buf body = BUF_MAX(16), answer = BUF_MAX(ANSWER_MAX);
-	struct peer p;
+	auto_buf struct buf body = BUF_MAX(16);
 
 	pack_u8(&body, ASK_FACTS);
 	pack_u8(&body, ending);
-	TRY(start(&body, &record_fd, 1, &p, err));
-	TRY(hear(&p, &answer, err));
+	return start(&body, &record_fd, 1, out, err);
+}
+
+int reader_take_facts(struct peer *p, struct arena *mem, struct facts *out, struct err *err)
+{
+	auto_buf struct buf answer = BUF_MAX(ANSWER_MAX);
+
+	TRY(hear(p, &answer, err));
 	return facts_unpack(buf_str(&answer), mem, out, err);
+}
+
+int reader_facts(int record_fd, bool ending, struct arena *mem, struct facts *out, struct err *err)
+{
+	struct peer p;
+
+	TRY(reader_start_facts(record_fd, ending, &p, err));
+	return reader_take_facts(&p, mem, out, err);
 }
 
 int reader_add(int record_fd, struct str members, struct err *err)

@@ -29,6 +29,9 @@ struct job_result;
 int role_reader_main(void); /* exit status */
 
 int reader_facts(int record_fd, bool ending, struct arena *mem, struct facts *out, struct err *err) CHECKED;
+/* The same in two, for who has something else to do meanwhile. */
+int reader_start_facts(int record_fd, bool ending, struct peer *out, struct err *err) CHECKED;
+int reader_take_facts(struct peer *p, struct arena *mem, struct facts *out, struct err *err) CHECKED; /* ends p, whatever comes */
 /* Members of the manifest, a JSON object, that a command of the operator's sets: as manifest_merge with MANIFEST_HO. */
 int reader_add(int record_fd, struct str members, struct err *err) CHECKED;
 /* READER_NOTE_PARTS strings a note. */

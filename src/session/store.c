@@ -35,6 +35,7 @@ struct store {
 	uint32_t back_turn;       /* the checkpoint that was loaded */
 	bool back;                /* say so before the next line */
 	int64_t transcript_bytes;
+	bool named; /* the names of new files are on disk */
 	bool lost;
 	char why[256]; /* it was lost */
 	bool work; /* what is here tells of something that happened */
@@ -287,10 +288,22 @@ int store_file(struct store *s, struct str name, struct str bytes, struct err *e
 	return lose(s, file_replace(s->dir, path, bytes, 0600, err), err);
 }
 
+/* The names of new files must be on disk before their content is called durable. */
+static int sync_names(struct store *s, struct err *err)
+{
+	if (s->named)
+		return 0;
+	if (FAULTY(fsync(s->dir)) < 0 && errno != EINVAL)
+		return err_sys(err, errno, "fsync the run's directory");
+	s->named = true;
+	return 0;
+}
+
 /* The conversation first: a journal that tells of a turn has the turn behind it. */
 int store_sync(struct store *s, struct err *err)
 {
 	TRY(alive(s, err));
+	TRY(lose(s, sync_names(s, err), err));
 	TRY(lose(s, append_sync(&s->messages, err), err));
 	return lose(s, journal_sync(s->journal, err), err);
 }
@@ -443,9 +456,6 @@ int store_open(int record_fd, struct store **out, struct err *err)
 	TRY(tell_torn(s, STORE_MESSAGES, torn, err));
 	TRY(tell_damaged(s, JOURNAL_NAME, st.damaged_lines, err));
 	TRY(tell_damaged(s, STORE_MESSAGES, bad, err));
-	/* The names of new files must be on disk before their content is called durable. */
-	if (FAULTY(fsync(record_fd)) < 0 && errno != EINVAL)
-		return err_sys(err, errno, "fsync the run's directory");
 	*out = take(&s);
 	return 0;
 }

@@ -222,11 +222,15 @@ static struct config_git wishes(struct command_ctx *ctx, const struct run_reques
 	if (place_find(STR(""), ctx->config, ctx->mem, &place, ERR_DISCARD) < 0)
 		return (struct config_git){ 0 };
 	place.files.preset = rq->preset;
-	if (rq->resume && rq->preset.n == 0 && session_resolve(place.repo_dir, rq->run_id, 1u << SESSION_RUN, &ref, ERR_DISCARD) == 0 &&
-		manifest_of(&place, &ref, ctx->mem, &m, ERR_DISCARD) == 0)
-		place.files.preset = m.preset; /* it goes with the run */
 	if (config_load(&place.files, ctx->mem, &config, ERR_DISCARD) < 0)
 		return (struct config_git){ 0 };
+	/* Presets of ours say nothing of git. */
+	if (rq->resume && rq->preset.n == 0 && config.npresets > 0 && session_resolve(place.repo_dir, rq->run_id, 1u << SESSION_RUN, &ref, ERR_DISCARD) == 0 &&
+		manifest_of(&place, &ref, ctx->mem, &m, ERR_DISCARD) == 0) {
+		place.files.preset = m.preset; /* it goes with the run */
+		if (config_load(&place.files, ctx->mem, &config, ERR_DISCARD) < 0)
+			return (struct config_git){ 0 };
+	}
 	return config.git;
 }
 
