@@ -210,13 +210,16 @@ static int add_name(void *self, const struct entry *e, struct err *err)
 
 int gitindex_names(struct str bytes, size_t max, struct arena *mem, struct str_list *out, size_t *total, struct err *err)
 {
-	struct names l = { .mem = mem, .p = arena_array(mem, max + 1, sizeof(*l.p)), .max = max };
+	size_t most = bytes.n / STAT_BYTES; /* each entry has more */
+	struct names l = { .mem = mem, .max = max < most ? max : most };
+
+	l.p = arena_array(mem, l.max + 1, sizeof(*l.p));
 
 	if (read_all(bytes, 20, add_name, &l, ERR_DISCARD) < 0) { /* names of objects have 32 bytes then */
 		l.total = l.last_n = 0;
 		TRY(read_all(bytes, 32, add_name, &l, err));
 	}
-	*out = (struct str_list){ l.p, l.total < max ? l.total : max };
+	*out = (struct str_list){ l.p, l.total < l.max ? l.total : l.max };
 	*total = l.total;
 	return 0;
 }
