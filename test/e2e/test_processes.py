@@ -208,11 +208,12 @@ def test_a_killed_run_takes_its_background_commands_along_and_the_next_leg_is_to
 
 def test_under_hardened_a_background_command_ends_with_all_it_started_too(lab):
     lab.repo()
+    os.mkfifo(os.path.join(lab.ws, "ready"))
     if os.geteuid() == 0:  # it becomes the workspace's owner there
         subprocess.run(["chown", "-R", "65533:65533", lab.ws], check=True)
     daemon = "echo up; setsid sh -c 'trap \"\" TERM; while :; do sleep 100; done' & sleep 1000"
-    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", daemon], background=True)),
-                        turn(call("run_command", argv=["sh", "-c", "setsid sleep 1000 & echo now"])),
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", daemon.replace(";", "; echo now >ready;", 1)], background=True)),
+                        turn(call("run_command", argv=["sh", "-c", "read said <ready; setsid sleep 1000 & echo $said"])),
                         turn(call("stop_background", id="bg1")),
                         turn(call("run_command", argv=["sh", "-c", daemon], background=True)), finish()),
                  extra='[sandbox]\nprofile = "hardened"\n')

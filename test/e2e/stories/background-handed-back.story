@@ -1,5 +1,5 @@
 # a command that takes longer than the check-in is handed back, runs on, and is waited for
-config   workflow.command_checkin_s = 1
+config   workflow.command_checkin_s = 3
 commit   start
 model    call run_command {"argv": ["sh", "-c", "echo first; while ! [ -f go ]; do :; done; echo second; exit 3"]}
 model    call run_command {"argv": ["touch", "go"]}

@@ -1,8 +1,9 @@
 # without a sandbox too a background command is read, stopped with all it started, and ends with the run
 config   sandbox.profile = "none"
+shell    mkfifo ready
 commit   start
-model    call run_command {"argv": ["sh", "-c", "echo up; setsid sh -c 'trap \"\" TERM; while :; do sleep 100; done' & sleep 1000"], "background": true}
-model    call run_command {"argv": ["sh", "-c", "setsid sleep 1000 & echo now"]}
+model    call run_command {"argv": ["sh", "-c", "echo up; echo now > ready; setsid sh -c 'trap \"\" TERM; while :; do sleep 100; done' & sleep 1000"], "background": true}
+model    call run_command {"argv": ["sh", "-c", "read said < ready; setsid sleep 1000 & echo $said"]}
 model    call stop_background {"id": "bg1"}
 model    call run_command {"argv": ["sh", "-c", "setsid sleep 1000 & sleep 1000"], "background": true}
 model    call finish_run {"summary": "done"}

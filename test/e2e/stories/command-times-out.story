@@ -1,5 +1,5 @@
 # a command that takes too long is killed with all its children, and the run goes on
-config   workflow.command_timeout_s = 1
+config   workflow.command_timeout_s = 3
 commit   start
 model    call run_command {"argv": ["sh", "-c", "(while :; do :; done) & echo started; while :; do :; done"]}
 model    call finish_run {"summary": "done"}
