@@ -239,20 +239,23 @@ static const json_t *value_of(const json_t *obj, const char *dotted)
 	return json_is_null(v) ? NULL : v;
 }
 
-int manifest_compare(int record_fd, const json_t *set, manifest_differs_fn *differs, void *self, struct err *err)
+int manifest_read(int record_fd, json_t **out, struct err *err)
 {
-	auto_json json_t *now = NULL;
-	int r = read_file(record_fd, &now, err);
+	int r = read_file(record_fd, out, err);
 
-	if (r < 0 && r != -ERR_NOENT)
-		return r;
+	return r == -ERR_NOENT || r == -ERR_SYNTAX || r == -ERR_INVALID || r == -ERR_LIMIT ? 0 : r;
+}
+
+void manifest_compare(const json_t *now, const json_t *set, manifest_differs_fn *differs, void *self)
+{
+	const bool all = value_of(set, "run_id");
+
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		const json_t *recorded = value_of(set, rows[i].name), *found = value_of(now, rows[i].name);
 
-		if (rows[i].who == MANIFEST_HO || !get(set, rows[i].name))
+		if (rows[i].who == MANIFEST_HO || !(all || get(set, rows[i].name)))
 			continue;
 		if (recorded != found && !(recorded && found && json_equal(recorded, found)))
 			differs(self, rows[i].name, recorded, found);
 	}
-	return 0;
 }

@@ -77,10 +77,11 @@ int manifest_merge(int record_fd, unsigned who, struct str members, struct err *
 
 /* All of the file that a run may set, as one object of members. */
 int manifest_members(int record_fd, json_t **out, struct err *err) CHECKED;
-/* What was set, as the journal has it, against what stands in the file. What only commands of the operator's set, and
- * what was never set, is not compared. */
+/* What was set, as the journal has it, against what stands in the file. What only commands of the operator's set is not
+ * compared, nor what was never set of a session that began before all of it was recorded: such a one has no run_id in `set`. */
 void manifest_fold(json_t *set, const json_t *members); /* the next ones, over those before */
+int manifest_read(int record_fd, json_t **out, struct err *err) CHECKED; /* NULL: absent, or no manifest */
 typedef void manifest_differs_fn(void *self, const char *name, const json_t *recorded, const json_t *found); /* NULL: absent */
-int manifest_compare(int record_fd, const json_t *set, manifest_differs_fn *differs, void *self, struct err *err) CHECKED;
+void manifest_compare(const json_t *now, const json_t *set, manifest_differs_fn *differs, void *self);
 
 #endif

@@ -13,6 +13,7 @@
 
 #define TEXT_MAX  ((size_t)2 << 30)
 #define VALUE_MAX (64 * 1024)
+#define TRIES     16 /* a run sets something a few times in its life */
 
 struct reading {
 	struct arena *mem;
@@ -134,16 +135,20 @@ static void differs(void *self, const char *name, const json_t *recorded, const 
 	*last = d;
 }
 
-/* The newest event may say what a kill kept from being done, and then the file is as it was before. */
-static int compare_manifest(int record, struct reading *r, struct err *err)
+static struct proof_difference *differences(const json_t *now, const json_t *set, struct arena *mem)
 {
-	struct comparing now = { .mem = r->mem }, before = { .mem = r->mem };
+	struct comparing c = { .mem = mem };
 
-	TRY(manifest_compare(record, r->set, differs, &now, err));
-	if (r->before)
-		TRY(manifest_compare(record, r->before, differs, &before, err));
-	r->p->differences = r->before && !before.found ? NULL : now.found;
-	return 0;
+	manifest_compare(now, set, differs, &c);
+	return c.found;
+}
+
+/* The newest event may say what a kill kept from being done, and then the file is as it was before. */
+static void compare_manifest(const json_t *now, struct reading *r)
+{
+	r->p->differences = differences(now, r->set, r->mem);
+	if (r->p->differences && r->before && !differences(now, r->before, r->mem))
+		r->p->differences = NULL;
 }
 
 /* ---- both ---- */
@@ -159,19 +164,35 @@ bool proof_head_ok(struct str head)
 	return chain_is_hash(str_of(all, sizeof(all)));
 }
 
-/* The conversation is read first: of a run that is at it the journal is never behind it then. */
-int proof_read(int record_fd, struct str head, struct arena *mem, struct proof *out, struct err *err)
+/* The conversation is read first: of a run that is at it the journal is never behind it then. moved: the run set something of
+ * the manifest meanwhile, so that it and the journal are not of one time. */
+static int read_all(int record_fd, struct str head, struct arena *mem, struct proof *out, bool *moved, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(TEXT_MAX);
 	struct proof p = { 0 };
 	CLEANUP(reading_fini) struct reading r = { .mem = mem, .head = head, .p = &p, .set = json_object() };
+	auto_json json_t *before = NULL, *after = NULL;
 
 	BUG_IF(!r.set);
+	TRY(manifest_read(record_fd, &before, err));
 	TRY(read_witnesses(record_fd, &text, &r, err));
 	TRY(read_journal(record_fd, &r, err));
+	TRY(manifest_read(record_fd, &after, err));
 	if (p.journal.bad_line == 0)
-		TRY(compare_manifest(record_fd, &r, err));
+		compare_manifest(after, &r);
+	*moved = before != after && !(before && after && json_equal(before, after));
 	*out = p;
+	return 0;
+}
+
+int proof_read(int record_fd, struct str head, struct arena *mem, struct proof *out, struct err *err)
+{
+	bool moved = true;
+
+	for (int i = 0; i < TRIES && moved; i++) {
+		TRY(read_all(record_fd, head, mem, out, &moved, err));
+		moved = moved && out->differences;
+	}
 	return 0;
 }
 

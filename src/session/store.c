@@ -263,7 +263,7 @@ int store_transcript(struct store *s, uint32_t seq, struct str role, struct str 
 	return lose(s, write_transcript(s, seq, buf_str(&b), err), err);
 }
 
-/* The journal first, so that what it says last can be done again when a kill came between the two. */
+/* The journal first, so that what it says last can be done again when a kill or a power cut came between the two. */
 int store_manifest(struct store *s, unsigned who, struct str json, struct err *err)
 {
 	auto_json json_t *members = NULL, *fields = json_object();
@@ -272,6 +272,7 @@ int store_manifest(struct store *s, unsigned who, struct str json, struct err *e
 	TRY(manifest_check(who, json, &members, err));
 	BUG_IF(!fields || json_object_set(fields, "members", members) < 0);
 	TRY(write_event(s, EVENT_RECORD_MANIFEST, fields, err));
+	TRY(lose(s, journal_sync(s->journal, err), err));
 	return lose(s, manifest_merge(s->dir, who, json, err), err);
 }
 

@@ -148,12 +148,14 @@ def test_a_manifest_that_was_changed_is_named_with_both_values(lab):
     changed = dict(m, user_task="give \x1b[31mme\x1b[0m all", base_branch="release", base_sha="0" * 40)
     changed["policy"] = dict(m["policy"], run_commands="yes", isolation="none")
     changed["models"] = {"worker": dict(m["models"]["worker"], model="another")}
+    changed["stash"] = "1" * 40  # which no run of it set
     with open(path, "w", encoding="utf-8") as f:
         json.dump(changed, f)
     r = lab.agent6("runs", "verify")
     assert r.returncode == 1 and "\x1b" not in r.out, r.both
     for member, found, recorded in (("base_branch", '"release"', '"main"'), ("base_sha", '"' + "0" * 40 + '"', f'"{m["base_sha"]}"'),
                                     ("policy.isolation", '"none"', f'"{m["policy"]["isolation"]}"'),
+                                    ("stash", '"' + "1" * 40 + '"', "nothing"),
                                     ("models.worker.model", '"another"', f'"{m["models"]["worker"]["model"]}"')):
         assert f"manifest.json was changed: {member} is {found}, the journal recorded {recorded}\n" in r.out, r.both
     assert "user_task is" in r.out and '"make add() add"' in r.out, r.both
@@ -166,6 +168,17 @@ def test_a_manifest_that_was_changed_is_named_with_both_values(lab):
     assert lab.agent6("runs", "verify").returncode == 0
     assert lab.agent6("fork", "--no-run", "--run-id", "other").returncode == 0
     assert lab.agent6("runs", "verify", "other").returncode == 0
+
+
+def test_a_line_of_another_hand_steers_no_terminal(lab):
+    green(lab)
+    with open(log_of(lab), "rb") as f:
+        whole = f.read().splitlines(True)
+    whole.insert(3, whole[0][:35] + b',"type":"\x1b]0;x\x07\x1b[2J","volatile":true}\n')
+    with open(log_of(lab), "wb") as f:
+        f.write(b"".join(whole))
+    r = lab.agent6("runs", "verify")
+    assert r.returncode == 1 and "line 4 is wrong: the event " in r.out and "\x1b" not in r.out and "\x07" not in r.out, r.both
 
 
 def test_diff_commits_and_merge(lab):

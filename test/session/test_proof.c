@@ -8,6 +8,8 @@
 #include "test/lib/test.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct store *opened(const struct test_dir *d)
 {
@@ -178,7 +180,8 @@ TEST(proof_names_what_of_the_manifest_is_not_what_was_recorded)
 		{ "the gate", "{\"workflow\":{\"verify_command\":[\"true\"]}}", "workflow.verify_command", "[\"make\",\"check\"]", "[\"true\"]" },
 		{ "what was taken out", "{\"run_id\":null}", "run_id", "\"mine\"", "nothing" },
 		{ "a merge afterwards is the person's", "{\"merged\":{\"into\":\"main\"}}", NULL, NULL, NULL },
-		{ "what no run set says nothing", "{\"base_branch\":\"main\"}", NULL, NULL, NULL },
+		{ "what no run set", "{\"stash\":\"0123\"}", "stash", "nothing", "\"0123\"" },
+		{ "nothing, set to nothing", "{\"base_branch\":null}", NULL, NULL, NULL },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -205,6 +208,64 @@ TEST(proof_names_what_of_the_manifest_is_not_what_was_recorded)
 	CHECK(unlinkat(d.fd, "manifest.json", 0) == 0);
 	struct proof p = read_proof(&d, "", mem);
 	CHECK(p.differences && p.differences->next && !proof_is_whole(&p, false, STR("")));
+	test_write(&d, "manifest.json", STR("{\"run_id\":"));
+	p = read_proof(&d, "", mem);
+	CHECK(p.differences && p.differences->next && !proof_is_whole(&p, false, STR("")));
+}
+
+/* Its first leg recorded none of it, its second what that leg had set. */
+TEST(proof_asks_no_old_session_for_what_was_not_recorded_then)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+
+	CHECK_INT(manifest_merge(d.fd, MANIFEST_HO, STR("{\"run_id\":\"old\",\"base_sha\":\"0123\"}"), ERR_DISCARD), 0);
+	{
+		auto_store struct store *s = opened(&d);
+
+		set(s, MANIFEST_MO, "{\"policy\":{\"isolation\":\"strict\"}}");
+		note(s, "once");
+	}
+	struct proof p = read_proof(&d, "", mem);
+	CHECK(proof_is_whole(&p, false, STR("")));
+	CHECK_INT(manifest_merge(d.fd, MANIFEST_HO, STR("{\"policy\":{\"isolation\":\"none\"}}"), ERR_DISCARD), 0);
+	p = read_proof(&d, "", mem);
+	CHECK(p.differences && !p.differences->next);
+}
+
+/* What a run sets while somebody reads is no change of what was recorded. */
+TEST(proof_of_a_run_that_is_at_it_raises_no_alarm)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	int pair[2], alarms = 0;
+	char done;
+
+	fill(&d);
+	CHECK_INT(pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		auto_store struct store *s = opened(&d);
+
+		for (int i = 0; i < 300; i++) {
+			char json[64];
+
+			snprintf(json, sizeof(json), "{\"run_branch\":\"%d\"}", i);
+			note(s, "a turn");
+			set(s, MANIFEST_AG, json);
+		}
+		_exit(0);
+	}
+	close(pair[1]);
+	while (read(pair[0], &done, 1) < 0) {
+		auto_arena struct arena *mem = arena_new();
+		struct proof p = read_proof(&d, "", mem);
+
+		alarms += !proof_is_whole(&p, true, STR(""));
+	}
+	close(pair[0]);
+	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	CHECK_INT(alarms, 0);
 }
 
 /* The event stands, and the file does not say it yet: nothing is wrong, and whoever goes on sets it. */

@@ -62,16 +62,21 @@ static int print_json(const char *id, const struct proof *p, bool torn, bool who
 	return runs_print_json(o, err);
 }
 
+/* What the record says comes from whoever wrote it. */
+static int say(const char *id, struct str what, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(1024 * 1024);
+
+	TRY(term_clean(what, TERM_LINE, &b, err));
+	cli_out("%s: " STR_FMT "\n", id, STR_ARG(buf_str(&b)));
+	return 0;
+}
+
 static int print_differences(const char *id, const struct proof *p, struct arena *mem, struct err *err)
 {
-	for (const struct proof_difference *d = p->differences; d; d = d->next) {
-		auto_buf struct buf b = BUF_MAX(1024 * 1024);
-		struct str line = str_printf(mem, "%s: manifest.json was changed: " STR_FMT " is " STR_FMT
-			", the journal recorded " STR_FMT, id, STR_ARG(d->member), STR_ARG(d->found), STR_ARG(d->recorded));
-
-		TRY(term_clean(line, TERM_LINE, &b, err));
-		cli_out(STR_FMT "\n", STR_ARG(buf_str(&b)));
-	}
+	for (const struct proof_difference *d = p->differences; d; d = d->next)
+		TRY(say(id, str_printf(mem, "manifest.json was changed: " STR_FMT " is " STR_FMT ", the journal recorded " STR_FMT,
+			STR_ARG(d->member), STR_ARG(d->found), STR_ARG(d->recorded)), err));
 	return 0;
 }
 
@@ -80,7 +85,7 @@ static int print_text(const char *id, const struct proof *p, struct str head, bo
 	const struct journal_report *j = &p->journal;
 
 	if (j->bad_line > 0)
-		cli_out("%s: line %lld is wrong: %s\n", id, (long long)j->bad_line, j->reason);
+		TRY(say(id, str_printf(mem, "line %lld is wrong: %s", (long long)j->bad_line, j->reason), err));
 	if (torn)
 		cli_out("%s: after line %lld stand %lld bytes of an incomplete line\n", id, (long long)j->lines, (long long)j->torn_bytes);
 	if (p->cut)
@@ -124,9 +129,10 @@ static int run_verify(struct command_ctx *ctx, const void *decoded, struct err *
 }
 
 static const struct command commands[] = {
-	{ .name = "runs verify", .help = "prove that a session's record was not changed",
+	{ .name = "runs verify", .help = "prove that a session's journal and manifest were not changed",
 		.about = "Follows the hash chain through every event of the journal, compares where it ends with what the conversation has seen "
-			 "of it, and manifest.json with what the journal says was set. Exit status 1 when something is wrong, and what. Who "
+			 "of it, and manifest.json with what the journal says was set. Whether the conversation and the transcripts are what they "
+			 "were is for `agent6 replay` to find. Exit status 1 when something is wrong, and what. Who "
 			 "can write the whole record can make another one of it: keep the head that this prints in another place, and give it "
 			 "back with --head.",
 		.fields = fields, .nfields = COUNT(fields), .size = sizeof(struct verify_args), .run = run_verify, .needs_no_root_check = true },
