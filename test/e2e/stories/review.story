@@ -45,7 +45,7 @@ run      agent6 runs list
 output   contains "review: reviewed"
 run      agent6 review --base nosuch
 exit     2
-output   contains "\"nosuch\" is no branch"
+output   contains "\"nosuch\" is no commit here"
 run      agent6 review --decision maybe
 exit     2
 shell    git stash -q -u
