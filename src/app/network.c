@@ -47,8 +47,8 @@ const struct network_row network_rows[] = {
 
 static const char *const words[] = {
 	[REACH_NOTHING] = "nothing: no socket can be made",
-	[REACH_TABLE] = "the hosts of the broker's table: providers in use, allow_urls",
-	[REACH_LOCAL] = "the hosts of the broker's table: providers on this machine",
+	[REACH_TABLE] = "the hosts of the broker's table: providers in use, MCP servers by url, allow_urls",
+	[REACH_LOCAL] = "the hosts of the broker's table: providers and MCP servers on this machine",
 	[REACH_ANY] = "any host, through a proxy where one is named",
 	[REACH_RUN] = "a loopback that the run's commands share, and nothing else",
 	[REACH_ALONE] = "a loopback of its own, and nothing else",
