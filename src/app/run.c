@@ -280,6 +280,7 @@ int app_run_could_begin(const struct run_request *rq, struct err *err)
 	CLEANUP(fini_start) struct start s = start_new(mem, rq);
 
 	TRY(settings_workspace(&s, err));
+	TRY(settings_paths(&s, err));
 	TRY(settings_load(&s, err));
 	TRY(find_mode(&s, err));
 	TRY(settings_apart(&s, err));
