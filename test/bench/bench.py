@@ -82,12 +82,13 @@ def warm_jail(rounds, profile, bound):
         say("one jailed /bin/true in a run, hardened", "not measured", bound, "as root it is another user's: run this as an ordinary user")
         return
     out = subprocess.run([tool("bench_zygote"), tool("agent6-jail"), str(rounds * 4), profile], capture_output=True, text=True)
-    m = re.search(r"floor (\d+) us.*warm: (\d+) us, ([\d.]+) x.*least: .* us, ([\d.]+) x", out.stdout)
+    m = re.search(r"floor (\d+) us.*warm: (\d+) us, ([\d.]+) x.*least: \d+ and \d+ us, ([\d.]+) x; "
+                  r"back to back: \d+ us, ([\d.]+) x, least ([\d.]+) x", out.stdout)
     if not m:
         say(f"one jailed /bin/true in a run, {profile}", "not measured", bound, (out.stderr or out.stdout).strip()[-80:])
         return
     say(f"one jailed /bin/true in a run, {profile}, over the floor", f"{m[3]} x [{m[4]}]", bound,
-        f"{m[2]} us; vfork + execve + wait: {m[1]} us")
+        f"{m[2]} us; vfork + execve + wait: {m[1]} us; with nothing between two of them {m[5]} x [{m[6]}]")
 
 
 BWRAP = ("--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin "
