@@ -30,18 +30,36 @@ int guard_enter(struct guard *g, struct err *err)
 	return g->ended < 0 ? err_sys(err, errno, "watch for children") : 0;
 }
 
+void guard_sweep(struct guard *g)
+{
+	sweep_all(g->children, NULL, 0);
+}
+
 static int take_listener(int from, int *out, struct err *err)
 {
 	char byte, control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { &byte, 1 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
 	struct cmsghdr *c;
+	ssize_t n;
 
-	if (recvmsg(from, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1 || !(c = CMSG_FIRSTHDR(&msg)) ||
+	do
+		n = recvmsg(from, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n != 1 || !(c = CMSG_FIRSTHDR(&msg)) ||
 		c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
 		return err_set(err, ERR_SYS, "the command's filter gave no listener");
 	memcpy(out, CMSG_DATA(c), sizeof(int));
 	return 0;
+}
+
+/* A process at a post may still fail on the way there: then it closes its end. */
+static long hear_of(struct guard *g, struct launch *l, int mine, long child, struct err *err)
+{
+	if (take_listener(mine, &g->listener, err) == 0)
+		return child;
+	guard_sweep(g);
+	return l->result->step == LAUNCH_OK ? -(long)err->code : launch_err(l, err);
 }
 
 long guard_launch(struct guard *g, struct launch *l, struct err *err)
@@ -49,6 +67,8 @@ long guard_launch(struct guard *g, struct launch *l, struct err *err)
 	int pair[2];
 	long child;
 
+	/* Not before the end of the last command was told: the kernel takes a filter apart when nobody listens any more. */
+	base_close_fd(&g->listener);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, errno, "make a socket pair");
 	autoclose int mine = pair[0];
@@ -60,13 +80,14 @@ long guard_launch(struct guard *g, struct launch *l, struct err *err)
 	l->ruleset = rules;
 	l->die_with = getpid();
 	child = launch_run(l);
+	base_close_fd(&theirs);
+	base_close_fd(&to);
 	if (child >= 0)
-		TRY(take_listener(mine, &g->listener, err));
-	else if (l->result->step == LAUNCH_EXEC)
-		guard_sweep(g);
-	else
+		return hear_of(g, l, mine, child, err);
+	if (l->result->step != LAUNCH_EXEC)
 		return launch_err(l, err);
-	return child < 0 ? 0 : child;
+	guard_sweep(g);
+	return 0;
 }
 
 /* Reaps what has ended. The command's group dies while its number is still its own, by one signal that no member
@@ -100,7 +121,7 @@ int guard_watch(struct guard *g, pid_t command)
 				continue; /* nothing of p was filled in */
 			break;
 		}
-		if (p[0].revents)
+		if (p[0].revents && (!g->ends || g->ends(g->self)))
 			break;
 		if (p[1].revents && read(g->ended, &info, sizeof(info)) < 0 && errno != EAGAIN && errno != EINTR)
 			break;
@@ -114,10 +135,4 @@ int guard_watch(struct guard *g, pid_t command)
 	}
 	kill(-command, SIGKILL);
 	return -1;
-}
-
-void guard_sweep(struct guard *g)
-{
-	base_close_fd(&g->listener);
-	sweep_all(g->children, NULL, 0);
 }

@@ -18,6 +18,8 @@
 
 struct guard {
 	int stop;      /* readable or hung up: the command has to end */
+	bool (*ends)(void *self); /* NULL, or reads what came on stop: has the command to end? */
+	void *self;
 	int listener;  /* of the command's filter, or -1 */
 	int ended;     /* a signalfd of SIGCHLD */
 	int children;  /* for sweeping */
@@ -27,7 +29,7 @@ struct guard {
 
 /* A session and orphans of its own. */
 int guard_enter(struct guard *g, struct err *err) CHECKED;
-/* As launch_run, with the filter's listener. The launch's ruleset and filter are the caller's to set. */
+/* As launch_run, with the filter's listener. The launch's ruleset and filter are the caller's to set, and its post. */
 long guard_launch(struct guard *g, struct launch *l, struct err *err) CHECKED;
 /* The command's wait status, or -1 when it had to be ended. */
 int guard_watch(struct guard *g, pid_t command);

@@ -15,51 +15,60 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define CLASSES      (JOB_MCP + 1)
-#define GUARDS_MAX   32
-#define REQUEST_MAX  (256 * 1024)
-#define SENT_MAX     (4 + JAIL_FDS_MAX)
+#define CLASSES    (JOB_MCP + 1)
+#define GUARDS_MAX 32
 
-enum word { WORD_RUN = 'r', WORD_KILL = 'k', WORD_STANDS = 's', WORD_FAILED = 'f', WORD_ENDED = 'e', WORD_LAST = 'l' };
+enum word { WORD_KILL = 'k', WORD_WAITS = 'w', WORD_FAILED = 'f', WORD_ENDED = 'e', WORD_LAST = 'l' };
 
-/* What a zygote and one guardian of it say to each other, beside a byte and descriptors over their socket. The guardian
- * may have read hostile bytes: nothing it writes here is used as a size or a place. */
+/* What a zygote and one guardian of it say to each other over their socket. Turns are counted, since a command may have
+ * ended when the word to kill it comes. */
+struct note {
+	uint32_t word, turn;
+	int32_t status;
+};
+
+/* And beside it. The guardian may have read hostile bytes: nothing it writes here is used as a size or a place. */
 struct shared {
-	int r, exec_errno, status;
+	uint32_t ordered;           /* the turn whose process was told what it becomes */
+	struct launch_result result;
 	struct err err;
-	size_t n; /* of the request */
-	char bytes[REQUEST_MAX];
+	struct launch_order order;  /* the zygote's to write */
+};
+
+/* What the commands of a class are confined by. */
+struct kit {
+	const struct jail_class *class;
+	bool once; /* its program stays: nobody waits for a second one */
+	int ruleset, own_ruleset; /* own: with the program of ours; -1: not made yet */
+	struct policy_list written;
+	struct seccomp_filter filter;
 };
 
 struct warden {
 	pid_t pid; /* 0: none */
 	int sock;
-	bool busy;
+	bool busy, own;
+	uint32_t turn; /* of the command it has */
+	const struct kit *kit;
 	struct shared *shared;
 };
 
 struct guards {
 	const struct ground *ground;
 	int exe, index_exe, children;
-	struct kit {
-		const struct jail_class *class;
-		int ruleset, own_ruleset; /* own: with the program of ours; -1: not made yet */
-		struct policy_list written;
-		struct seccomp_filter filter;
-	} kits[CLASSES];
+	struct kit kits[CLASSES];
 	struct warden warden[GUARDS_MAX];
 };
 
 /* ---- both sides ---- */
 
-static int say(int sock, enum word w, const int *fds, size_t n)
+static int send_fds(int sock, const void *bytes, size_t size, const int *fds, size_t n)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int) * SENT_MAX)];
+		char room[CMSG_SPACE(sizeof(int) * LAUNCH_SENT_MAX)];
 	} control;
-	char byte = (char)w;
-	struct iovec iov = { &byte, 1 };
+	struct iovec iov = { (void *)bytes, size };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t r;
 
@@ -74,142 +83,120 @@ static int say(int sock, enum word w, const int *fds, size_t n)
 	do
 		r = sendmsg(sock, &msg, MSG_NOSIGNAL);
 	while (r < 0 && errno == EINTR);
-	return r == 1 ? 0 : -1;
+	return r == (ssize_t)size ? 0 : -1;
 }
 
-/* The word, or 0 at the end. */
-static int hear(int sock, int *fds, size_t *n)
+/* A word of 0 is the end. fd: the one descriptor that may come along, or -1. */
+static struct note hear(int sock, int *fd)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int) * SENT_MAX)];
+		char room[CMSG_SPACE(sizeof(int))];
 	} control;
-	char byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = n ? &control : NULL,
-		.msg_controllen = n ? sizeof(control) : 0 };
+	struct note note = { 0 };
+	struct iovec iov = { &note, sizeof(note) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = fd ? &control : NULL,
+		.msg_controllen = fd ? sizeof(control) : 0 };
 	const struct cmsghdr *c;
 	ssize_t r;
 
 	do
 		r = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	while (r < 0 && errno == EINTR);
-	if (n)
-		*n = 0;
-	if (r == 1 && n && (c = CMSG_FIRSTHDR(&msg)) && c->cmsg_type == SCM_RIGHTS) {
-		*n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(c), *n * sizeof(int));
-	}
-	return r == 1 ? byte : 0;
+	if (fd)
+		*fd = -1;
+	if (r > 0 && fd && (c = CMSG_FIRSTHDR(&msg)) && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(c), sizeof(int));
+	return r == (ssize_t)sizeof(note) ? note : (struct note){ 0 };
 }
 
 /* ---- a guardian ---- */
 
 struct post { /* where it stands */
-	struct guards *all;
+	const struct kit *kit;
 	struct shared *shared;
-	int sock;
+	int sock, ruleset;
+	uint32_t turn;
+	void *map; /* the stack of who waits */
+	struct launch launch;
 	struct guard guard;
 };
 
-static const char *const *words(struct arena *mem, struct unpack *u)
+static int say(const struct post *p, enum word w, int status, int fd)
 {
-	size_t n;
-	const struct str *list = unpack_strs(u, mem, REQUEST_MAX, &n);
-	const char **out = arena_array(mem, n + 1, sizeof(*out));
+	struct note note = { w, p->turn, status };
 
-	for (size_t i = 0; i < n; i++)
-		out[i] = str_dupz(mem, list[i]);
-	return out;
+	return send_fds(p->sock, &note, sizeof(note), &fd, fd >= 0);
 }
 
-/* Descriptors come in this order: the rules, stdin, stdout, stderr, the program, the others. */
-static int request(const struct shared *s, const int *fds, size_t nfds, struct arena *mem, struct jail_spec *out,
-	struct err *err)
+/* The zygote is gone, or means the command of this turn. */
+static bool ends(void *self)
 {
-	struct unpack u = unpack_from(str_of(s->bytes, s->n < REQUEST_MAX ? s->n : REQUEST_MAX));
-	int *const single[] = { &out->in_fd, &out->out_fd, &out->err_fd, &out->exe_fd };
-	uint8_t class = unpack_u8(&u), have;
-	size_t at = 1;
+	const struct post *p = self;
+	struct note note = hear(p->sock, NULL);
 
-	*out = (struct jail_spec){ .class = jail_class_find(class), .memory_limit_mb = unpack_i64(&u) };
-	out->cwd = str_dupz(mem, unpack_str(&u));
-	out->argv = words(mem, &u);
-	out->env = words(mem, &u);
-	have = unpack_u8(&u);
-	for (size_t i = 0; i < COUNT(single); i++)
-		*single[i] = have & (1u << i) ? (at < nfds ? fds[at++] : -1) : -1;
-	out->fds = fds + at;
-	out->nfds = nfds > at ? nfds - at : 0;
-	if (!unpack_done(&u) || !out->class || nfds < 1 || out->nfds > JAIL_FDS_MAX || !out->argv[0])
-		return err_set(err, ERR_PROTOCOL, "the request of a zygote does not decode");
-	return 0;
+	return note.word != WORD_KILL || note.turn == p->turn;
 }
 
-static long begin(struct post *p, struct shared *s, const int *fds, size_t nfds, struct err *err)
+/* Makes the process that will be the next command, up to where it needs to know which. */
+static int put_to_post(struct post *p, pid_t *child, struct err *err)
 {
-	auto_arena struct arena *mem = arena_new();
-	struct jail_spec spec;
-	struct launch l;
-	long child;
+	struct launch *l = &p->launch;
+	int pair[2];
+	long r;
 
-	TRY(request(s, fds, nfds, mem, &spec, err));
-	struct kit *kit = &p->all->kits[spec.class->id];
-
-	p->guard.written = &kit->written;
-	TRY(launch_open(&l, &spec, err));
-	l.filter = &kit->filter;
-	l.ruleset = fds[0];
-	child = guard_launch(&p->guard, &l, err);
-	if (child == 0)
-		s->exec_errno = l.result->sys;
-	launch_close(&l);
-	launch_unmap(l.map);
-	return child;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "make a socket pair");
+	autoclose int ours = pair[0];
+	autoclose int theirs = pair[1];
+	autoclose int post = -1;
+	TRY(launch_lift(theirs, &post, err));
+	l->post = post;
+	l->ruleset = p->ruleset;
+	l->stdio[0] = l->stdio[1] = l->stdio[2] = -1;
+	r = guard_launch(&p->guard, l, err);
+	if (r < 0)
+		return (int)r;
+	*child = (pid_t)r;
+	base_close_fd(&post); /* its end is the command's start, or its own */
+	base_close_fd(&theirs);
+	return say(p, WORD_WAITS, 0, ours) < 0 ? err_set(err, ERR_CLOSED, "the zygote is gone") : 0;
 }
 
-static void close_all(const int *fds, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		close(fds[i]);
-}
-
-/* One command from its start to the end of everything it left. False: nobody is to hear more of this guardian. */
+/* One command from before it is known to the end of everything it left. False: this guardian ends. */
 static bool serve(struct post *p)
 {
-	struct shared *s = p->shared;
-	int fds[SENT_MAX], st = -1;
-	size_t n = 0;
-	int word = hear(p->sock, fds, &n);
+	pid_t child = -1;
+	int st;
 
-	if (word != WORD_RUN) { /* a command that had ended was to be killed; or the zygote is gone */
-		close_all(fds, n);
-		return word != 0;
+	p->turn++;
+	p->shared->result = (struct launch_result){ 0 };
+	if (put_to_post(p, &child, &p->shared->err) < 0) {
+		guard_sweep(&p->guard);
+		say(p, WORD_FAILED, 0, -1);
+		return false;
 	}
-	s->exec_errno = 0;
-	s->status = -1;
-	long child = begin(p, s, fds, n, &s->err);
-	s->r = child < 0 ? (int)child : 0;
-	close_all(fds, n);
-	if (say(p->sock, child > 0 ? WORD_STANDS : WORD_FAILED, NULL, 0) < 0)
-		st = -1;
-	else if (child > 0)
-		st = guard_watch(&p->guard, (pid_t)child);
+	st = guard_watch(&p->guard, child);
 	guard_sweep(&p->guard);
-	s->status = st;
-	if (child <= 0)
-		return true;
-	return say(p->sock, p->guard.read_memory ? WORD_LAST : WORD_ENDED, NULL, 0) == 0 && !p->guard.read_memory;
+	if (p->shared->ordered != p->turn) /* it was no command yet: whoever ended it did not mean us to go on */
+		return false;
+	bool last = p->guard.read_memory || p->kit->once;
+	return say(p, last ? WORD_LAST : WORD_ENDED, st, -1) == 0 && !last;
 }
 
-_Noreturn static void guardian(struct guards *all, struct shared *shared, int sock)
+_Noreturn static void guardian(const struct kit *kit, int ruleset, struct shared *shared, int sock)
 {
-	struct post p = { .all = all, .shared = shared, .sock = sock,
-		.guard = { .stop = sock, .listener = -1, .ended = -1, .children = -1 } };
+	struct post p = { .kit = kit, .shared = shared, .sock = sock, .ruleset = ruleset,
+		.guard = { .stop = sock, .listener = -1, .ended = -1, .children = -1, .ends = ends, .self = &p,
+			.written = &kit->written } };
+	const int keep[] = { sock, ruleset };
 	struct err err = { 0 };
 
-	if (fds_keep(&sock, 1, &err) < 0 || guard_enter(&p.guard, &err) < 0)
+	if (fds_keep(keep, COUNT(keep), &err) < 0 || guard_enter(&p.guard, &err) < 0 || launch_post(&p.launch, &err) < 0)
 		_exit(1);
+	p.launch.filter = &kit->filter;
+	p.launch.order = &shared->order;
+	p.launch.result = &shared->result;
 	while (serve(&p))
 		;
 	_exit(0);
@@ -223,7 +210,8 @@ static int make_kit(struct guards *g, enum job_class id, struct err *err)
 	const struct jail_class *class = jail_class_find(id);
 	bool host = g->ground->host_network && !class->own_network && class->id != JOB_GIT;
 
-	*kit = (struct kit){ .class = class, .ruleset = -1, .own_ruleset = -1 };
+	*kit = (struct kit){ .class = class, .ruleset = -1, .own_ruleset = -1,
+		.once = id == JOB_AGENT || id == JOB_MCP || id == JOB_LANGUAGE };
 	ground_written(g->ground, class, &kit->written);
 	return seccomp_build(host ? SECCOMP_COMMAND_HOSTNET : class->hardened, &kit->filter, err);
 }
@@ -245,16 +233,33 @@ int guards_open(const struct ground *ground, int exe, int index_exe, struct guar
 	return r;
 }
 
-static int *ruleset_of(struct guards *g, const struct jail_spec *spec, struct err *err)
+/* Classes that differ in nothing that confines them share their guardians. */
+static bool alike(const struct jail_class *a, const struct jail_class *b)
 {
-	struct kit *kit = &g->kits[spec->class->id];
-	bool own = spec->exe_fd > 0;
+	return a->hardened == b->hardened && a->own_network == b->own_network && a->root == b->root && a->system == b->system &&
+		a->etc == b->etc && a->tools == b->tools && a->workspace == b->workspace && a->grants == b->grants &&
+		a->tmp == b->tmp && a->exec_paths == b->exec_paths;
+}
+
+static struct kit *kit_of(struct guards *g, const struct jail_class *class)
+{
+	for (int id = JOB_COMMAND; id < CLASSES; id++) {
+		struct kit *kit = &g->kits[id];
+
+		if (kit->class == class || (alike(kit->class, class) && !kit->once && !g->kits[class->id].once))
+			return kit;
+	}
+	BUG_IF(true);
+}
+
+static int ruleset_of(struct guards *g, struct kit *kit, bool own, struct err *err)
+{
 	int exe = kit->class->id == JOB_INDEX ? g->index_exe : g->exe;
 	int *ruleset = own ? &kit->own_ruleset : &kit->ruleset;
 
-	if (*ruleset < 0 && ground_rules(g->ground, kit->class, own ? exe : -1, ruleset, err) < 0)
-		return NULL;
-	return ruleset;
+	if (*ruleset < 0)
+		TRY(ground_rules(g->ground, kit->class, own ? exe : -1, ruleset, err));
+	return *ruleset;
 }
 
 static void forget(struct warden *w)
@@ -283,10 +288,11 @@ static void dismiss(struct guards *g, struct warden *w, bool now)
 	sweep_all(g->children, keep, n);
 }
 
-static int recruit(struct guards *g, struct warden *w, struct err *err)
+static int recruit(struct guards *g, struct warden *w, struct kit *kit, bool own, struct err *err)
 {
-	int pair[2];
+	int pair[2], ruleset = ruleset_of(g, kit, own, err);
 
+	TRY(ruleset);
 	w->shared = mmap(NULL, sizeof(*w->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (w->shared == MAP_FAILED) {
 		w->shared = NULL;
@@ -294,9 +300,11 @@ static int recruit(struct guards *g, struct warden *w, struct err *err)
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, errno, "make a socket pair");
+	w->kit = kit;
+	w->own = own;
 	w->pid = fork();
 	if (w->pid == 0)
-		guardian(g, w->shared, pair[1]);
+		guardian(kit, ruleset, w->shared, pair[1]);
 	close(pair[1]);
 	w->sock = pair[0];
 	if (w->pid < 0) {
@@ -306,76 +314,28 @@ static int recruit(struct guards *g, struct warden *w, struct err *err)
 	return 0;
 }
 
-static int pick(struct guards *g, struct warden **out, struct err *err)
+/* One that waits with what this command needs; or a place for a new one, where need be that of one which waits for others. */
+static int pick(struct guards *g, const struct kit *kit, bool own, struct warden **out, struct err *err)
 {
-	struct warden *none = NULL;
+	struct warden *none = NULL, *other = NULL;
 
 	for (size_t i = 0; i < GUARDS_MAX; i++) {
 		struct warden *w = &g->warden[i];
 
-		if (w->pid > 0 && !w->busy) {
+		if (w->pid == 0)
+			none = none ? none : w;
+		else if (!w->busy && w->kit == kit && w->own == own) {
 			*out = w;
 			return 0;
-		}
-		if (w->pid == 0 && !none)
-			none = w;
+		} else if (!w->busy)
+			other = w;
 	}
-	if (!none)
+	if (!none && !other)
 		return err_set(err, ERR_LIMIT, "%d commands have a guardian already", GUARDS_MAX);
-	int r = recruit(g, none, err);
-	if (r < 0)
-		forget(none);
-	*out = none;
-	return r;
-}
-
-static size_t count(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
-static void pack_words(struct buf *b, const char *const *list)
-{
-	size_t n = count(list);
-	auto_arena struct arena *tmp = arena_new();
-	struct str *strs = arena_array(tmp, n + 1, sizeof(*strs));
-
-	for (size_t i = 0; i < n; i++)
-		strs[i] = str_from(list[i]);
-	pack_strs(b, strs, n);
-}
-
-static int ask(struct warden *w, const struct jail_spec *spec, int ruleset, struct err *err)
-{
-	const int single[] = { spec->in_fd, spec->out_fd, spec->err_fd, spec->exe_fd > 0 ? spec->exe_fd : -1 };
-	auto_buf struct buf b = BUF_MAX(REQUEST_MAX);
-	int fds[SENT_MAX] = { ruleset };
-	size_t n = 1;
-	uint8_t have = 0;
-
-	for (size_t i = 0; i < COUNT(single); i++)
-		if (single[i] >= 0) {
-			have |= (uint8_t)(1u << i);
-			fds[n++] = single[i];
-		}
-	BUG_IF(n + spec->nfds > SENT_MAX);
-	for (size_t i = 0; i < spec->nfds; i++)
-		fds[n++] = spec->fds[i];
-	pack_u8(&b, (uint8_t)spec->class->id);
-	pack_i64(&b, spec->memory_limit_mb);
-	pack_str(&b, str_from(spec->cwd));
-	pack_words(&b, spec->argv);
-	pack_words(&b, spec->env);
-	pack_u8(&b, have);
-	if (pack_ok(&b, err) < 0)
-		return err_set(err, ERR_LIMIT, "a command and its environment are longer than %d bytes", REQUEST_MAX);
-	memcpy(w->shared->bytes, b.p, b.n);
-	w->shared->n = b.n;
-	return say(w->sock, WORD_RUN, fds, n) < 0 ? err_set(err, ERR_CLOSED, "the guardian is gone") : 0;
+	if (!none)
+		dismiss(g, other, false);
+	*out = none ? none : other;
+	return 0;
 }
 
 /* Its words are data: a text ends where our copy ends. */
@@ -389,48 +349,90 @@ static int failure(const struct shared *s, struct err *err)
 	return -ERR_SYS;
 }
 
-static int start(struct guards *g, struct warden *w, const struct jail_spec *spec, struct jail *out, struct err *err)
+static void reap(struct guards *g, struct warden *w, struct jail_status *out)
 {
-	const int *ruleset = ruleset_of(g, spec, err);
-	int word;
+	struct note note = hear(w->sock, NULL);
+	bool whole = (note.word == WORD_ENDED || note.word == WORD_LAST) && note.turn == w->turn;
+	int st = whole ? note.status : -1;
 
-	if (!ruleset)
-		return err->code ? -(int)err->code : -ERR_SYS;
-	TRY(ask(w, spec, *ruleset, err));
-	word = hear(w->sock, NULL, NULL);
-	*out = (struct jail){ .pid = w->pid, .pidfd = w->sock, .guards = g };
-	if (word == WORD_STANDS)
-		return 0;
-	if (word != WORD_FAILED)
-		return err_set(err, ERR_CLOSED, "the guardian died before the command started");
-	if (w->shared->r < 0)
-		return failure(w->shared, err);
-	*out = (struct jail){ .pid = -1, .pidfd = -1, .exec_errno = w->shared->exec_errno, .guards = g };
+	if (st < 0 || WIFSIGNALED(st))
+		*out = (struct jail_status){ 128 + (st < 0 ? SIGKILL : WTERMSIG(st)), st < 0 ? SIGKILL : WTERMSIG(st) };
+	else
+		*out = (struct jail_status){ WEXITSTATUS(st), 0 };
+	w->busy = false;
+	if (!whole || note.word == WORD_LAST)
+		dismiss(g, w, !whole);
+}
+
+/* The command cannot be executed, or could not be begun. Nothing is left of it when its guardian says that it ended. */
+static int not_begun(struct guards *g, struct warden *w, const struct jail_spec *spec, struct jail *out, struct err *err)
+{
+	struct launch_result told = w->shared->result;
+	struct jail_status status;
+
+	reap(g, w, &status);
+	if (told.step != LAUNCH_EXEC)
+		return launch_step_err(told.step, told.sys, spec->cwd, err);
+	*out = (struct jail){ .pid = -1, .pidfd = -1, .exec_errno = told.sys, .guards = g };
 	return 0;
 }
 
-int guards_spawn(struct guards *g, const struct jail_spec *spec, struct jail *out, struct err *err)
+/* 1: this guardian is of no use, and err says why. */
+static int start(struct guards *g, struct warden *w, const struct jail_spec *spec, struct jail *out, struct err *err)
 {
-	struct warden *w;
-	int r;
+	autoclose int post = -1;
+	int fds[LAUNCH_SENT_MAX];
+	struct note note;
+	size_t n;
+	char byte;
+	ssize_t r;
 
-	TRY(pick(g, &w, err));
-	r = start(g, w, spec, out, err);
-	if (r == -ERR_CLOSED) { /* somebody ended it while it had nothing to do: another one, once */
-		dismiss(g, w, true);
-		TRY(pick(g, &w, err));
-		r = start(g, w, spec, out, err);
+	TRY(launch_order_write(&w->shared->order, spec, fds, &n, err));
+	note = hear(w->sock, &post);
+	if (note.word == WORD_FAILED) {
+		failure(w->shared, err);
+		return 1;
 	}
-	if (r == -ERR_CLOSED)
-		dismiss(g, w, true);
+	w->turn = w->shared->ordered = note.turn;
+	if (note.word == WORD_WAITS && post >= 0 && send_fds(post, "!", 1, fds, n) == 0)
+		do
+			r = recv(post, &byte, 1, 0);
+		while (r < 0 && errno == EINTR);
 	else
-		w->busy = r == 0 && out->pid > 0;
-	return r;
+		r = -1;
+	if (r < 0) {
+		err_set(err, ERR_SYS, "the guardian died before the command started");
+		return 1;
+	}
+	if (r > 0)
+		return not_begun(g, w, spec, out, err);
+	w->busy = true;
+	*out = (struct jail){ .pid = w->pid, .pidfd = w->sock, .guards = g };
+	return 0;
 }
 
-void guards_kill(const struct jail *j)
+/* Who waits may have been ended by somebody, or may have found no room to wait in: then another one does it. */
+int guards_spawn(struct guards *g, const struct jail_spec *spec, struct jail *out, struct err *err)
 {
-	(void)!say(j->pidfd, WORD_KILL, NULL, 0); /* one that does not hear it is found dead by guards_reap */
+	struct kit *kit = kit_of(g, spec->class);
+	bool own = spec->exe_fd > 0, fresh;
+	struct warden *w = NULL;
+	int r;
+
+	do {
+		*err = (struct err){ 0 };
+		TRY(pick(g, kit, own, &w, err));
+		fresh = w->pid == 0;
+		r = fresh ? recruit(g, w, kit, own, err) : 0;
+		if (r < 0) {
+			forget(w);
+			return r;
+		}
+		r = start(g, w, spec, out, err);
+		if (r > 0)
+			dismiss(g, w, true);
+	} while (r > 0 && !fresh);
+	return r > 0 ? -(int)err->code : r;
 }
 
 static struct warden *warden_of(struct guards *g, const struct jail *j)
@@ -441,22 +443,18 @@ static struct warden *warden_of(struct guards *g, const struct jail *j)
 	BUG_IF(true);
 }
 
+void guards_kill(const struct jail *j)
+{
+	const struct warden *w = warden_of(j->guards, j);
+	const struct note note = { WORD_KILL, w->turn, 0 };
+
+	(void)!send_fds(w->sock, &note, sizeof(note), NULL, 0); /* one that does not hear it is found dead by guards_reap */
+}
+
 int guards_reap(struct jail *j, struct jail_status *out, struct err *err)
 {
-	struct guards *g = j->guards;
-	struct warden *w = warden_of(g, j);
-	int word = hear(w->sock, NULL, NULL), st = w->shared->status;
-
 	(void)err;
-	if (word != WORD_ENDED && word != WORD_LAST)
-		st = -1;
-	if (st < 0 || WIFSIGNALED(st))
-		*out = (struct jail_status){ 128 + (st < 0 ? SIGKILL : WTERMSIG(st)), st < 0 ? SIGKILL : WTERMSIG(st) };
-	else
-		*out = (struct jail_status){ WEXITSTATUS(st), 0 };
-	w->busy = false;
-	if (word != WORD_ENDED)
-		dismiss(g, w, word != WORD_LAST);
+	reap(j->guards, warden_of(j->guards, j), out);
 	*j = (struct jail){ .pid = -1, .pidfd = -1 };
 	return 0;
 }

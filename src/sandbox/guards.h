@@ -2,7 +2,8 @@
 /* Copyright The agent6 authors. */
 /* guards: the guardians of a zygote without namespaces, one for each command at a time.
  *
- * Shape    guards_open once; guards_spawn per command: a guardian that is free takes it, or a new one is forked.
+ * Shape    guards_open once; guards_spawn per command: a guardian that is free takes it, or a new one is forked. When all
+ *          of a command is gone and that was told, its guardian makes the process of the next one, which waits confined.
  *          Its `pidfd` is readable when the command and everything it left are gone; then guards_reap. guards_kill at
  *          any time before. A guardian that read a command's memory serves no second one.
  * Memory   A struct jail of guards has its guardian until guards_reap; guards_close ends them all.

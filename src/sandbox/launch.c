@@ -26,11 +26,11 @@
 #define MAP_BYTES  (PAGE + 2 * STACK)
 #define UMASK      022
 #define NR_RESTRICT_SELF 446
-#define DEFAULT_PATH "/usr/bin:/bin"
 
 static const char *const step_names[LAUNCH_STEPS] = {
 	[LAUNCH_OK] = "start", [LAUNCH_PROC] = "mount /proc", [LAUNCH_MASK] = "mask /proc",
 	[LAUNCH_NARROW] = "narrow the workspace", [LAUNCH_CAPS] = "drop every capability",
+	[LAUNCH_WAIT] = "wait for its command",
 	[LAUNCH_CLONE] = "make the command's process", [LAUNCH_SESSION] = "start a session",
 	[LAUNCH_FDS] = "hand over descriptors", [LAUNCH_CWD] = "enter the working directory",
 	[LAUNCH_LIMITS] = "set limits", [LAUNCH_LANDLOCK] = "enter the Landlock rules",
@@ -89,50 +89,15 @@ static int lift_all(struct launch *l, struct err *err)
 	return 0;
 }
 
-static struct str search_path(const char *const *env)
+static void init(struct launch *l)
 {
-	for (size_t i = 0; env && env[i]; i++)
-		if (strncmp(env[i], "PATH=", 5) == 0)
-			return str_from(env[i] + 5);
-	return STR(DEFAULT_PATH);
-}
-
-/* Every place argv[0] may be, written after the result, so that the child only has to try them. */
-static int list_tries(struct launch *l, char *room, size_t room_n, struct err *err)
-{
-	const char *name = l->spec->argv[0];
-	struct str path = search_path(l->spec->env);
-	size_t n = 0;
-
-	if (strchr(name, '/')) {
-		l->tries[0] = name;
-		return 0;
-	}
-	while (path.n > 0 && n < LAUNCH_TRY_MAX) {
-		struct str dir = str_cut(&path, ':');
-		int w;
-
-		if (dir.n == 0 || dir.p[0] != '/') /* "here" is not a place to look for programs */
-			continue;
-		w = snprintf(room, room_n, STR_FMT "/%s", STR_ARG(dir), name);
-		if (w < 0 || (size_t)w >= room_n)
-			return err_set(err, ERR_LIMIT, "search PATH for %.64s: it is too long", name);
-		l->tries[n++] = room;
-		room += w + 1;
-		room_n -= (size_t)w + 1;
-	}
-	return 0;
-}
-
-int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err)
-{
-	size_t room = strlen(spec->argv[0]) + 2;
-	struct str path = search_path(spec->env);
-
-	*l = (struct launch){ .spec = spec, .stdio = { -1, -1, -1 }, .exe = -1, .ruleset = -1, .listener_to = -1, .strip_caps = true };
+	*l = (struct launch){ .stdio = { -1, -1, -1 }, .exe = -1, .ruleset = -1, .listener_to = -1, .post = -1, .strip_caps = true };
 	for (size_t i = 0; i < JAIL_FDS_MAX; i++)
 		l->fds[i] = -1;
-	room = room * (LAUNCH_TRY_MAX + 1) + path.n + PAGE;
+}
+
+static int map(struct launch *l, size_t room, struct err *err)
+{
 	l->map_n = (MAP_BYTES + room + PAGE - 1) & ~(size_t)(PAGE - 1);
 	l->map = mmap(NULL, l->map_n, PROT_READ | PROT_WRITE, MAP_RESULT | MAP_ANONYMOUS, -1, 0);
 	if (l->map == MAP_FAILED) {
@@ -143,7 +108,23 @@ int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err)
 	l->result = launch_result_of(l->map);
 	l->stub_stack = (char *)l->map + PAGE + STACK;
 	l->child_stack = l->stub_stack + STACK;
-	int r = list_tries(l, l->child_stack, l->map_n - MAP_BYTES, err);
+	return 0;
+}
+
+int launch_post(struct launch *l, struct err *err)
+{
+	init(l);
+	return map(l, 0, err);
+}
+
+int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err)
+{
+	int r;
+
+	init(l);
+	l->spec = spec;
+	TRY(map(l, launch_tries_room(spec), err));
+	r = launch_tries(spec, l->tries, l->child_stack, l->map_n - MAP_BYTES, err);
 	if (r == 0)
 		r = lift_all(l, err);
 	if (r < 0) {
@@ -168,13 +149,17 @@ void launch_unmap(void *map)
 		munmap(map, *(size_t *)map);
 }
 
+int launch_step_err(int step, int sys, const char *cwd, struct err *err)
+{
+	bool known = step >= 0 && step < LAUNCH_STEPS;
+
+	return err_sys(err, sys, "jail: %s%s%s", step_names[known ? step : LAUNCH_OK], step == LAUNCH_CWD ? " " : "",
+		step == LAUNCH_CWD ? cwd : "");
+}
+
 int launch_err(const struct launch *l, struct err *err)
 {
-	int step = l->result->step;
-
-	BUG_IF(step < 0 || step >= LAUNCH_STEPS);
-	return err_sys(err, l->result->sys, "jail: %s%s%s", step_names[step], step == LAUNCH_CWD ? " " : "",
-		step == LAUNCH_CWD ? l->spec->cwd : "");
+	return launch_step_err(l->result->step, l->result->sys, l->spec ? l->spec->cwd : "", err);
 }
 
 static long fail(struct launch *l, enum launch_step step, long r)
@@ -197,9 +182,9 @@ static long set_limit(int what, uint64_t value)
 
 static long set_limits(const struct launch *l)
 {
-	long r = set_limit(RLIMIT_CORE, 0);
+	long r = 0;
 
-	if (r >= 0 && l->spec->memory_limit_mb > 0)
+	if (l->spec->memory_limit_mb > 0)
 		r = set_limit(RLIMIT_DATA, (uint64_t)l->spec->memory_limit_mb << 20);
 	if (r >= 0 && l->processes_max > 0)
 		r = set_limit(RLIMIT_NPROC, (uint64_t)l->processes_max);
@@ -211,7 +196,8 @@ static long place_fds(const struct launch *l)
 	long r = 0;
 
 	for (int i = 0; i < 3 && r >= 0; i++)
-		r = raw(SYS_dup3, l->stdio[i], i, 0);
+		if (l->stdio[i] >= 0)
+			r = raw(SYS_dup3, l->stdio[i], i, 0);
 	for (size_t i = 0; i < l->spec->nfds && r >= 0; i++)
 		r = raw(SYS_dup3, l->fds[i], FIRST_FD + (long)i, 0);
 	/* Not closed here: the program, the rules and the report are still needed until exec. */
@@ -278,8 +264,76 @@ static long enter_filter(const struct launch *l)
 	return r < 0 || !listen ? r : send_fd(l->listener_to, (int)r);
 }
 
-/* The command's own process, until it becomes the command. */
-static long become(struct launch *l)
+static long null_stdio(struct launch *l)
+{
+	long null = raw(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC), r = null;
+
+	for (int i = 0; i < 3 && r >= 0; i++)
+		r = null == i ? raw(SYS_fcntl, i, F_SETFD, 0) : raw(SYS_dup3, null, i, 0);
+	return r < 0 ? fail(l, LAUNCH_FDS, r) : 0;
+}
+
+/* How many, or minus an errno; 0: whoever would have ordered something is gone. */
+static long receive_fds(int from, int *fds)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int) * LAUNCH_SENT_MAX)];
+	} control;
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+		.msg_controllen = sizeof(control) };
+	const struct cmsghdr *c;
+	long r;
+
+	do
+		r = raw(SYS_recvmsg, from, &msg, MSG_CMSG_CLOEXEC);
+	while (r == -EINTR);
+	if (r <= 0)
+		return r == 0 ? -EPIPE : r;
+	c = CMSG_FIRSTHDR(&msg);
+	if (!c)
+		return 0;
+	long n = (long)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+	memcpy(fds, CMSG_DATA(c), (size_t)n * sizeof(int));
+	return n;
+}
+
+/* Those of the standard streams are above what they become already. */
+static long sort_fds(struct launch *l, const int *fds, long n)
+{
+	const int wanted[] = { l->spec->in_fd, l->spec->out_fd, l->spec->err_fd };
+	long at = 0, r = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (wanted[i] >= 0 && at < n)
+			l->stdio[i] = fds[at++];
+	if (l->spec->exe_fd > 0 && at < n)
+		l->exe = (int)(r = raw(SYS_fcntl, fds[at++], F_DUPFD_CLOEXEC, FIRST_FD + JAIL_FDS_MAX));
+	for (size_t i = 0; i < l->spec->nfds && r >= 0 && at < n; i++)
+		l->fds[i] = (int)(r = raw(SYS_fcntl, fds[at++], F_DUPFD_CLOEXEC, FIRST_FD + JAIL_FDS_MAX));
+	return r < 0 ? r : 0;
+}
+
+/* Nothing of whoever made it stays with it but the way its order comes. */
+static long stand_by(struct launch *l)
+{
+	int fds[LAUNCH_SENT_MAX];
+	long r = raw(SYS_close_range, FIRST_FD, l->post - 1, 0);
+
+	if (r >= 0)
+		r = raw(SYS_close_range, l->post + 1, ~0u, 0);
+	if (r < 0 || (r = receive_fds(l->post, fds)) < 0)
+		return fail(l, LAUNCH_WAIT, r);
+	l->spec = &l->order->spec;
+	memcpy(l->tries, l->order->tries, sizeof(l->tries));
+	r = sort_fds(l, fds, r);
+	return r < 0 ? fail(l, LAUNCH_FDS, r) : 0;
+}
+
+/* Its own session, limits, signals: what no command has a say in. */
+static long detach(struct launch *l)
 {
 	long r;
 
@@ -288,24 +342,61 @@ static long become(struct launch *l)
 		return fail(l, LAUNCH_SESSION, r < 0 ? r : -ESRCH);
 	if ((r = raw(SYS_setsid)) < 0)
 		return fail(l, LAUNCH_SESSION, r);
+	if ((r = set_limit(RLIMIT_CORE, 0)) < 0)
+		return fail(l, LAUNCH_LIMITS, r);
+	raw(SYS_umask, UMASK);
+	reset_signals();
+	return 0;
+}
+
+static long settle(struct launch *l)
+{
+	long r;
+
 	if ((r = place_fds(l)) < 0)
 		return fail(l, LAUNCH_FDS, r);
 	if ((r = raw(SYS_chdir, l->spec->cwd)) < 0)
 		return fail(l, LAUNCH_CWD, r);
 	if ((r = set_limits(l)) < 0)
 		return fail(l, LAUNCH_LIMITS, r);
-	raw(SYS_umask, UMASK);
-	reset_signals();
+	return 0;
+}
+
+static long confine(struct launch *l)
+{
+	long r;
+
 	if (l->ruleset >= 0 && (r = raw(NR_RESTRICT_SELF, l->ruleset, 0)) < 0)
 		return fail(l, LAUNCH_LANDLOCK, r);
-	if (l->filter && (r = enter_filter(l)) < 0) /* last: it refuses what the steps above need */
+	if (l->filter && (r = enter_filter(l)) < 0)
 		return fail(l, LAUNCH_SECCOMP, r);
-	return fail(l, LAUNCH_EXEC, exec_tries(l));
+	return 0;
+}
+
+/* The command's own process, until it becomes the command. What its filter refuses comes before it; what needs to know
+ * the command comes before it too, unless it stands at a post: no filter that has one refuses any of that. */
+static long become(struct launch *l)
+{
+	long r = detach(l);
+
+	if (r >= 0 && l->post < 0)
+		r = settle(l);
+	if (r >= 0 && l->post >= 0)
+		r = null_stdio(l);
+	if (r >= 0)
+		r = confine(l);
+	if (r >= 0 && l->post >= 0 && (r = stand_by(l)) >= 0)
+		r = settle(l);
+	return r < 0 ? r : fail(l, LAUNCH_EXEC, exec_tries(l));
 }
 
 static int child_main(void *self)
 {
+	const struct launch *l = self;
+
 	become(self);
+	if (l->post >= 0)
+		raw(SYS_write, l->post, "!", 1);
 	raw(SYS_exit_group, 127);
 	return 127;
 }
@@ -333,10 +424,10 @@ long launch_run(struct launch *l)
 	if (l->strip_caps && (r = strip()) < 0)
 		return fail(l, LAUNCH_CAPS, r);
 	l->result->step = LAUNCH_OK;
-	r = launch_clone(child_main, l->child_stack, CLONE_VFORK | SIGCHLD, l, NULL);
+	r = launch_clone(child_main, l->child_stack, (l->post < 0 ? CLONE_VFORK : 0) | SIGCHLD, l, NULL);
 	if (r < 0)
 		return fail(l, LAUNCH_CLONE, r);
-	return l->result->step == LAUNCH_OK ? r : -l->result->sys; /* it wrote there only when it failed */
+	return l->post >= 0 || l->result->step == LAUNCH_OK ? r : -l->result->sys; /* it wrote there only when it failed */
 }
 
 _Noreturn void launch_wait_all(struct launch_result *result, long child)

@@ -5,7 +5,12 @@
  * Shape    launch_open prepares everything that can allocate or fail for a reason of ours; then, as the first
  *          process of a pid namespace, launch_run starts the command and, when it stands, launch_wait_all
  *          reaps until it ends. Between the two the caller tells whoever waits.
- * Memory   launch_run may share its memory with the process that made it: raw system calls only.
+ *          With a post nobody waits for the command: launch_post and launch_run, and a process stands confined at its
+ *          post, a socket, until an order is there and it is told so with the order's descriptors. Then it becomes the
+ *          command, which closes the socket, or writes a byte there and ends.
+ * Memory   launch_run may share its memory with the process that made it: raw system calls only. With a post the launch
+ *          and its stack stay as they are until that process is a command or gone; its order is in memory that who writes
+ *          it and who reads it see at the same address.
  * Errors   launch_open as usual. launch_run returns 0, or minus an errno with plan->step set.
  */
 #ifndef SANDBOX_LAUNCH_H
@@ -13,7 +18,9 @@
 
 #include "sandbox/jail.h"
 
-#define LAUNCH_TRY_MAX 64
+#define LAUNCH_TRY_MAX    64
+#define LAUNCH_ORDER_ROOM (256 * 1024) /* of a command's words, its environment and the paths it may be at */
+#define LAUNCH_SENT_MAX   (4 + JAIL_FDS_MAX)
 
 enum launch_step {
 	LAUNCH_OK,
@@ -21,6 +28,7 @@ enum launch_step {
 	LAUNCH_MASK,
 	LAUNCH_NARROW,
 	LAUNCH_CAPS,
+	LAUNCH_WAIT,
 	LAUNCH_CLONE,
 	LAUNCH_SESSION,
 	LAUNCH_FDS,
@@ -38,6 +46,13 @@ struct launch_result { /* in memory that both processes see */
 	bool ended;
 };
 
+/* What a process at its post becomes. */
+struct launch_order {
+	struct jail_spec spec; /* a descriptor that is not -1 comes along: stdin, stdout, stderr, the program, the others */
+	const char *tries[LAUNCH_TRY_MAX + 1];
+	char room[LAUNCH_ORDER_ROOM];
+};
+
 struct launch {
 	const struct jail_spec *spec;
 	const char *tries[LAUNCH_TRY_MAX + 1]; /* paths of argv[0], in order */
@@ -45,6 +60,8 @@ struct launch {
 	int ruleset;                          /* -1: no Landlock on this kernel */
 	const struct seccomp_filter *filter;  /* NULL: none */
 	int listener_to;                      /* a socket that gets the filter's listener; -1: the filter has none */
+	int post;                             /* above every number its descriptors become; -1: there is none */
+	const struct launch_order *order;
 	pid_t die_with;                       /* 0, or the parent whose death is the command's */
 	int64_t processes_max;                /* 0: no limit; only in a user namespace of the jail's own */
 	bool strip_caps;
@@ -55,6 +72,8 @@ struct launch {
 };
 
 int launch_open(struct launch *l, const struct jail_spec *spec, struct err *err) CHECKED;
+/* Its post, order and result are the caller's to set. */
+int launch_post(struct launch *l, struct err *err) CHECKED;
 /* A copy above every number that one of the command's will have. */
 int launch_lift(int fd, int *out, struct err *err) CHECKED;
 void launch_close(struct launch *l); /* everything but the map, which the stub may still run on */
@@ -65,7 +84,17 @@ long launch_run(struct launch *l);
 _Noreturn void launch_wait_all(struct launch_result *result, long child);
 /* step and errno as a sentence. */
 int launch_err(const struct launch *l, struct err *err);
+int launch_step_err(int step, int sys, const char *cwd, struct err *err);
 /* clone with memory shared where the build allows it. */
 long launch_clone(int (*fn)(void *), char *stack, unsigned long flags, void *arg, int *pidfd);
+
+/* ---- launch_order.c ---- */
+
+/* tries: the places argv[0] may be at, written into room, which holds launch_tries_room bytes. */
+size_t launch_tries_room(const struct jail_spec *spec);
+int launch_tries(const struct jail_spec *spec, const char **tries, char *room, size_t room_n, struct err *err) CHECKED;
+/* fds: what has to be sent along, up to LAUNCH_SENT_MAX. */
+int launch_order_write(struct launch_order *o, const struct jail_spec *spec, int *fds, size_t *nfds, struct err *err)
+	CHECKED;
 
 #endif

@@ -91,11 +91,17 @@ static bool is_kept(pid_t pid, const pid_t *keep, size_t nkeep)
 	return false;
 }
 
+/* The kernel says so; a list may pass over one while others end. */
+static bool none_is_left(void)
+{
+	return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
+}
+
 void sweep_all(int fd, const pid_t *keep, size_t nkeep)
 {
 	pid_t found[PIECE];
 
-	for (;;) {
+	while (nkeep > 0 || !none_is_left()) {
 		size_t n = fd >= 0 ? from_list(fd, found) : from_proc(found), killed = 0;
 
 		for (size_t i = 0; i < n; i++)
@@ -104,8 +110,7 @@ void sweep_all(int fd, const pid_t *keep, size_t nkeep)
 		for (size_t i = 0; i < killed; i++) /* ours until we wait: nobody else can have the number */
 			while (waitpid(found[i], NULL, 0) < 0 && errno == EINTR)
 				;
-		/* The list may pass over one while others end. With nobody to keep, the kernel says when none is left. */
-		if (killed == 0 && (nkeep > 0 || (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)))
+		if (killed == 0 && nkeep > 0)
 			return;
 	}
 }

@@ -62,28 +62,33 @@ static int send_call(struct zygote_client *c, const struct zygote_call *call, ui
 	return chan_send(c->fd, call->class == JOB_GIT ? WIRE_GIT : WIRE_RUN, buf_str(&b), &in, in >= 0, err);
 }
 
+/* False: there is nothing more now. */
+static bool read_some(struct stream *s)
+{
+	char block[65536];
+	ssize_t n = read(s->fd, block, sizeof(block));
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n <= 0) {
+		base_close_fd(&s->fd);
+		return false;
+	}
+	struct str got = str_of(block, (size_t)n), fits = str_head(got, s->into->max - s->into->n);
+
+	*s->lost += got.n - fits.n;
+	if (buf_add(s->into, fits, ERR_DISCARD) < 0)
+		*s->lost += fits.n;
+	return true;
+}
+
 /* Reads what is there without waiting. */
 static void drain(struct stream *s)
 {
-	char block[65536];
-
-	while (s->fd >= 0) {
-		ssize_t n = read(s->fd, block, sizeof(block));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n <= 0) {
-			base_close_fd(&s->fd);
-			return;
-		}
-		struct str got = str_of(block, (size_t)n), fits = str_head(got, s->into->max - s->into->n);
-
-		*s->lost += got.n - fits.n;
-		if (buf_add(s->into, fits, ERR_DISCARD) < 0)
-			*s->lost += fits.n;
-	}
+	while (s->fd >= 0 && read_some(s))
+		;
 }
 
 static int on_started(struct talk *t, struct unpack *u, struct err *err)

@@ -3,6 +3,7 @@
 /* The zygote where no namespace is: what a cell's process 1 does for nothing, guardians do here. */
 #include "fmt/pack.h"
 #include "sandbox/zygote.h"
+#include "sys/file.h"
 #include "test/sandbox/zygote_lib.h"
 
 #include <dirent.h>
@@ -42,6 +43,49 @@ static size_t children_of(pid_t pid, pid_t *out, size_t room)
 	return n;
 }
 
+static char state_of(pid_t pid)
+{
+	char path[64], text[512] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 'X';
+	return strrchr(text, ')')[2];
+}
+
+/* The process that will be the guardian's next command, once it is at its post: all it holds is its null streams and the
+ * way its order comes, and the guardian watches. */
+static pid_t waiting(pid_t guardian)
+{
+	pid_t next;
+	char path[64];
+
+	for (;; sched_yield()) {
+		if (children_of(guardian, &next, 1) != 1)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/fd", (int)next);
+		DIR *d = opendir(path);
+		size_t n = 0;
+
+		while (d && readdir(d))
+			n++;
+		if (d)
+			closedir(d);
+		if (n == 4 + 2 && state_of(guardian) == 'S') /* it was woken before the others were closed */
+			return next;
+	}
+}
+
+static pid_t only_guardian(const struct zy *z)
+{
+	pid_t inner[2], guardian[2];
+
+	CHECK_INT(children_of(z->proc.pid, inner, COUNT(inner)), 1);
+	CHECK_INT(children_of(inner[0], guardian, COUNT(guardian)), 1);
+	return guardian[0];
+}
+
 struct census {
 	size_t guardians, files;
 };
@@ -57,6 +101,7 @@ static struct census count(const struct zy *z)
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)inner[0]);
 	c.files = count_dir(path);
 	for (size_t i = 0; i < c.guardians; i++) {
+		waiting(guardians[i]);
 		snprintf(path, sizeof(path), "/proc/%d/fd", (int)guardians[i]);
 		c.files += count_dir(path);
 	}
@@ -248,4 +293,113 @@ static void tells_changes(struct zy *z)
 TEST(zygote_on_ground_tells_what_changed_in_the_repository)
 {
 	on_ground(tells_changes);
+}
+
+static bool says(pid_t pid, const char *file, const char *want)
+{
+	char path[64];
+	auto_buf struct buf text = BUF_MAX(64 * 1024);
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	CHECK(file_read(AT_FDCWD, path, &text, ERR_DISCARD) == 0);
+	return str_find(buf_str(&text), str_from(want)) < text.n;
+}
+
+/* What was told to go on before it is dead would be a command that was killed. */
+static void kill_now(pid_t victim, pid_t last)
+{
+	kill(victim, SIGKILL);
+	while (!strchr("XZ", state_of(victim)) || !strchr("XZ", state_of(last)))
+		sched_yield();
+}
+
+/* What will be the next command exists when all of the last one is gone, is confined before it knows what it becomes, and
+ * is nobody's but that command's. */
+static void waits(struct zy *z)
+{
+	pid_t child[4];
+
+	if (geteuid() != 0)
+		return; /* as above */
+	own_lock(z);
+	zy_start(z);
+	CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
+	pid_t guardian = only_guardian(z), first = waiting(guardian);
+
+	CHECK(says(first, "status", "NoNewPrivs:\t1\nSeccomp:\t2\n"));
+	CHECK(says(first, "status", "CapBnd:\t0000000000000000\n") || says(first, "status", "CapPrm:\t0000000000000000\n"));
+	CHECK_INT(getsid(first), first);
+	zy_send_run(z, z->client.last_job + 1, JOB_COMMAND, HOLD "rm locked; : > on; while [ -f on ]; do :; done");
+	CHECK_INT(zy_from_asker_side(z)->type, WIRE_STARTED);
+	while (faccessat(z->dir.fd, "ws/on", F_OK, 0) < 0)
+		sched_yield();
+	CHECK(says(first, "cmdline", "rm locked")); /* it is the command now, and nobody waits beside it or what it left */
+	size_t n = children_of(guardian, child, COUNT(child));
+	for (size_t i = 0; i < n; i++)
+		CHECK(!says(child[i], "cmdline", "agent6-jail"));
+	CHECK_INT(unlinkat(z->dir.fd, "ws/on", 0), 0);
+	CHECK_INT(zy_exit_of(z, ++z->client.last_job).code, 0);
+	CHECK_INT(only_guardian(z), guardian);
+	CHECK(waiting(guardian) != first && state_of(first) == 'X');
+
+	/* Somebody ends it: the command is another one's. */
+	first = waiting(guardian);
+	kill_now(first, first);
+	CHECK_INT(zy_run(z, JOB_COMMAND, "exit 5"), 5);
+	CHECK(only_guardian(z) != guardian && state_of(guardian) == 'X');
+	guardian = only_guardian(z);
+	kill_now(guardian, waiting(guardian));
+	CHECK_INT(zy_run(z, JOB_COMMAND, "exit 6"), 6);
+	guardian = only_guardian(z);
+	zy_send_run(z, ++z->client.last_job, JOB_VERIFY, "exit 7"); /* confined by the same: it is the same one's */
+	while (zy_from_monitor_side(z)->type != WIRE_APPROVE)
+		;
+	zy_verdict(z, z->client.last_job, true, "");
+	CHECK_INT(zy_exit_of(z, z->client.last_job).code, 7);
+	CHECK_INT(only_guardian(z), guardian);
+	zy_stop(z);
+}
+
+TEST(zygote_on_ground_has_the_next_process_wait_confined_when_all_of_the_last_is_gone)
+{
+	on_ground(waits);
+}
+
+/* A word to kill that is on its way when its command has ended hits nobody. */
+static void kills_late(struct zy *z)
+{
+	pid_t inner[2], guardian, first;
+	uint32_t job;
+
+	if (geteuid() != 0)
+		return; /* as above */
+	zy_start(z);
+	CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
+	CHECK_INT(children_of(z->proc.pid, inner, COUNT(inner)), 1);
+	guardian = only_guardian(z);
+	first = waiting(guardian);
+	test_write(&z->dir, "ws/on", STR(""));
+	job = ++z->client.last_job;
+	zy_send_run(z, job, JOB_COMMAND, "while [ -f on ]; do :; done");
+	CHECK_INT(zy_from_asker_side(z)->type, WIRE_STARTED);
+	while (!says(first, "cmdline", "while"))
+		sched_yield();
+	kill(inner[0], SIGSTOP);
+	while (state_of(inner[0]) != 'T')
+		sched_yield();
+	zy_order(z, WIRE_KILL, job); /* read before the command's end, which comes after it */
+	CHECK_INT(unlinkat(z->dir.fd, "ws/on", 0), 0);
+	while (waiting(guardian) == first)
+		sched_yield();
+	kill(inner[0], SIGCONT);
+	CHECK_INT(zy_exit_of(z, job).code, 0);
+	for (int i = 1; i < 20; i++)
+		CHECK_INT(zy_run(z, JOB_COMMAND, "exit 9"), 9);
+	CHECK_INT(only_guardian(z), guardian);
+	zy_stop(z);
+}
+
+TEST(zygote_on_ground_kills_no_command_for_one_that_had_ended)
+{
+	on_ground(kills_late);
 }
