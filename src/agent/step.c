@@ -166,14 +166,17 @@ static int check_identity(struct run *r)
 		p->git_email.n > 0 ? "" : "  agent6 config set git.commit.email \"...\"\n"));
 }
 
-/* Ours to read like any other bytes of the workspace, and the same that git goes by. To go on by force is to go on over a
- * repository that may be broken, and git itself looks at everything then. */
+/* Ours to read like any other bytes of the workspace, and the same that git goes by, unless something is hidden from us: git's
+ * cell has it all, and an empty configuration here would name no driver that git finds there. To go on by force is to go on
+ * over a repository that may be broken, and git itself looks at everything then. */
 static const struct discovered *find_files(struct run *r)
 {
 	struct discovered *d = arena_alloc(r->mem, sizeof(*d));
 	const char *top = str_dupz(r->mem, r->p->workspace);
 
-	return !r->p->force && discover_repo(top, r->mem, d, ERR_DISCARD) == 0 && strcmp(d->top, top) == 0 ? d : NULL;
+	if (r->p->force || r->p->hide_paths.n > 0)
+		return NULL;
+	return discover_repo(top, r->mem, d, ERR_DISCARD) == 0 && strcmp(d->top, top) == 0 ? d : NULL;
 }
 
 static int open_repo(struct run *r, struct str run_id, struct err *err)

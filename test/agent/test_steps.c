@@ -327,3 +327,16 @@ TEST(a_leg_asks_git_for_each_thing_once_before_its_first_request)
 		CHECK_INT(u.gits[cases[i].op], cases[i].unknown);
 	}
 }
+
+/* What is hidden is empty for the agent and not for git: a file that looks plain may name a driver. */
+TEST(where_something_is_hidden_git_is_asked_what_its_files_tell)
+{
+	static struct str hidden[] = { { "/ws/.git/config", 15 } };
+	auto_world struct world w;
+
+	repository(&w);
+	w.params.hide_paths = (struct str_list){ hidden, COUNT(hidden) };
+	world_play(&w, "{\"turns\":[{\"act\":\"stop\",\"calls\":[" MAKE("a") "]}]}");
+	CHECK_INT(w.gits[GIT_DRIVERS], 1);
+	CHECK_INT(w.gits[GIT_FILES], 1);
+}
