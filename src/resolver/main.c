@@ -60,7 +60,10 @@ static int take_table(struct names *n, struct err *err)
 	TRY(wire_check(LINK_MONITOR_RESOLVER, WIRE_DOWN, n->msg->type, n->msg->body.n, n->msg->nfds, err));
 	table = chan_take_fd(n->msg, 0);
 	TRY(memfd_read(table, &bytes, err));
-	return routes_unpack(str_dup(n->mem, buf_str(&bytes)), n->mem, &n->table, err);
+	TRY(routes_unpack(str_dup(n->mem, buf_str(&bytes)), n->mem, &n->table, err));
+	for (size_t i = 0; i < n->table.n; i++) /* once: who connects again and again has it looked up as often */
+		n->table.p[i].host = str_from(str_dupz(n->mem, n->table.p[i].host));
+	return 0;
 }
 
 #ifdef __GLIBC__
@@ -88,8 +91,12 @@ static void load_modules(void)
 		struct str line = str_trim(str_line(&rest));
 		struct str key = str_cut(&line, ':');
 
-		while (str_eq(str_trim(key), STR("hosts")) && line.n > 0)
-			load_module(str_trim(str_cut(&line, ' ')));
+		while (str_eq(str_trim(key), STR("hosts")) && line.n > 0) {
+			size_t end = str_find_any(line, STR(" \t"));
+
+			load_module(str_head(line, end));
+			line = str_skip(line, end + 1);
+		}
 	}
 }
 #else
@@ -135,12 +142,12 @@ static void add_addr(struct lookup_answer *a, const struct addrinfo *i)
 	a->n++;
 }
 
-static void look_up(const struct names *n, const struct route *r, struct lookup_answer *a)
+static void look_up(const struct route *r, struct lookup_answer *a)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_protocol = IPPROTO_TCP };
 	struct addrinfo *list = NULL;
 
-	a->gai = getaddrinfo(str_dupz(n->mem, r->host), NULL, &hints, &list);
+	a->gai = getaddrinfo(r->host.p, NULL, &hints, &list);
 	a->sys = errno;
 	for (const struct addrinfo *i = list; a->gai == 0 && i && a->n < LOOKUP_ADDRS; i = i->ai_next)
 		add_addr(a, i);
@@ -161,7 +168,7 @@ static int answer(const struct names *n, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "there is no route %u", q.route);
 	a.link = q.link;
 	a.turn = q.turn;
-	look_up(n, &n->table.p[q.route], &a);
+	look_up(&n->table.p[q.route], &a);
 	TRY(lookup_answer_pack(&a, &body, err));
 	return chan_send(BROKER_FD, WIRE_LOOKED_UP, buf_str(&body), NULL, 0, err);
 }

@@ -95,7 +95,7 @@ def serve(folder, ready):
 def main():
     folder, program = sys.argv[1], sys.argv[2:]
     for name, text in (("resolv.conf", "nameserver 127.0.0.1\noptions timeout:5 attempts:1\n"),
-                       ("hosts", f"127.0.0.1 localhost\n{IN_HERE} file.internal\n"), ("nsswitch.conf", "hosts: files dns\n")):
+                       ("hosts", f"127.0.0.1 localhost\n{IN_HERE} file.internal\n"), ("nsswitch.conf", "passwd: files\nhosts:\tfiles\tdns\n")):
         path = os.path.join(folder, name)
         with open(path, "w", encoding="ascii") as f:
             f.write(text)

@@ -3,6 +3,7 @@
 """Names are looked up by agent6-resolver, and by nobody else: the real one beside a real name server, the program alone, and
 one that was taken over in its place (test/evil/badnames.c)."""
 import fcntl
+import glob
 import os
 import shutil
 import signal
@@ -68,6 +69,17 @@ def test_a_name_is_dialled_at_the_port_of_its_row(world):
     with Driver(*far("gpu.internal", port=8444), under=world[1]) as d:
         a = d.ready().ask()
         assert a.outcome == CONNECT and "connect to gpu.internal:8444: Connection refused" in a.text, a.text
+
+
+def test_the_modules_of_the_hosts_line_are_loaded_whatever_stands_between_them(world):
+    """In time: no file can be mapped once the resolver is confined."""
+    with Driver(*far("gpu.internal"), under=world[1]) as d:
+        d.ready()
+        if os.geteuid() != 0 or not glob.glob("/usr/lib/*/libnss_files.so.2"):  # it cannot be looked into, or its libc needs none
+            return
+        with open(f"/proc/{d.resolver}/maps", encoding="ascii") as f:
+            maps = f.read()
+        assert "libnss_files.so.2" in maps and "libnss_dns.so.2" in maps, maps
 
 
 def test_nobody_looks_up_where_every_host_is_an_address():
