@@ -41,7 +41,8 @@ bool plain_config(const struct discovered *d)
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf b = { 0 };
 
-	if (read_regular(path_in(d->common_dir, STR("config"), mem), CONFIG_MAX, &b) <= 0)
+	/* An empty one is what stands where a file is hidden; git itself writes a section at least. */
+	if (read_regular(path_in(d->common_dir, STR("config"), mem), CONFIG_MAX, &b) <= 0 || b.n == 0)
 		return false;
 	for (size_t i = 0; i < b.n; i++)
 		b.p[i] = (char)tolower((unsigned char)b.p[i]);

@@ -24,6 +24,7 @@ static const struct plain_case cases[] = {
 	{ "a repository of several users", "git config core.sharedRepository group", false, true },
 	{ "a configuration for each work tree", "git config extensions.worktreeConfig true", false, true },
 	{ "no configuration", "rm .git/config", false, true },
+	{ "an empty one", ": >.git/config", false, true },
 	{ "one that a link leads to", "mv .git/config x; ln -s ../x .git/config; git add x", false, true },
 	{ "a conflict has three entries of a name", "git checkout -qb o; echo o >a.txt; git commit -qam o; git checkout -q main; echo m >a.txt; "
 		"git commit -qam m; git merge -q o >/dev/null || true", true, true },
