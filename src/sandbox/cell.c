@@ -26,6 +26,12 @@ struct report {
 	struct err err;
 };
 
+/* The cell's ends of what lies between it and the process that wants it. */
+struct line {
+	int life, report;
+	struct side side;
+};
+
 int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out, struct err *err)
 {
 	bool root = ns_is_real_root();
@@ -95,61 +101,74 @@ static void note(struct cell *c, const char *text)
 	c->notes[c->nnotes++] = text;
 }
 
-static int join(struct side *side, bool *early, struct err *err)
+/* In the user namespace that owns it: before the cell has one of its own over that. */
+static int enter_net(const struct line *line, bool *early, struct err *err)
 {
+	autoclose int net = -1;
+
 	*early = true;
-	TRY(side_join(side, err));
+	TRY(side_take(&line->side, &net, err));
+	if (setns(net, CLONE_NEWNET) < 0)
+		return err_sys(err, errno, "enter the network namespace");
 	*early = false;
 	return 0;
 }
 
-static int set_up(const struct cell_spec *spec, struct root *root, int life, struct cell *c, bool *early,
+/* What is mounted stays for good. Beneath the cell of a zygote there are mount namespaces of younger user namespaces, so its
+ * mounts are locked; a cell for one command that root built keeps its mount namespace in the host's user namespace, where
+ * nobody in the cell has any right, and its masks are made before that. */
+static int shut(const struct cell_spec *spec, bool has_proc, int life, struct err *err)
+{
+	bool alone = spec->root.idmap && !spec->lock, mask = has_proc && spec->root.mask_proc;
+	autoclose int proc = -1;
+
+	if (alone && mask)
+		TRY(procmask_lock(&proc, err));
+	if (spec->root.idmap)
+		TRY(leave_root(spec, life, err));
+	if (alone)
+		TRY(ns_own_users(proc, spec->root.uid, spec->root.gid, err));
+	else if (spec->lock)
+		TRY(ns_lock(spec->root.uid, spec->root.gid, err));
+	if (has_proc)
+		ns_no_more_users(proc);
+	return mask && !alone ? procmask_lock(NULL, err) : 0;
+}
+
+static int set_up(const struct cell_spec *spec, struct root *root, const struct line *line, struct cell *c, bool *early,
 	struct err *err)
 {
-	bool locked = spec->lock || spec->root.idmap;
-	struct side side;
-
 	*early = true;
-	TRY(parent_lives(life, err));
+	TRY(parent_lives(line->life, err));
 	TRY(take_identity(spec, err));
-	TRY(side_begin(&side, !spec->root.host_network, err));
 	*early = false;
-	TRY(root_build(root, err));
-	TRY(side_leave(&side, err));
-	if (locked) { /* what is mounted then stays for good, so the old root has to be gone */
-		TRY(join(&side, early, err));
-		if (spec->root.idmap)
-			TRY(leave_root(spec, life, err));
-		TRY(ns_lock(spec->root.uid, spec->root.gid, err));
-	}
+	TRY(root_build(root, &line->side, err));
+	if (!spec->root.host_network)
+		TRY(enter_net(line, early, err));
+	TRY(parent_lives(line->life, err)); /* nobody else holds it from here on */
+	TRY(shut(spec, root_has_proc(root), line->life, err));
 	*c = (struct cell){ .spec = spec, .uid = spec->root.uid, .gid = spec->root.gid,
 		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
 	if (!c->has_proc)
 		note(c, "/proc is empty: this host does not let a new one be mounted");
-	else
-		ns_no_more_users();
 	if (c->landlock_abi == 0)
 		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
-	if (c->has_proc && spec->root.mask_proc)
-		TRY(procmask_lock(err));
 	TRY(caps_drop_bounding(err));
-	if (!locked)
-		TRY(join(&side, early, err));
 	return caps_undumpable(err);
 }
 
-_Noreturn static void cell_child(const struct cell_spec *spec, struct root *root, int life, int report,
+_Noreturn static void cell_child(const struct cell_spec *spec, struct root *root, const struct line *line,
 	cell_main_fn *main_fn, void *self)
 {
 	struct report rep = { 0 };
 	struct cell c = { 0 };
 
-	rep.r = set_up(spec, root, life, &c, &rep.early, &rep.err);
+	rep.r = set_up(spec, root, line, &c, &rep.early, &rep.err);
 	if (rep.r == 0)
-		rep.r = close_others(spec, report, &rep.err);
-	if (write(report, &rep, sizeof(rep)) != (ssize_t)sizeof(rep) || rep.r < 0)
+		rep.r = close_others(spec, line->report, &rep.err);
+	if (write(line->report, &rep, sizeof(rep)) != (ssize_t)sizeof(rep) || rep.r < 0)
 		_exit(2);
-	close(report);
+	close(line->report);
 	_exit(main_fn(&c, self));
 }
 
@@ -194,38 +213,73 @@ static int pipe_new(int out[2], struct err *err)
 	return pipe2(out, O_CLOEXEC) < 0 ? err_sys(err, errno, "pipe") : 0;
 }
 
-int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, struct cell_proc *out, struct err *err)
+struct gifts {
+	const struct cell_spec *spec;
+	struct root *root;
+	int cell; /* a pidfd */
+};
+
+/* Beside the cell's first process, which works on its root meanwhile. */
+static int give(const struct side *side, void *self, struct err *err)
 {
-	auto_arena struct arena *mem = arena_new();
-	auto_root struct root *root = NULL;
-	struct cell_proc made = { .pid = -1, .pidfd = -1 };
+	const struct gifts *g = self;
+	int r = root_give_maps(g->root, side, err);
+
+	if (r == 0 && !g->spec->root.host_network)
+		r = side_give_net(side, g->spec->root.idmap ? -1 : g->cell, err);
+	root_reap_maps(g->root); /* last: whoever waits may find its processor taken by the cell */
+	return r;
+}
+
+static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *main_fn, void *self, struct cell_proc *made,
+	struct err *err)
+{
+	struct side side;
 	int life[2], report[2], r;
 
-	r = root_pin(&spec->root, mem, &root, err);
-	if (r < 0)
-		return err->sys == EPERM ? explain(r, err) : r; /* root needs a user namespace for its id map */
 	TRY(pipe_new(life, err));
 	autoclose int life_r = life[0];
 	autoclose int life_w = life[1];
 	TRY(pipe_new(report, err));
 	autoclose int report_r = report[0];
 	autoclose int report_w = report[1];
+	TRY(side_open(&side, err));
+	autoclose int give_w = side.give;
+	autoclose int take_r = side.take;
 
-	r = ns_clone(cell_flags(spec), &made.pid, &made.pidfd, err);
+	r = ns_clone(cell_flags(spec), &made->pid, &made->pidfd, err);
 	if (r < 0)
 		return explain(r, err);
 	if (r == 0) {
+		const struct line line = { .life = life_r, .report = report_w, .side = { .give = -1, .take = take_r } };
+
 		close(life_w);
-		cell_child(spec, root, life_r, report_w, main_fn, self);
+		close(give_w);
+		cell_child(spec, root, &line, main_fn, self);
 	}
 	base_close_fd(&report_w);
-	r = read_report(report_r, err);
-	if (r < 0) {
+	base_close_fd(&take_r);
+	struct gifts gifts = { .spec = spec, .root = root, .cell = made->pidfd };
+	TRY(side_run(&side, life_w, give, &gifts, err));
+	base_close_fd(&give_w);
+	return read_report(report_r, err);
+}
+
+int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, struct cell_proc *out, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_root struct root *root = NULL;
+	struct cell_proc made = { .pid = -1, .pidfd = -1 };
+	int r;
+
+	TRY(root_pin(&spec->root, mem, &root, err));
+	r = start(spec, root, main_fn, self, &made, err);
+	if (r < 0 && made.pid > 0) {
 		syscall(SYS_pidfd_send_signal, made.pidfd, SIGKILL, NULL, 0);
 		waitpid(made.pid, NULL, 0);
 		close(made.pidfd);
-		return r;
 	}
-	*out = made;
-	return 0;
+	if (r == 0)
+		*out = made;
+	return r;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* As root, a command runs under an id of its own, and the workspace is shown to it as if it owned it. */
+#include "sandbox/launch.h"
 #include "sandbox/namespace.h"
+#include "sandbox/raw.h"
 #include "sandbox/root_priv.h"
 
 #include <errno.h>
@@ -54,22 +56,29 @@ static int open_mapped(pid_t pid, uid_t owner, gid_t group, uid_t uid, gid_t gid
 	return *out < 0 ? err_sys(err, errno, "open %s", path) : 0;
 }
 
-int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, struct err *err)
+/* On a stack of its own in the other one's memory: raw calls only. */
+static int keep_open(void *parent)
+{
+	/* It must not outlive a parent that is killed meanwhile, holding that one's stderr for ever. */
+	if (raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) >= 0 && raw(SYS_getppid) == *(const pid_t *)parent)
+		for (;;)
+			raw(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+	raw(SYS_exit_group, 1);
+	return 1;
+}
+
+int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, pid_t *killed, struct err *err)
 {
 	/* A namespace exists only with a process in it, until its descriptor is held. */
+	_Alignas(16) char stack[2048];
 	pid_t parent = getpid();
-	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+	long pid = launch_clone(keep_open, stack + sizeof(stack), CLONE_NEWUSER | SIGCHLD, &parent, NULL);
 
 	if (pid < 0)
-		return err_sys(err, errno, "make a user namespace for the id map");
-	if (pid == 0) { /* it must not outlive a parent that is killed meanwhile, holding that one's stderr for ever */
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	int r = open_mapped(pid, owner, group, uid, gid, out, err);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+		return err_sys(err, (int)-pid, "make a user namespace for the id map");
+	int r = open_mapped((pid_t)pid, owner, group, uid, gid, out, err);
+	/* It runs no instruction of its own from here on, so the stack may go. */
+	kill((pid_t)pid, SIGKILL);
+	*killed = (pid_t)pid;
 	return r;
 }

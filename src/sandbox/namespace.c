@@ -47,9 +47,10 @@ int ns_clone(unsigned long flags, pid_t *pid, int *pidfd, struct err *err)
 	return 1;
 }
 
-static int write_proc(const char *path, const char *text, struct err *err)
+/* Below /proc, or below what is open as `proc`. */
+static int write_proc(int proc, const char *path, const char *text, struct err *err)
 {
-	autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+	autoclose int fd = openat(proc >= 0 ? proc : AT_FDCWD, proc >= 0 ? path + sizeof("/proc/") - 1 : path, O_WRONLY | O_CLOEXEC);
 	size_t n = strlen(text);
 
 	if (fd < 0)
@@ -59,15 +60,20 @@ static int write_proc(const char *path, const char *text, struct err *err)
 	return 0;
 }
 
-int ns_map_self(uid_t uid, gid_t gid, struct err *err)
+static int map_self(int proc, uid_t uid, gid_t gid, struct err *err)
 {
 	char line[64];
 
-	TRY(write_proc("/proc/self/setgroups", "deny", err));
+	TRY(write_proc(proc, "/proc/self/setgroups", "deny", err));
 	snprintf(line, sizeof(line), "%u %u 1", (unsigned)uid, (unsigned)uid);
-	TRY(write_proc("/proc/self/uid_map", line, err));
+	TRY(write_proc(proc, "/proc/self/uid_map", line, err));
 	snprintf(line, sizeof(line), "%u %u 1", (unsigned)gid, (unsigned)gid);
-	return write_proc("/proc/self/gid_map", line, err);
+	return write_proc(proc, "/proc/self/gid_map", line, err);
+}
+
+int ns_map_self(uid_t uid, gid_t gid, struct err *err)
+{
+	return map_self(-1, uid, gid, err);
 }
 
 int ns_lo_up(struct err *err)
@@ -91,9 +97,16 @@ int ns_lock(uid_t uid, gid_t gid, struct err *err)
 	return ns_map_self(uid, gid, err);
 }
 
-void ns_no_more_users(void)
+int ns_own_users(int proc, uid_t uid, gid_t gid, struct err *err)
 {
-	int r = write_proc("/proc/sys/user/max_user_namespaces", "0", ERR_DISCARD);
+	if (unshare(CLONE_NEWUSER) < 0)
+		return err_sys(err, errno, "make a user namespace for the cell");
+	return map_self(proc, uid, gid, err);
+}
+
+void ns_no_more_users(int proc)
+{
+	int r = write_proc(proc, "/proc/sys/user/max_user_namespaces", "0", ERR_DISCARD);
 
 	(void)r; /* the filter refuses the calls as well; this covers the flags it cannot read */
 }

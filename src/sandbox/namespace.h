@@ -25,7 +25,10 @@ int ns_map_self(uid_t uid, gid_t gid, struct err *err) CHECKED;
 int ns_lo_up(struct err *err) CHECKED;
 /* A second user namespace and a mount namespace in it: every mount made before is locked for good. */
 int ns_lock(uid_t uid, gid_t gid, struct err *err) CHECKED;
-/* user.max_user_namespaces = 0 in our own user namespace; best effort, needs a writable /proc/sys. */
-void ns_no_more_users(void);
+/* A user namespace alone: whoever is in it has no right over the mount namespace, which belongs to the one around it.
+ * proc: a writable /proc that is open, or -1: the one that is mounted. */
+int ns_own_users(int proc, uid_t uid, gid_t gid, struct err *err) CHECKED;
+/* user.max_user_namespaces = 0 in our own user namespace; best effort, needs that writable /proc as well. */
+void ns_no_more_users(int proc);
 
 #endif

@@ -69,6 +69,7 @@ static void close_pipes(struct once *o)
 		base_close_fd(&o->verdict[i]);
 	}
 	base_close_fd(&o->life);
+	free(o->step);
 }
 
 static int read_verdict(const struct sandbox_policy *p, int fd, struct once_result *out, struct err *err)
@@ -90,19 +91,30 @@ static int read_verdict(const struct sandbox_policy *p, int fd, struct once_resu
 	return 0;
 }
 
-static void drain(int *fd, struct capture *into)
+/* On the heap, where what is not written to costs nothing: most commands say little. */
+static void drain(struct once *o, int *fd, struct capture *into)
 {
-	char step[READ_STEP];
-	ssize_t n = read(*fd, step, sizeof(step));
+	if (!o->step)
+		o->step = mem_alloc(READ_STEP);
+	ssize_t n = read(*fd, o->step, READ_STEP);
 
 	if (n > 0)
-		capture_feed(into, str_of(step, (size_t)n));
+		capture_feed(into, str_of(o->step, (size_t)n));
 	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
 		base_close_fd(fd);
 }
 
+/* Hung up without anything in it there is nothing to read. */
+static void hear(struct once *o, int revents, int *fd, struct capture *into)
+{
+	if (revents == POLLHUP)
+		base_close_fd(fd);
+	else if (revents)
+		drain(o, fd, into);
+}
+
 /* Its end counts, not the pipes': what is in them then is read, and nobody is waited for. */
-static void drain_rest(int *fd, struct capture *into)
+static void drain_rest(struct once *o, int *fd, struct capture *into)
 {
 	size_t left = 1 << 20; /* a pipe's largest size for an ordinary user */
 
@@ -112,7 +124,7 @@ static void drain_rest(int *fd, struct capture *into)
 
 		if (poll(&p, 1, 0) <= 0)
 			return;
-		drain(fd, into);
+		drain(o, fd, into);
 		size_t got = (size_t)into->total - before;
 		left -= got < left ? got : left;
 	}
@@ -146,15 +158,13 @@ static int watch(struct once *o, int pidfd, int64_t timeout_ms, struct once_resu
 				return err_sys(err, errno, "poll");
 			continue; /* nothing of p was filled in */
 		}
-		if (p[0].revents)
-			drain(&o->out[0], &out->out);
-		if (p[1].revents)
-			drain(&o->errs[0], &out->errs);
+		hear(o, p[0].revents, &o->out[0], &out->out);
+		hear(o, p[1].revents, &o->errs[0], &out->errs);
 		if (p[2].revents)
 			break;
 	}
-	drain_rest(&o->out[0], &out->out);
-	drain_rest(&o->errs[0], &out->errs);
+	drain_rest(o, &o->out[0], &out->out);
+	drain_rest(o, &o->errs[0], &out->errs);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct once {
 	const struct sandbox_policy *policy;
 	int out[2], errs[2], verdict[2];
 	int life; /* hardened: closing it ends the command */
+	char *step; /* what was read last; NULL until something is */
 };
 
 #endif

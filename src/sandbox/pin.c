@@ -11,6 +11,7 @@
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/statfs.h>
+#include <sys/wait.h>
 
 /* Read-only parts of the host that every cell has, where the host has them. */
 const char *const root_system_paths[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", NULL };
@@ -295,21 +296,50 @@ static int pin_hide(struct root *r, const char *path, struct err *err)
 	return 0;
 }
 
-/* Here, where /proc numbers processes as fork does: in the cell's pid namespace it does not. */
-static int map_owners(struct root *r, struct err *err)
+/* The first of the mounts whose files on disk have the same owner: one id map serves them all. */
+static struct grant *map_holder(struct root *r, const struct grant *g)
 {
-	for (size_t i = 0; i < r->mounts.n; i++) {
+	struct grant *first = r->mounts.p;
+
+	while (first->kind == GRANT_SYSTEM || first->st.st_uid != g->st.st_uid || first->st.st_gid != g->st.st_gid)
+		first++;
+	return first;
+}
+
+/* On the host, where /proc numbers processes as fork does: in the cell's pid namespace it does not. */
+int root_give_maps(struct root *r, const struct side *side, struct err *err)
+{
+	for (size_t i = 0; r->spec.idmap && i < r->mounts.n; i++) {
+		struct grant *g = &r->mounts.p[i];
+		autoclose int userns = -1;
+
+		if (g->kind == GRANT_SYSTEM || map_holder(r, g) != g)
+			continue;
+		TRY(idmap_open(g->st.st_uid, g->st.st_gid, r->spec.uid, r->spec.gid, &userns, &g->mapper, err));
+		TRY(side_give(side, userns, err));
+	}
+	return 0;
+}
+
+void root_reap_maps(struct root *r)
+{
+	for (size_t i = 0; i < r->mounts.n; i++)
+		while (r->mounts.p[i].mapper > 0 && waitpid(r->mounts.p[i].mapper, NULL, 0) < 0 && errno == EINTR)
+			;
+}
+
+int root_take_maps(struct root *r, const struct side *side, struct err *err)
+{
+	for (size_t i = 0; r->spec.idmap && i < r->mounts.n; i++) {
 		struct grant *g = &r->mounts.p[i];
 
 		if (g->kind == GRANT_SYSTEM)
 			continue;
-		for (size_t k = 0; k < i && g->userns < 0; k++)
-			if (r->mounts.p[k].st.st_uid == g->st.st_uid && r->mounts.p[k].st.st_gid == g->st.st_gid)
-				g->userns = r->mounts.p[k].userns;
-		if (g->userns >= 0)
-			continue;
-		TRY(idmap_open(g->st.st_uid, g->st.st_gid, r->spec.uid, r->spec.gid, &g->userns, err));
-		g->owns_userns = true;
+		struct grant *holder = map_holder(r, g);
+		if (holder == g)
+			TRY(side_take(side, &g->userns, err));
+		g->owns_userns = holder == g;
+		g->userns = holder->userns;
 	}
 	return 0;
 }
@@ -343,8 +373,6 @@ int root_pin(const struct root_spec *spec, struct arena *mem, struct root **out,
 	TRY(pin_list(r, &spec->rw_paths, GRANT_RW, "write grant", err));
 	TRY(pin_list(r, &spec->ro_paths, GRANT_RO, "read grant", err));
 	TRY(pin_list(r, &spec->tool_paths, GRANT_TOOL, "tool path", err));
-	if (spec->idmap)
-		TRY(map_owners(r, err));
 	qsort(r->mounts.p, r->mounts.n, sizeof(*r->mounts.p), by_path);
 	for (size_t i = 0; i < spec->protect_paths.n; i++)
 		TRY(pin_protect(r, spec->protect_paths.p[i], err));

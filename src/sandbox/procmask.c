@@ -14,8 +14,22 @@ const struct procmask procmasks[] = {
 	{ "/proc/bus", true }, { "/proc/irq", true }, { "/proc/fs", true }, { "/proc/scsi", true }, { NULL, false },
 };
 
-int procmask_lock(struct err *err)
+/* It lies beneath its own read-only copy, where no path leads. */
+static int cover_proc(int *beneath, struct err *err)
 {
+	autoclose int under = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int over = mnt_clone(AT_FDCWD, "/proc", 0);
+
+	if (under < 0 || over < 0 || mnt_move(over, AT_FDCWD, "/proc") < 0)
+		return err_sys(err, errno, "cover /proc");
+	*beneath = take_fd(&under);
+	return 0;
+}
+
+int procmask_lock(int *writable, struct err *err)
+{
+	if (writable)
+		TRY(cover_proc(writable, err));
 	for (const struct procmask *m = procmasks; m->path; m++)
 		if (mount(m->dir ? ROOT_MASK_DIR : ROOT_MASK_FILE, m->path, NULL, MS_BIND, NULL) < 0 && errno != ENOENT)
 			return err_sys(err, errno, "mask %s", m->path);

@@ -10,7 +10,9 @@
 
 #include "base/err.h"
 
-int procmask_lock(struct err *err) CHECKED; /* covers the listed names, then makes /proc read-only */
+/* Covers the listed names, and makes /proc read-only. Not NULL: the one without either, for who has no right to mount any
+ * more when it has to be written. */
+int procmask_lock(int *writable, struct err *err) CHECKED;
 
 struct procmask {
 	const char *path;

@@ -178,7 +178,7 @@ static int take_source(const struct root *r, struct grant *g, struct err *err)
 		return err_sys(err, errno, "copy the mount of %s", g->path);
 	if (mnt_attr(g->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, grant_attr(r, g->kind), -1) < 0)
 		return err_sys(err, errno, "restrict the mount of %s", g->path);
-	return g->userns >= 0 ? map_ids(g, err) : 0;
+	return 0;
 }
 
 static int copy_link(const struct root *r, const struct grant *g, struct err *err)
@@ -198,6 +198,8 @@ static int place(const struct root *r, struct grant *g, struct err *err)
 {
 	autoclose int target = -1;
 
+	if (g->userns >= 0)
+		TRY(map_ids(g, err));
 	TRY(open_target(r, g->path, S_ISDIR(g->st.st_mode), &target, err));
 	if (mnt_move(g->tree, target, "") < 0)
 		return err_sys(err, errno, "mount %s in the cell", g->path);
@@ -354,10 +356,12 @@ static int enter_top(struct root *r, struct err *err)
 	if (mnt_attr(r->top, "", AT_EMPTY_PATH, MNT_FLOOR | MOUNT_ATTR_RDONLY, -1) < 0)
 		return err_sys(err, errno, "make the new root read-only");
 	base_close_fd(&r->top);
+	if (umount2("/", MNT_DETACH) < 0)
+		return err_sys(err, errno, "let go of the old root");
 	return 0;
 }
 
-static int build(struct root *r, struct err *err)
+static int build(struct root *r, const struct side *side, struct err *err)
 {
 	TRY(take_sources(r, err));
 	TRY(place_top(r, err));
@@ -365,16 +369,17 @@ static int build(struct root *r, struct err *err)
 	TRY(place_writable(r, "tmp", err));
 	TRY(build_etc(r, err));
 	TRY(build_dev(r, err));
+	TRY(root_take_maps(r, side, err)); /* as late as it can be */
 	TRY(place_mounts(r, err));
 	TRY(place_covers(r, err));
 	TRY(build_proc(r, err));
 	return enter_top(r, err);
 }
 
-int root_build(struct root *r, struct err *err)
+int root_build(struct root *r, const struct side *side, struct err *err)
 {
 	mode_t before = umask(0);
-	int got = build(r, err);
+	int got = build(r, side, err);
 
 	umask(before);
 	return got < 0 ? err_wrap(err, "build the cell") : 0;

@@ -3,8 +3,8 @@
 /* root: builds the directory tree that is all a cell can ever see.
  *
  * Shape    On the host: root_pin resolves and remembers every source. In the new mount namespace:
- *          root_build makes the tree and moves into it. The old root then lies mounted on the new one: whoever called lets go
- *          of it (umount2 of "/") before anything runs there.
+ *          root_build makes the tree and moves into it; nothing of the old one is left. Meanwhile the process on the host
+ *          gives it what maps ids: root_give_maps, of a copy of the same root.
  * Memory   root_free empties; strings live in the arena that is passed to root_pin, the spec's are borrowed.
  * Errors   The step, the path and the kernel's answer; a hint where the cause is known. Nothing is ever
  *          created on the host.
@@ -14,6 +14,7 @@
 #define SANDBOX_ROOT_H
 
 #include "sandbox/policy.h"
+#include "sandbox/side.h"
 
 struct root_spec {
 	const char *workspace; /* NULL: none is shown */
@@ -37,7 +38,9 @@ static inline void root_free_ptr(struct root **r)
 }
 #define auto_root CLEANUP(root_free_ptr)
 
-int root_build(struct root *r, struct err *err) CHECKED;
+int root_give_maps(struct root *r, const struct side *side, struct err *err) CHECKED;
+void root_reap_maps(struct root *r); /* waits for what giving them has started */
+int root_build(struct root *r, const struct side *side, struct err *err) CHECKED;
 /* After root_build: false when /proc could not be mounted and is empty. */
 bool root_has_proc(const struct root *r);
 /* Beneath a directory of the host that every cell shows or makes itself, and where nothing may be granted for writing. */

@@ -19,6 +19,7 @@ struct grant {
 	int tree;            /* detached, while building */
 	int userns;          /* as root: the id map of its owner; the first of several grants owns it */
 	bool owns_userns;
+	pid_t mapper;          /* as root, on the host: killed, to be waited for */
 };
 
 struct root {
@@ -41,8 +42,11 @@ bool path_beneath(const char *path, const char *dir); /* the same, or below it *
 extern const char *const etc_names[], *const etc_nested[];
 /* The /etc of a cell: that table, written into the directory `etc`. */
 int etc_build(const struct root *r, int etc, struct err *err) CHECKED;
-/* A user namespace that shows files of `owner` as files of the cell's identity; its descriptor. */
-int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, struct err *err) CHECKED;
+/* A user namespace that shows files of `owner` as files of the cell's identity; its descriptor. It took a process, which is
+ * killed but not waited for: 0, or a child. */
+int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, pid_t *killed, struct err *err) CHECKED;
+/* What root_give_maps gives, in the same order. */
+int root_take_maps(struct root *r, const struct side *side, struct err *err) CHECKED;
 int root_write_file(int dir, const char *name, struct str bytes, struct err *err) CHECKED;
 
 #endif

@@ -2,129 +2,120 @@
 /* Copyright The agent6 authors. */
 #include "sandbox/side.h"
 #include "sandbox/launch.h"
-#include "sandbox/raw.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum side_step { SIDE_NET, SIDE_SOCKET, SIDE_RAISE, SIDE_NAME, SIDE_WAIT, SIDE_LEAVE, SIDE_DONE };
+#define STACK (32 * 1024)
 
-static const char *const step_names[] = { [SIDE_NET] = "make a network namespace",
-	[SIDE_SOCKET] = "open a socket to raise lo",
-	[SIDE_RAISE] = "raise lo",
-	[SIDE_NAME] = "open the network namespace",
-	[SIDE_WAIT] = "wait for the new root",
-	[SIDE_LEAVE] = "let go of the old root",
-	[SIDE_DONE] = "" };
-
-struct answer {
-	int net; /* the namespace's descriptor, or -1 */
-	int step, sys;
+union control {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(sizeof(int))];
 };
 
-static long make_net(struct answer *a)
+struct run {
+	const struct side *side;
+	side_fn *fn;
+	void *self;
+	int life;
+};
+
+int side_open(struct side *s, struct err *err)
 {
-	struct ifreq req = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	long sock, r;
+	int ends[2];
 
-	a->step = SIDE_NET;
-	if ((r = raw(SYS_unshare, CLONE_NEWNET)) < 0)
-		return r;
-	a->step = SIDE_SOCKET;
-	if ((sock = raw(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
-		return sock;
-	a->step = SIDE_RAISE;
-	if ((r = raw(SYS_ioctl, sock, SIOCSIFFLAGS, &req)) < 0)
-		return r;
-	a->step = SIDE_NAME;
-	if ((r = raw(SYS_ioctl, sock, SIOCGSKNS)) < 0)
-		return r;
-	a->net = (int)r;
-	return raw(SYS_close, sock);
-}
-
-static long leave(const struct side *s, struct answer *a)
-{
-	char byte;
-	long r;
-
-	a->step = SIDE_WAIT;
-	do
-		r = raw(SYS_read, s->left[0], &byte, 1);
-	while (r == -EINTR);
-	if (r != 1)
-		return r < 0 ? r : -EPIPE;
-	a->step = SIDE_LEAVE;
-	return raw(SYS_umount2, "/", MNT_DETACH);
-}
-
-/* Shares memory and descriptors with the process that joins it. */
-static int side_main(void *self)
-{
-	const struct side *s = self;
-	struct answer a = { .net = -1 };
-	long r = s->net ? make_net(&a) : 0;
-
-	if (r >= 0)
-		r = leave(s, &a);
-	if (r >= 0)
-		a.step = SIDE_DONE;
-	else
-		a.sys = (int)-r;
-	raw(SYS_write, s->answer[1], &a, sizeof(a));
-	raw(SYS_exit, 0);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return err_sys(err, errno, "make a socket pair");
+	*s = (struct side){ .give = ends[0], .take = ends[1] };
 	return 0;
 }
 
-int side_begin(struct side *s, bool net, struct err *err)
+/* Its end must be seen by the cell when that of the process is that wanted the cell: it lets go of `life` first. */
+static int run_main(void *self)
 {
-	long pid;
+	const struct run *run = self;
+	struct err err = { 0 };
 
-	/* Both ends of the answer are in one table, so its end never comes: it is read when the child is
-	 * dead. */
-	if (pipe2(s->answer, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(s->left, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "pipe");
-	s->net = net;
-	pid = launch_clone(side_main, s->stack + sizeof(s->stack), CLONE_FILES | SIGCHLD, s, NULL);
+	close(run->life);
+	if (run->fn(run->side, run->self, &err) < 0)
+		(void)!send(run->side->give, &err, sizeof(err), MSG_NOSIGNAL); /* whoever is gone needs no reason */
+	_exit(0);
+}
+
+int side_run(const struct side *s, int life, side_fn *fn, void *self, struct err *err)
+{
+	struct run run = { .side = s, .fn = fn, .self = self, .life = life };
+	autofree char *stack = mem_alloc(STACK);
+	long pid = launch_clone(run_main, stack + STACK, CLONE_VFORK | SIGCHLD, &run, NULL);
+
 	if (pid < 0)
 		return err_sys(err, (int)-pid, "start a process beside the cell's first");
-	s->pid = (pid_t)pid;
+	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	return 0;
 }
 
-int side_leave(struct side *s, struct err *err)
+int side_give(const struct side *s, int fd, struct err *err)
 {
-	return write(s->left[1], "!", 1) == 1 ? 0 : err_sys(err, errno, "say that the new root stands");
+	union control control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	char byte = '!';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	if (sendmsg(s->give, &msg, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+		return err_sys(err, errno, "hand a descriptor to the cell");
+	return 0;
 }
 
-int side_join(struct side *s, struct err *err)
+int side_give_net(const struct side *s, int cell, struct err *err)
 {
-	struct answer a = { .net = -1 };
+	struct ifreq req = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	autoclose int sock = -1, net = -1;
+
+	if (cell >= 0 && setns(cell, CLONE_NEWUSER) < 0)
+		return err_sys(err, errno, "enter the cell's user namespace");
+	if (unshare(CLONE_NEWNET) < 0)
+		return err_sys(err, errno, "make a network namespace");
+	sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return err_sys(err, errno, "open a socket to raise lo");
+	if (ioctl(sock, SIOCSIFFLAGS, &req) < 0)
+		return err_sys(err, errno, "raise lo");
+	net = ioctl(sock, SIOCGSKNS);
+	if (net < 0)
+		return err_sys(err, errno, "open the network namespace");
+	return side_give(s, net, err);
+}
+
+int side_take(const struct side *s, int *fd, struct err *err)
+{
+	union control control = { .room = { 0 } };
+	struct err told;
+	struct iovec iov = { &told, sizeof(told) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	ssize_t n;
 
-	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	n = read(s->answer[0], &a, sizeof(a));
-	for (int i = 0; i < 2; i++) {
-		base_close_fd(&s->answer[i]);
-		base_close_fd(&s->left[i]);
+	do
+		n = recvmsg(s->take, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_sys(err, errno, "hear from the process beside the cell's first");
+	if (n == (ssize_t)sizeof(told)) {
+		*err = told;
+		return -(int)told.code;
 	}
-	if (n != (ssize_t)sizeof(a))
-		return err_set(err, ERR_SYS, "the process beside the cell's first died");
-
-	autoclose int ns = a.net;
-	if (a.step != SIDE_DONE)
-		return err_sys(err, a.sys, "%s", step_names[a.step]);
-	if (s->net && setns(ns, CLONE_NEWNET) < 0)
-		return err_sys(err, errno, "enter the network namespace");
+	if (n != 1 || msg.msg_controllen < CMSG_LEN(sizeof(int)))
+		return err_set(err, ERR_CLOSED, "the process beside the cell's first died");
+	memcpy(fd, CMSG_DATA(&control.head), sizeof(*fd));
 	return 0;
 }

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* side: the slow parts of a cell, made beside its first process by a child of it that ends before anything runs there.
+/* side: what a cell needs and its first process does not have to make itself, made beside it and handed over through a socket.
  *
- * Shape    side_begin as soon as the cell's namespaces stand, side_leave once the new root is the root, side_join before
- *          anybody relies on either. Making a network namespace takes as long as all the rest of a cell, and letting go of
- *          the old root waits for every processor; neither needs what the other is doing.
- * Memory   The struct stays where it is from begin to join. After a failed begin there is nothing to join; a first process
- *          that gives up takes the child along.
- * Errors   The step that failed, and its errno.
+ * Shape    side_open, start the first process, then side_run in the process that started it: `fn` runs in a child of that one
+ *          which shares its memory while it is suspended, so `fn` may do what the other could. It gives, in an order that both
+ *          know; the first process takes, as late as it can: making a network namespace takes as long as half a cell. The
+ *          one closes `give`, the other `take`, which is not theirs.
+ * Memory   A descriptor that is given stays the giver's; one that is taken is the taker's.
+ * Errors   Giving: a taker that is gone is no error, it says itself why. What fails in side_run's child is given instead of a
+ *          descriptor, so that the taker reports it. Taking: the giver's error, or -ERR_CLOSED when it died.
+ * Source   unix(7), "SCM_RIGHTS"; vfork(2); network_namespaces(7).
  */
 #ifndef SANDBOX_SIDE_H
 #define SANDBOX_SIDE_H
 
 #include "base/err.h"
 
-#include <sys/types.h>
-
 struct side {
-	pid_t pid;
-	bool net;
-	int answer[2], left[2]; /* pipes */
-	_Alignas(16) char stack[8192];
+	int give, take; /* the two ends */
 };
 
-/* net: a network namespace is wanted, its loopback up. */
-int side_begin(struct side *s, bool net, struct err *err) CHECKED;
-/* The old root lies on the new one: unmount it. */
-int side_leave(struct side *s, struct err *err) CHECKED;
-/* Enters the network namespace. Nothing of the old root is left, nor of the child. */
-int side_join(struct side *s, struct err *err) CHECKED;
+typedef int side_fn(const struct side *s, void *self, struct err *err);
+
+int side_open(struct side *s, struct err *err) CHECKED;
+/* Returns when the child is gone; it keeps nothing of the descriptor `life`. */
+int side_run(const struct side *s, int life, side_fn *fn, void *self, struct err *err) CHECKED;
+int side_give(const struct side *s, int fd, struct err *err) CHECKED;
+/* A network namespace, its loopback up. In side_run's child only, which is in it from then on. cell: a pidfd of who is in the
+ * user namespace that shall own it, or -1: the child's. */
+int side_give_net(const struct side *s, int cell, struct err *err) CHECKED;
+int side_take(const struct side *s, int *fd, struct err *err) CHECKED;
 
 #endif
