@@ -60,14 +60,13 @@ static int take_entry(int host, int etc, const char *name, struct err *err)
 	if (S_ISLNK(st.st_mode))
 		return take_link(host, etc, name, err);
 
-	autoclose int tree = mnt_clone(host, name, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	autoclose int tree = mnt_clone_attr(host, name, AT_RECURSIVE | AT_SYMLINK_NOFOLLOW,
+		MNT_FLOOR | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
 	if (tree < 0)
-		return err_sys(err, errno, "copy the mount of /etc/%s", name);
+		return err_sys(err, errno, "copy and restrict the mount of /etc/%s", name);
 	made = S_ISDIR(st.st_mode) ? mkdirat(etc, name, 0755) : mknodat(etc, name, S_IFREG | 0644, 0);
 	if (made < 0)
 		return err_sys(err, errno, "make /etc/%s in the cell", name);
-	if (mnt_attr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, MNT_FLOOR | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, -1) < 0)
-		return err_sys(err, errno, "restrict the mount of /etc/%s", name);
 	if (mnt_move(tree, etc, name) < 0)
 		return err_sys(err, errno, "mount /etc/%s in the cell", name);
 	return 0;

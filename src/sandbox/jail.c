@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define RULES_MAX     (4 * POLICY_PATHS_MAX + 64)
+#define RULES_OWN     64 /* of a class itself, at the most */
 #define PROCESSES_MAX 4096 /* of one cell: Linux 5.14 counts an id's processes for each user namespace by itself */
 
 static const char *const git_exec[] = { "/usr/bin/git", "/usr/lib/git-core/git", "/usr/libexec/git-core/git",
@@ -118,13 +118,13 @@ void jails_close(struct jails *j)
 }
 
 struct rules {
-	size_t n;
-	struct ll_rule rule[RULES_MAX];
+	size_t n, max;
+	struct ll_rule rule[];
 };
 
 static void add(struct rules *r, const char *path, uint64_t access)
 {
-	BUG_IF(r->n == RULES_MAX);
+	BUG_IF(r->n == r->max);
 	if (access != 0)
 		r->rule[r->n++] = (struct ll_rule){ LL_PATH, .path = path, .access = access, .optional = true };
 }
@@ -138,8 +138,10 @@ static void add_list(struct rules *r, const struct policy_list *l, uint64_t acce
 static int make_ruleset(const struct jails *j, const struct jail_class *class, int exe_fd, int *out, struct err *err)
 {
 	const struct root_spec *root = &j->cell.spec->root;
-	autofree struct rules *r = mem_alloc(sizeof(*r));
+	size_t max = RULES_OWN + root->tool_paths.n + root->ro_paths.n + root->rw_paths.n;
+	autofree struct rules *r = mem_alloc(sizeof(*r) + max * sizeof(*r->rule));
 
+	r->max = max;
 	if (!class->own_network) /* the cell's network namespace confines it; a server on loopback is fine */
 		r->rule[r->n++] = (struct ll_rule){ .kind = LL_NET_FREE };
 	add(r, "/", class->root);

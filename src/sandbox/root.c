@@ -173,12 +173,8 @@ static int take_source(const struct root *r, struct grant *g, struct err *err)
 		return err_sys(err, errno, "open %s", g->path);
 	if (!same(&st, &g->st))
 		return err_set(err, ERR_CONFLICT, "open %s: it was exchanged for something else", g->path);
-	g->tree = mnt_clone(fd, "", AT_EMPTY_PATH | AT_RECURSIVE);
-	if (g->tree < 0)
-		return err_sys(err, errno, "copy the mount of %s", g->path);
-	if (mnt_attr(g->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, grant_attr(r, g->kind), -1) < 0)
-		return err_sys(err, errno, "restrict the mount of %s", g->path);
-	return 0;
+	g->tree = mnt_clone_attr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, grant_attr(r, g->kind));
+	return g->tree < 0 ? err_sys(err, errno, "copy and restrict the mount of %s", g->path) : 0;
 }
 
 static int copy_link(const struct root *r, const struct grant *g, struct err *err)
@@ -287,14 +283,12 @@ static int place_device(int dev, const char *name, struct err *err)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/dev/%s", name);
-	tree = mnt_clone(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
+	/* A read-only mount of a device keeps its inode as it is; the device itself stays writable. */
+	tree = mnt_clone_attr(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (tree < 0 || fstat(tree, &st) < 0)
-		return err_sys(err, errno, "copy the mount of %s", path);
+		return err_sys(err, errno, "copy and restrict the mount of %s", path);
 	if (!S_ISCHR(st.st_mode))
 		return err_set(err, ERR_INVALID, "%s is not a device", path);
-	/* A read-only mount of a device keeps its inode as it is; the device itself stays writable. */
-	if (mnt_attr(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1) < 0)
-		return err_sys(err, errno, "restrict %s", path);
 	if (mknodat(dev, name, S_IFREG | 0644, 0) < 0 || mnt_move(tree, dev, name) < 0)
 		return err_sys(err, errno, "mount %s in the cell", path);
 	return 0;

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STACK (32 * 1024)
+#define STACK (16 * 1024)
 
 union control {
 	struct cmsghdr head;
