@@ -265,6 +265,24 @@ def nobodys_reaper():
     ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
+@pytest.fixture(autouse=True)
+def nobody_is_left_running(monkeypatch):
+    """What a test started and never came to wait for, because it failed, ends with it: it would keep the processor from the others."""
+    started = []
+
+    class Popen(subprocess.Popen):
+        def __init__(self, *args, **kw):
+            super().__init__(*args, **kw)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Popen)
+    yield
+    for p in started:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+
+
 def pytest_terminal_summary(terminalreporter):
     """What was skipped, by name below its reason."""
     reasons = {}
