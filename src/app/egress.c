@@ -115,7 +115,7 @@ int egress_launch_broker(const struct egress_spec *spec, struct egress *e, struc
 static int brief_broker(const struct egress_spec *spec, const struct route_table *routes, struct egress *e, struct err *err)
 {
 	auto_buf struct buf bytes = BUF_MAX(ENDPOINT_TABLE_BYTES);
-	autoclose int table = -1, asks = -1, answers = -1;
+	autoclose int table = -1, asks = -1, answers = -1, dialled = -1;
 	int pair[2];
 
 	TRY(routes_pack(routes, &bytes, err));
@@ -126,7 +126,10 @@ static int brief_broker(const struct egress_spec *spec, const struct route_table
 		answers = pair[1];
 		TRY(name_dead(launch_resolver(spec, table, answers, e, err), "agent6-resolver", err));
 	}
-	return chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, e->dir_fd, asks }, asks >= 0 ? 3 : 2, err);
+	TRY(chan_pair(pair, err));
+	e->broker_chan = pair[0];
+	dialled = pair[1];
+	return chan_send(e->broker.chan, WIRE_ROUTES, STR(""), (int[]){ table, dialled, asks }, asks >= 0 ? 3 : 2, err);
 }
 
 static int await_broker(const struct egress *e, struct err *err)
@@ -170,11 +173,10 @@ int egress_launch_client(const struct programs *progs, struct egress *e, struct 
 	return 0;
 }
 
-/* It looks for the broker's sockets. */
 int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct err *err)
 {
 	autoclose int table = -1, tokens = -1;
-	int fds[5];
+	int fds[6];
 	size_t n = 0;
 	char which = 0;
 
@@ -186,8 +188,8 @@ int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct
 	struct {
 		char bit;
 		int fd;
-	} more[] = { { CLIENT_DIR, e->dir_fd }, { CLIENT_SECRETS, spec->secrets_fd },
-		{ CLIENT_RECORDING, spec->recording_fd }, { CLIENT_TOKENS, tokens } };
+	} more[] = { { CLIENT_BROKER, e->broker_chan }, { CLIENT_SECRETS, spec->secrets_fd },
+		{ CLIENT_RECORDING, spec->recording_fd }, { CLIENT_TOKENS, tokens }, { CLIENT_DIR, e->dir_fd } };
 	for (size_t i = 0; i < COUNT(more); i++)
 		if (more[i].fd >= 0) {
 			which |= more[i].bit;
@@ -195,6 +197,7 @@ int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct
 		}
 	int r = name_dead(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err), "agent6-net", err);
 
+	base_close_fd(&e->broker_chan);
 	base_close_fd(&e->dir_fd);
 	return r;
 }
@@ -245,6 +248,7 @@ int egress_start(const struct egress_spec *spec, struct egress *out, struct err 
 void egress_stop(struct egress *e)
 {
 	base_close_fd(&e->agent_chan);
+	base_close_fd(&e->broker_chan);
 	base_close_fd(&e->dir_fd);
 	peer_kill(&e->client);
 	peer_kill(&e->broker);

@@ -26,11 +26,12 @@ struct egress {
 	struct peer client;
 	struct peer spawner; /* PEER_NONE, unless egress_start needed one of its own for a token_command */
 	int agent_chan;     /* the agent's end of the client's channel */
-	char dir[128];      /* of the broker's sockets, if we made it; empty: none */
-	int dir_fd;         /* of the broker's sockets; -1: none */
+	int broker_chan;    /* the client's end of its channel to the broker; -1: none */
+	char dir[128];      /* where the client names its connections, if we made it; empty: none */
+	int dir_fd;         /* -1: none */
 	int64_t deadline_ms; /* until which the client may take to stand */
 };
-#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .resolver = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1, .dir_fd = -1 })
+#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .resolver = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1, .broker_chan = -1, .dir_fd = -1 })
 
 struct egress_spec {
 	const struct programs *progs;
@@ -39,7 +40,7 @@ struct egress_spec {
 	int spawner_chan;               /* who runs a token_command; used only where an endpoint has one */
 	int secrets_fd, recording_fd;   /* -1: none; borrowed */
 	int64_t ready_ms;               /* how long both may take to stand; 0: 10 s */
-	const char *dir;                /* an existing private directory for the sockets; NULL: one is made and removed */
+	const char *dir;                /* an existing private directory for the names of connections; NULL: one is made and removed */
 };
 
 /* Derives the broker's table, makes the private directory, starts both and waits until both have

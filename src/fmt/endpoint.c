@@ -591,8 +591,3 @@ int routes_unpack(struct str bytes, struct arena *mem, struct route_table *out, 
 	return 0;
 }
 
-const char *route_socket(size_t index, char out[ROUTE_SOCKET_MAX])
-{
-	snprintf(out, ROUTE_SOCKET_MAX, "r%zu", index % ROUTES_MAX);
-	return out;
-}

@@ -25,7 +25,7 @@
 #define ROUTES_MAX           64
 
 enum endpoint_kind {
-	ENDPOINT_NETWORK = 1,   /* through the broker's socket number `route`, or directly */
+	ENDPOINT_NETWORK = 1,   /* through the broker's route number `route`, or directly */
 	ENDPOINT_RECORDING = 2, /* answered by the client from a recording, net/recording.h */
 };
 
@@ -142,10 +142,6 @@ int route_check(const struct route *r, struct err *err) CHECKED;
 /* Its host is a name that somebody has to be asked about: no address, not localhost. */
 bool route_is_looked_up(const struct route *r);
 bool routes_want_lookups(const struct route_table *t);
-
-#define ROUTE_SOCKET_MAX 8
-#define ROUTE_NOTES      "notes" /* where the broker tells the client why a dial failed */
-const char *route_socket(size_t index, char out[ROUTE_SOCKET_MAX]); /* "r0", "r1", ... */
 
 enum host_range { HOST_NAME, HOST_PUBLIC, HOST_LOOPBACK, HOST_PRIVATE, HOST_LOCAL };
 enum host_range host_range(struct str host);                /* of an address; HOST_NAME for a name */

@@ -26,7 +26,7 @@ enum wire_link {
 	LINK_ZYGOTE_AGENT,     /* also the git zygote */
 	LINK_CLIENT_AGENT,
 	LINK_CLIENT_SPAWNER,   /* tokens of providers.NAME.token_command: from who makes them to who sends them */
-	LINK_BROKER_CLIENT,    /* a path socket in the broker's directory: why a dial failed */
+	LINK_BROKER_CLIENT,    /* connections of routes, and why a dial failed */
 	LINK_BROKER_RESOLVER,
 	LINK_RECORDER_AGENT,
 	LINK_MONITOR_FORKER,   /* one request, one answer */
@@ -89,7 +89,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_CLOSE, 49, LINK_MONITOR_RECORDER, WIRE_DOWN, 0, 0, 1)    /* u8 discard: sync (or remove) and exit */ \
 	X(WIRE_LOST_UP, 50, LINK_MONITOR_RECORDER, WIRE_UP, 0, 0, 4096) /* str error: nothing is saved from here on */ \
 	/* to the client and back */                                                                         \
-	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 5, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
+	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 6, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
 	X(WIRE_CLIENT_READY, 61, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */      \
 	X(WIRE_REQ, 62, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 16)           /* u32 id, u8 endpoint, u8 route; sealed memfd body: POST, without: GET */ \
 	X(WIRE_CANCEL, 63, LINK_CLIENT_AGENT, WIRE_UP, 0, 0, 4)         /* u32 id */                            \
@@ -101,8 +101,9 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_VERDICT_POST, 69, LINK_MONITOR_CLIENT, WIRE_DOWN, 0, 0, 4096) /* u32 id, u8 allowed, str reason */ \
 	X(WIRE_POST_OVER, 59, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4)    /* u32 id: no verdict is wanted any more */ \
 	/* the broker */                                                                                     \
-	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 3, 0)     /* memfd: route table, fmt/endpoint.h; fds: socket dir, and its channel to the resolver where there is one */ \
+	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 3, 0)     /* memfd: route table, fmt/endpoint.h; fds: its channel to the client, and to the resolver where there is one */ \
 	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error */               \
+	X(WIRE_DIAL, 77, LINK_BROKER_CLIENT, WIRE_UP, 1, 1, 1)          /* u8 route; its end of a pair of stream sockets */ \
 	X(WIRE_DIAL_FAILED, 72, LINK_BROKER_CLIENT, WIRE_DOWN, 0, 0, 1024) /* u8 route, u8 enum net_outcome, str text */ \
 	/* the resolver */                                                                                   \
 	X(WIRE_NAMES, 73, LINK_MONITOR_RESOLVER, WIRE_DOWN, 1, 1, 0)    /* memfd: the broker's route table */   \
@@ -186,7 +187,7 @@ enum record_what {
 enum spawn_op { SPAWN_GIT_IDENTITY = 1, SPAWN_ENDED = 2, SPAWN_APPROVAL = 3, SPAWN_QUESTION = 4 };
 
 /* WIRE_ENDPOINTS: which descriptors follow the memfd. */
-enum client_fds { CLIENT_DIR = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4, CLIENT_TOKENS = 8 };
+enum client_fds { CLIENT_BROKER = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4, CLIENT_TOKENS = 8, CLIENT_DIR = 16 };
 
 /* WIRE_REQ routes and WIRE_HEAD content kinds, WIRE_END outcomes. */
 enum net_route { ROUTE_CHAT = 1, ROUTE_MODELS = 2 };

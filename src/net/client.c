@@ -288,7 +288,7 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 		outcome = NET_LIMIT;
 	client_read_notes(c);
 	/* Through the broker a failed dial looks like a connection that broke; the note says what it was. */
-	if (outcome != NET_OK && q->head.status == 0 && q->live->unix_path && n->count > q->notes_seen)
+	if (outcome != NET_OK && q->head.status == 0 && q->live->by_broker[0] && n->count > q->notes_seen)
 		client_end_request(q, n->outcome, "%s", n->text);
 	else
 		client_end_request(q, outcome, "%s", text);
@@ -379,13 +379,20 @@ static int start_play(struct request *q, enum net_route route, struct err *err)
 	return loop_after(c->loop, 0, on_request_timer, q, err);
 }
 
+static int dial(void *self)
+{
+	struct request *q = self;
+
+	return client_dial(q->c, q->live->e->route);
+}
+
 int client_start_transfer(struct request *q, struct err *err)
 {
 	struct client *c = q->c;
 	const struct live *l = q->live;
 	enum net_route route = q->route;
 	struct transfer_spec spec = { .url = route == ROUTE_CHAT ? l->chat_url : l->models_url, .host = l->host,
-		.unix_path = l->unix_path, .proxy = c->proxy, .no_proxy = c->no_proxy,
+		.by_broker = l->by_broker[0] ? l->by_broker : NULL, .dial = dial, .proxy = c->proxy, .no_proxy = c->no_proxy,
 		.headers = route == ROUTE_CHAT ? l->post_headers : l->get_headers, .post = route == ROUTE_CHAT && q->body.n > 0,
 		.remove = q->post && q->say.method == MCP_END,
 		.body = q->body, .ca = l->ca, .connect_ms = l->e->connect_ms, .on_line = on_line, .on_body = on_body,
@@ -625,10 +632,10 @@ static int open_all(struct client *c, const struct client_spec *spec, struct err
 
 		if (e->kind == ENDPOINT_RECORDING && c->recording.answers == 0)
 			return err_set(err, ERR_INVALID, "there is no recording to play");
-		if (live_init(&c->live[i], e, spec->dir_fd, &c->stores, err) < 0)
+		if (live_init(&c->live[i], e, c->broker >= 0, &c->stores, err) < 0)
 			return err_wrap(err, "provider " STR_FMT, STR_ARG(e->name));
 	}
-	return client_connect_notes(c, spec->dir_fd, err);
+	return c->broker >= 0 ? chan_nonblock(c->broker, err) : 0;
 }
 
 int client_open(const struct client_spec *spec, struct loop *loop, struct client **out, struct err *err)
@@ -642,7 +649,8 @@ int client_open(const struct client_spec *spec, struct loop *loop, struct client
 	c->agent = spec->agent_fd;
 	c->tokens = spec->tokens_fd;
 	c->monitor = spec->monitor_fd;
-	c->notes = -1;
+	c->broker = spec->broker_fd;
+	c->dir = spec->dir_fd;
 	for (size_t i = 0; i < SLOTS; i++)
 		c->requests[i].c = c;
 	if (spec->table->proxy.n > 0) {
@@ -684,8 +692,8 @@ void client_close(struct client *c)
 	stores_fini(&c->stores);
 	if (c->agent >= 0)
 		close(c->agent);
-	if (c->notes >= 0)
-		close(c->notes);
+	if (c->broker >= 0)
+		close(c->broker);
 	free(c->proxy);
 	free(c->no_proxy);
 	free(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* What the broker says about dials that failed: through its sockets they look like connections that broke. */
+/* The broker: what is dialled through it, and what it says about dials that failed, which look like connections that broke. */
 #include "net/client_priv.h"
 
 #include "fmt/pack.h"
@@ -11,21 +11,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define DIAL_NAME "dialled"
+
 void client_read_notes(struct client *c)
 {
-	while (c->notes >= 0) {
+	while (c->broker >= 0) {
 		struct unpack u;
 		struct str text;
 		struct note *n;
 		uint8_t route, outcome;
-		int r = chan_recv(c->notes, &c->msg, ERR_DISCARD);
+		int r = chan_recv(c->broker, &c->msg, ERR_DISCARD);
 
 		if (r == -ERR_BUSY)
 			return;
 		if (r < 0 || wire_check(LINK_BROKER_CLIENT, WIRE_DOWN, c->msg.type, c->msg.body.n, c->msg.nfds,
 				     ERR_DISCARD) < 0) {
 			chan_msg_fini(&c->msg);
-			close(take_fd(&c->notes));
+			close(take_fd(&c->broker));
 			return;
 		}
 		u = unpack_from(c->msg.body);
@@ -41,15 +43,28 @@ void client_read_notes(struct client *c)
 	}
 }
 
-int client_connect_notes(struct client *c, int dir_fd, struct err *err)
+/* libcurl before 8 uses a connection again only if its other end has a name. The name is gone at once, the file too. */
+static int name_end(const struct client *c, int fd)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 
-	if (dir_fd < 0)
-		return 0;
-	c->notes = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" ROUTE_NOTES, dir_fd);
-	if (c->notes < 0 || connect(c->notes, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
-		return err_sys(err, errno, "reach the broker");
-	return 0;
+	/* By the descriptor: the directory's own path may be longer than sun_path. */
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" DIAL_NAME, c->dir);
+	return bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0 || unlinkat(c->dir, DIAL_NAME, 0) < 0 ? -1 : 0;
+}
+
+int client_dial(struct client *c, size_t route)
+{
+	uint8_t number = (uint8_t)route;
+	int pair[2], r = -1;
+
+	if (c->broker < 0 || chan_streams(pair, ERR_DISCARD) < 0)
+		return -1;
+	if (name_end(c, pair[1]) == 0)
+		r = chan_send(c->broker, WIRE_DIAL, str_of((const char *)&number, 1), &pair[1], 1, ERR_DISCARD);
+	close(pair[1]);
+	if (r == 0)
+		return pair[0];
+	close(pair[0]);
+	return -1;
 }

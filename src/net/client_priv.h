@@ -73,7 +73,8 @@ struct client {
 	int tokens; /* -1: nobody to ask */
 	uint32_t watching; /* the events of the agent's channel that are watched; 0: not watched */
 	bool blocked;      /* the agent's channel is full */
-	int notes;
+	int broker; /* -1: there is none, or it is gone */
+	int dir;    /* borrowed: where connections are named */
 	uint32_t note_count;
 	struct note note[ROUTES_MAX];
 	struct request requests[SLOTS];
@@ -88,8 +89,8 @@ void client_end_request(struct request *q, enum net_outcome outcome, const char 
 void client_stop_request(struct request *q); /* as a handler of the loop: ends the exchange as well */
 int client_watch_agent(struct client *c, struct err *err) CHECKED;
 
-/* client_notes.c */
-int client_connect_notes(struct client *c, int dir_fd, struct err *err) CHECKED; /* the broker's socket for them */
+/* client_notes.c: the broker */
+int client_dial(struct client *c, size_t route); /* a connection to it, the caller's; -1: the broker takes none */
 void client_read_notes(struct client *c);
 
 int client_admit(struct request *q, uint8_t endpoint, struct err *err) CHECKED; /* what speaks against any request */

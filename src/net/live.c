@@ -116,10 +116,8 @@ char *live_cstr(struct str s)
 	return z;
 }
 
-int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct stores *stores, struct err *err)
+int live_init(struct live *l, const struct endpoint *e, bool broker, struct stores *stores, struct err *err)
 {
-	char name[ROUTE_SOCKET_MAX], path[64];
-
 	l->e = e;
 	if (e->kind == ENDPOINT_RECORDING)
 		return 0;
@@ -130,11 +128,9 @@ int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct store
 	l->post_headers = live_headers(e, &e->key, LIVE_POST);
 	l->get_headers = live_headers(e, &e->key, LIVE_GET);
 	if (!e->direct) {
-		if (dir_fd < 0)
-			return err_set(err, ERR_PROTOCOL, "the broker's directory is missing");
-		/* By the descriptor: the directory's own path may be longer than sun_path. */
-		snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, route_socket(e->route, name));
-		l->unix_path = mem_strdup(path);
+		if (!broker)
+			return err_set(err, ERR_PROTOCOL, "the channel to the broker is missing");
+		snprintf(l->by_broker, sizeof(l->by_broker), "r%u", e->route);
 	}
 	return e->tls ? store_for(stores, e->ca_file, &l->ca, err) : 0;
 }
@@ -154,7 +150,6 @@ void live_fini(struct live *l)
 {
 	free(l->chat_url);
 	free(l->models_url);
-	free(l->unix_path);
 	free(l->host);
 	curl_slist_free_all(l->post_headers);
 	curl_slist_free_all(l->get_headers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 /* live: an endpoint made ready for requests while files can still be opened: URLs, headers with the key
- * in them, trusted certificates, the broker's socket.
+ * in them, trusted certificates.
  *
  * Shape    live_init once per endpoint of the table, live_fini at the end. Nothing changes in between.
  * Memory   The endpoint is borrowed. Certificate stores are shared and owned by struct stores.
@@ -18,7 +18,7 @@
 struct live {
 	const struct endpoint *e;
 	char *chat_url, *models_url; /* NULL: the endpoint has no such route */
-	char *unix_path;             /* NULL: direct */
+	char by_broker[8];           /* the name of its route, "r0"; empty: direct */
 	char *host;                  /* for sentences */
 	struct curl_slist *post_headers, *get_headers;
 	struct castore *ca; /* borrowed from stores; NULL: plain http */
@@ -37,7 +37,7 @@ struct stores {
 	size_t n;
 };
 
-int live_init(struct live *l, const struct endpoint *e, int dir_fd, struct stores *stores, struct err *err) CHECKED;
+int live_init(struct live *l, const struct endpoint *e, bool broker, struct stores *stores, struct err *err) CHECKED;
 /* The headers of one request with this key; the caller frees them. */
 enum live_request { LIVE_GET, LIVE_POST, LIVE_STREAM }; /* LIVE_STREAM: a GET that wants events */
 struct curl_slist *live_headers(const struct endpoint *e, const struct secret *key, enum live_request what);

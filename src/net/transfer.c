@@ -220,11 +220,30 @@ void transfers_close(struct transfers *t)
 	free(t);
 }
 
+/* The broker's end is at the broker already. */
+static curl_socket_t open_socket(void *self, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct transfer *x = self;
+	int fd = x->spec.dial(x->spec.self);
+
+	(void)purpose;
+	(void)address;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int is_connected(void *self, curl_socket_t fd, curlsocktype purpose)
+{
+	(void)self;
+	(void)fd;
+	(void)purpose;
+	return CURL_SOCKOPT_ALREADY_CONNECTED;
+}
+
 /* Text and number options, so that a forgotten result cannot be a silent downgrade. */
 static bool set_options(struct transfer *x)
 {
 	const struct transfer_spec *s = &x->spec;
-	bool direct = !s->unix_path;
+	bool direct = !s->by_broker;
 	CURL *e = x->easy;
 	CURLcode r = CURLE_OK;
 
@@ -232,7 +251,10 @@ static bool set_options(struct transfer *x)
 	OPT(CURLOPT_URL, s->url);
 	OPT(CURLOPT_PRIVATE, x);
 	OPT(CURLOPT_ERRORBUFFER, x->error);
-	OPT(CURLOPT_UNIX_SOCKET_PATH, s->unix_path);
+	OPT(CURLOPT_UNIX_SOCKET_PATH, s->by_broker); /* so that no name is looked up: nothing is ever connected to it */
+	OPT(CURLOPT_OPENSOCKETFUNCTION, direct ? NULL : open_socket);
+	OPT(CURLOPT_OPENSOCKETDATA, x);
+	OPT(CURLOPT_SOCKOPTFUNCTION, direct ? NULL : is_connected);
 	OPT(CURLOPT_PROXY, direct && s->proxy ? s->proxy : "");
 	OPT(CURLOPT_NOPROXY, direct && s->proxy ? s->no_proxy : "*");
 	OPT(CURLOPT_PROTOCOLS_STR, s->ca ? "https" : "http");

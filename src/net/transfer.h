@@ -27,7 +27,8 @@ enum transfer_take { TRANSFER_TAKEN, TRANSFER_LATER, TRANSFER_STOP };
 struct transfer_spec {
 	const char *url;
 	const char *host;      /* for sentences */
-	const char *unix_path; /* the broker's socket; NULL: dial directly */
+	const char *by_broker; /* the name of a route: connections of another one are not used again; NULL: dial directly */
+	int (*dial)(void *self); /* with by_broker: a connection, the transfer's; -1: there is none */
 	const char *proxy, *no_proxy; /* only with a direct one; NULL: none */
 	struct curl_slist *headers;
 	bool post;

@@ -18,7 +18,7 @@
 #include <netinet/tcp.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/un.h>
+#include <sys/socket.h>
 
 #define CHANNEL_FD    3
 #define DIAL_MS       20000             /* name and connect together, as the client's limit */
@@ -51,27 +51,25 @@ struct link {
 	struct half up, down;
 };
 
-struct listener {
-	struct broker *b;
-	size_t route;
-	int fd;
-};
-
 struct broker {
 	struct loop *loop;
 	struct arena *mem;
 	struct route_table routes;
-	struct listener listeners[ROUTES_MAX];
 	int resolver;     /* the channel to it; -1: no name is looked up, or it is gone */
-	int dir;          /* O_PATH of the sockets' directory */
-	int notes_listen; /* accepts one client */
-	int notes;        /* -1 until it came */
+	int client;       /* the channel to it; -1: it is gone */
 	struct link links[BROKER_LINKS];
 	struct ll_rule *rules;
 	size_t nrules;
 };
 
 /* --- telling the client why --- */
+
+/* It died, or said what it may not: it dials nothing more. What is relayed goes on until its ends are closed. */
+static void client_lost(struct broker *b)
+{
+	loop_unwatch(b->loop, b->client);
+	close(take_fd(&b->client));
+}
 
 static void tell_failure(struct broker *b, size_t route, enum net_outcome what, const char *fmt, ...) FORMAT(4, 5);
 
@@ -81,7 +79,7 @@ static void tell_failure(struct broker *b, size_t route, enum net_outcome what, 
 	char text[900];
 	va_list ap;
 
-	if (b->notes < 0)
+	if (b->client < 0)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -90,8 +88,8 @@ static void tell_failure(struct broker *b, size_t route, enum net_outcome what, 
 	pack_u8(&body, (uint8_t)what);
 	pack_str(&body, str_from(text));
 	/* A client that does not read its notes sees a plain reset instead; nothing waits for it. */
-	if (chan_send(b->notes, WIRE_DIAL_FAILED, buf_str(&body), NULL, 0, ERR_DISCARD) == -ERR_CLOSED)
-		close(take_fd(&b->notes));
+	if (chan_send(b->client, WIRE_DIAL_FAILED, buf_str(&body), NULL, 0, ERR_DISCARD) == -ERR_CLOSED)
+		client_lost(b);
 }
 
 static struct str host_of(const struct link *l)
@@ -136,7 +134,7 @@ static enum pumped pump_half(struct half *h, int from, int to, int64_t *active_m
 		ssize_t n;
 
 		if (h->n > 0) {
-			n = send(to, h->bytes + h->off, h->n, MSG_NOSIGNAL);
+			n = send(to, h->bytes + h->off, h->n, MSG_NOSIGNAL | MSG_DONTWAIT);
 			if (n < 0)
 				return errno == EAGAIN ? PUMP_WAIT : errno == EINTR ? PUMP_MORE : PUMP_WRITE_FAILED;
 			h->off += (size_t)n;
@@ -148,7 +146,7 @@ static enum pumped pump_half(struct half *h, int from, int to, int64_t *active_m
 			h->shut = true;
 			return shutdown(to, SHUT_WR) < 0 ? PUMP_WRITE_FAILED : PUMP_WAIT;
 		}
-		n = recv(from, h->bytes, RELAY_BYTES, 0);
+		n = recv(from, h->bytes, RELAY_BYTES, MSG_DONTWAIT);
 		if (n < 0)
 			return errno == EAGAIN ? PUMP_WAIT : errno == EINTR ? PUMP_MORE : PUMP_READ_FAILED;
 		h->off = 0;
@@ -395,7 +393,7 @@ static int on_link_timer(void *self, uint32_t events, struct err *err)
 	return 0;
 }
 
-/* --- accepting --- */
+/* --- what the client asks for --- */
 
 static struct link *free_link(struct broker *b)
 {
@@ -426,86 +424,69 @@ static int link_start(struct link *l, size_t route, int client, struct err *err)
 	return 0;
 }
 
-static int on_accept(void *self, uint32_t events, struct err *err)
+/* A descriptor of the client's is a unix stream socket, whoever else still holds it: relays wait for nothing. */
+static bool is_stream(int fd)
 {
-	struct listener *in = self;
-	int fd = accept4(in->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	struct link *l;
+	int domain = 0, type = 0;
+	socklen_t n = sizeof(domain), m = sizeof(type);
 
-	(void)events;
-	if (fd < 0)
-		return 0; /* it went away again */
-	l = free_link(in->b);
-	if (!l) {
-		tell_failure(in->b, in->route, NET_REFUSED, "more than %d connections at once", BROKER_LINKS);
-		close(fd);
-		return 0;
-	}
-	return link_start(l, in->route, fd, err);
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX &&
+		getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &m) == 0 && type == SOCK_STREAM;
 }
 
-static int on_notes(void *self, uint32_t events, struct err *err)
+/* 1: nothing is there. */
+static int take_dial(struct broker *b, size_t *route, int *fd, struct err *err)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	int r = chan_recv(b->client, m, err);
+	struct unpack u;
+
+	if (r == -ERR_BUSY)
+		return 1;
+	if (r == 0)
+		r = wire_check(LINK_BROKER_CLIENT, WIRE_UP, m->type, m->body.n, m->nfds, err);
+	if (r == 0) {
+		u = unpack_from(m->body);
+		*route = unpack_u8(&u);
+		*fd = chan_take_fd(m, 0);
+		if (!unpack_done(&u) || *route >= b->routes.n || !is_stream(*fd))
+			r = err_set(err, ERR_PROTOCOL, "a dial is malformed");
+	}
+	chan_msg_fini(m);
+	return r;
+}
+
+static int on_dial(void *self, uint32_t events, struct err *err)
 {
 	struct broker *b = self;
+	autoclose int fd = -1;
+	size_t route = 0;
+	struct link *l;
+	int r = take_dial(b, &route, &fd, err);
 
 	(void)events;
-	(void)err;
-	b->notes = accept4(b->notes_listen, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (b->notes >= 0) { /* one client for life */
-		loop_unwatch(b->loop, b->notes_listen);
-		close(take_fd(&b->notes_listen));
+	if (r == 1)
+		return 0;
+	if (r < 0) {
+		*err = (struct err){ 0 };
+		client_lost(b);
+		return 0;
 	}
-	return 0;
-}
-
-static int listen_on(struct broker *b, const char *name, int type, int *out, struct err *err)
-{
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	autoclose int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return err_sys(err, errno, "socket");
-	/* By the descriptor: the directory's own path may be longer than sun_path. */
-	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/%s", b->dir, name);
-	if (bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, BROKER_LINKS) < 0)
-		return err_sys(err, errno, "make the socket %s", name);
-	*out = take_fd(&fd);
-	return 0;
-}
-
-static int open_sockets(struct broker *b, struct err *err)
-{
-	char name[ROUTE_SOCKET_MAX];
-
-	TRY(listen_on(b, ROUTE_NOTES, SOCK_SEQPACKET, &b->notes_listen, err));
-	TRY(loop_watch(b->loop, b->notes_listen, EPOLLIN, on_notes, b, err));
-	for (size_t i = 0; i < b->routes.n; i++) {
-		struct listener *in = &b->listeners[i];
-
-		*in = (struct listener){ .b = b, .route = i, .fd = -1 };
-		TRY(listen_on(b, route_socket(i, name), SOCK_STREAM, &in->fd, err));
-		TRY(loop_watch(b->loop, in->fd, EPOLLIN, on_accept, in, err));
+	l = free_link(b);
+	if (!l) {
+		tell_failure(b, route, NET_REFUSED, "more than %d connections at once", BROKER_LINKS);
+		return 0;
 	}
-	return 0;
-}
-
-static void remove_sockets(const struct broker *b)
-{
-	char name[ROUTE_SOCKET_MAX];
-
-	(void)unlinkat(b->dir, ROUTE_NOTES, 0);
-	for (size_t i = 0; i < b->routes.n; i++)
-		(void)unlinkat(b->dir, route_socket(i, name), 0);
+	return link_start(l, route, take_fd(&fd), err);
 }
 
 /* --- confinement --- */
 
 static void list_rules(struct broker *b)
 {
-	struct ll_rule *r = arena_array(b->mem, ROUTES_MAX + 1, sizeof(*r));
+	struct ll_rule *r = arena_array(b->mem, ROUTES_MAX, sizeof(*r));
 	size_t n = 0;
 
-	r[n++] = (struct ll_rule){ .kind = LL_FD, .fd = b->dir, .access = LL_REMOVE_FILE };
 	for (size_t i = 0; i < b->routes.n; i++)
 		r[n++] = (struct ll_rule){ .kind = LL_CONNECT, .port = b->routes.p[i].port };
 	b->rules = r;
@@ -529,7 +510,7 @@ static int take_routes(struct broker *b, struct err *err)
 	/* A message that breaks a rule ends this process, so its descriptors need no closing. */
 	TRY(wire_check(LINK_MONITOR_BROKER, WIRE_DOWN, m->type, m->body.n, m->nfds, err));
 	table = chan_take_fd(m, 0);
-	b->dir = chan_take_fd(m, 1);
+	b->client = chan_take_fd(m, 1);
 	b->resolver = chan_take_fd(m, 2);
 	TRY(memfd_read(table, &bytes, err));
 	return routes_unpack(str_dup(b->mem, buf_str(&bytes)), b->mem, &b->routes, err);
@@ -539,7 +520,8 @@ static int set_up(struct broker *b, struct err *err)
 {
 	TRY(take_routes(b, err));
 	TRY(loop_open(&b->loop, err));
-	TRY(open_sockets(b, err));
+	TRY(chan_nonblock(b->client, err));
+	TRY(loop_watch(b->loop, b->client, EPOLLIN, on_dial, b, err));
 	list_rules(b);
 	if (b->resolver >= 0) {
 		TRY(chan_nonblock(b->resolver, err));
@@ -590,11 +572,9 @@ int role_broker_main(void)
 	if (proc_sanitize(1, &err) < 0)
 		return 1;
 	b->mem = arena_new();
-	b->dir = b->notes = b->notes_listen = b->resolver = -1;
+	b->client = b->resolver = -1;
 	for (size_t i = 0; i < BROKER_LINKS; i++)
 		b->links[i] = (struct link){ .b = b, .client = -1, .remote = -1 };
 	r = serve(b, &err);
-	if (b->dir >= 0)
-		remove_sockets(b);
 	_exit(r < 0);
 }

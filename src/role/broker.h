@@ -4,11 +4,11 @@
  * bytes it cannot read.
  *
  * Shape    `agent6 --role broker`, descriptor 3 is the channel to the monitor: one WIRE_ROUTES in, one
- *          WIRE_BROKER_READY out, then it serves a path socket per route until the channel closes.
- *          Nobody can name a destination: which socket is connected to decides.
+ *          WIRE_BROKER_READY out, then it relays what the client sends an end of (WIRE_DIAL) until the channel
+ *          closes. Nobody can name a destination: the client says the number of a route.
  * Memory   At most BROKER_LINKS connections, two bounded buffers each.
  *          Names are looked up by another process, whose channel comes with WIRE_ROUTES: this one opens no file.
- * Errors   A dial that fails closes the connection, after a sentence on the notes socket
+ * Errors   A dial that fails closes the connection, after a sentence to the client
  *          (WIRE_DIAL_FAILED) that the client shows instead of a bare reset.
  * Source   docs/architecture.md, "Network". The broker is a role of agent6, not of agent6-net, so that
  *          it cannot even by accident load TLS: it sees ciphertext only.

@@ -72,7 +72,7 @@ static uint32_t action(enum verdict v)
 {
 	static const uint32_t actions[VERDICT_CHECKS] = { [V_ALLOW] = SECCOMP_RET_ALLOW,
 		[V_EPERM] = SECCOMP_RET_ERRNO | EPERM, [V_EACCES] = SECCOMP_RET_ERRNO | EACCES,
-		[V_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS,
+		[V_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS, [V_NOTHING] = SECCOMP_RET_ERRNO,
 		[V_NOTIFY] = SECCOMP_RET_USER_NOTIF };
 
 	BUG_IF(v >= VERDICT_CHECKS);
@@ -278,6 +278,7 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_EPERM:
 	case V_EACCES:
 	case V_ENOSYS:
+	case V_NOTHING:
 	case V_NOTIFY:
 	case VERDICT_COUNT:
 		break;
@@ -504,5 +505,7 @@ int seccomp_judge(const struct seccomp_filter *f, uint32_t arch, int nr, const u
 		return 0;
 	if (r == SECCOMP_RET_USER_NOTIF)
 		return -2;
+	if (r == SECCOMP_RET_ERRNO)
+		return SECCOMP_NOTHING;
 	return (r & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? (int)(r & SECCOMP_RET_DATA) : -1;
 }

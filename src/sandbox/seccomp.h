@@ -34,7 +34,7 @@ enum seccomp_profile {
 	SECCOMP_AGENT,
 	SECCOMP_MONITOR,
 	SECCOMP_RECORDER,
-	SECCOMP_CLIENT,   /* AF_UNIX sockets only */
+	SECCOMP_CLIENT,   /* pairs of sockets only */
 	SECCOMP_CLIENT_OPEN, /* agent_network = open: dials directly */
 	SECCOMP_BROKER,   /* dials TCP, and opens no file */
 	SECCOMP_RESOLVER, /* asks name servers, reads where Landlock lets it */
@@ -52,9 +52,10 @@ struct seccomp_filter {
 int seccomp_build(enum seccomp_profile profile, struct seccomp_filter *out, struct err *err) CHECKED;
 int seccomp_enter(const struct seccomp_filter *f, struct err *err) CHECKED; /* needs NO_NEW_PRIVS */
 const char *seccomp_name(enum seccomp_profile profile);
-/* What the table says about one call with these arguments: 0 allowed, an errno, -1 kills, -2 the
- * guardian answers. Interprets
- * the compiled filter, so tests compare tables with what the kernel would run. */
+/* What the table says about one call with these arguments: 0 allowed, an errno, -1 kills, -2 the guardian answers,
+ * SECCOMP_NOTHING not made and said to have succeeded. Interprets the compiled filter, so tests compare tables with what the
+ * kernel would run. */
+#define SECCOMP_NOTHING (-3)
 int seccomp_judge(const struct seccomp_filter *f, uint32_t arch, int nr, const uint64_t args[6]);
 
 #endif

@@ -13,6 +13,7 @@ enum verdict {
 	V_EPERM,
 	V_EACCES,
 	V_ENOSYS,
+	V_NOTHING, /* not made, and said to have succeeded */
 	V_NOTIFY, /* the guardian answers; sandbox/meta.h */
 	VERDICT_CHECKS,
 	V_CLONE = VERDICT_CHECKS, /* no new namespace */

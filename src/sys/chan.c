@@ -19,6 +19,13 @@ int chan_pair(int out[2], struct err *err)
 	return 0;
 }
 
+int chan_streams(int out[2], struct err *err)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, out) < 0)
+		return err_sys(err, errno, "socketpair");
+	return 0;
+}
+
 static void put_le(char *p, uint64_t v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -28,6 +28,7 @@ struct chan_msg {
 };
 
 int chan_pair(int out[2], struct err *err) CHECKED;
+int chan_streams(int out[2], struct err *err) CHECKED; /* not a channel: bytes, for who never waits */
 int chan_send(int fd, uint16_t type, struct str body, const int *fds, size_t nfds, struct err *err) CHECKED;
 int chan_recv(int fd, struct chan_msg *out, struct err *err) CHECKED;
 void chan_msg_fini(struct chan_msg *m); /* closes what is left in fds */

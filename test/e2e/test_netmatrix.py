@@ -269,31 +269,6 @@ def test_the_hosts_the_broker_may_dial_are_the_providers_in_use_and_allow_urls(p
                                   f"localhost:{servers.targets['tcp4']}"]
 
 
-def test_a_run_has_one_private_socket_for_each_host_and_each_leads_there_and_nowhere_else(place, servers):
-    place.mock(script(turn(call("run_command", argv=["sh", "-c", "mkfifo go-on && touch started && cat go-on"])), finish()),
-               top=f'[sandbox]\nallow_urls = ["127.0.0.1:{servers.targets["tcp4"]}"]\n')
-    p = subprocess.Popen([conftest.AGENT6, "run", "--auto-approve", "x"], cwd=place.ws, env=place.env,
-                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        place.wait_for(lambda: os.path.exists(os.path.join(place.ws, "started")) or p.poll() is not None)
-        net = os.path.join(place.run_dirs()[-1], "net")
-        assert sorted(os.listdir(net)) == ["notes", "r0", "r1"]
-        assert os.stat(net).st_mode & 0o077 == 0
-        assert "tcp4" not in servers.came
-        at = os.open(net, os.O_PATH)  # its own path may be longer than an address
-        with socket.socket(socket.AF_UNIX) as s:
-            s.connect(f"/proc/self/fd/{at}/r1")
-            os.close(at)
-            assert s.recv(16) == b""  # it was passed on, accepted and closed over there
-        assert servers.who_came({"tcp4"}) == {"tcp4"}
-        with open(os.path.join(place.ws, "go-on"), "w", encoding="utf-8"):
-            pass  # the command reads its end
-        assert p.wait(30) == 0
-    finally:
-        p.kill()
-        p.wait()
-
-
 def test_local_refuses_a_provider_elsewhere_by_name_before_anything_exists(place):
     place.config('[sandbox]\nagent_network = "local"\nallow_urls = ["example.com"]\n[providers.far]\napi_format = "openai"\n'
                  'base_url = "https://far.example.net/v1"\napi_key_env = "MOCK_API_KEY"\n[models.worker]\nprovider = "far"\n'

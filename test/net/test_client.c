@@ -32,7 +32,10 @@ static const struct {
 	uint64_t args[3];
 	bool ok;
 } calls[] = {
-	{ "a path socket to the broker", SYS_socket, { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0 }, true },
+	{ "a pair, whose other end goes to the broker", SYS_socketpair, { AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0 }, true },
+	{ "no pair that may be connected anew", SYS_socketpair, { AF_UNIX, SOCK_DGRAM, 0 }, false },
+	{ "no socket of this host", SYS_socket, { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0 }, false },
+	{ "no connection", SYS_connect, { 4, 0, 0 }, false },
 	{ "its requests come by messages", SYS_recvmsg, { 4, 0, 0 }, true },
 	{ "no internet", SYS_socket, { AF_INET, SOCK_STREAM, 0 }, false },
 	{ "no internet of the new kind", SYS_socket, { AF_INET6, SOCK_DGRAM, 0 }, false },
@@ -47,7 +50,7 @@ static const struct {
 #endif
 };
 
-TEST(client_keeps_its_channels_and_the_brokers_sockets_and_nothing_else)
+TEST(client_keeps_its_channels_and_pairs_and_nothing_else)
 {
 	struct seccomp_filter f;
 	struct err err = { 0 };
@@ -108,7 +111,7 @@ static void be_client(int agent, int tokens, uint16_t port)
 {
 	struct endpoint e;
 	struct endpoint_table table = { .p = &e, .n = 1, .max_requests = -1, .max_bytes = -1 };
-	struct client_spec spec = { .table = &table, .agent_fd = agent, .tokens_fd = tokens, .dir_fd = -1 };
+	struct client_spec spec = { .table = &table, .agent_fd = agent, .tokens_fd = tokens, .broker_fd = -1, .dir_fd = -1 };
 	struct loop *loop = NULL;
 	struct client *c = NULL;
 	struct err err = { 0 };

@@ -44,7 +44,7 @@ TEST(seccomp_filters_say_what_their_tables_say)
 {
 	static const uint64_t args[6] = { 0 };
 	static const int plain[VERDICT_CHECKS] = { [V_ALLOW] = 0, [V_EPERM] = EPERM, [V_EACCES] = EACCES,
-		[V_ENOSYS] = ENOSYS,
+		[V_ENOSYS] = ENOSYS, [V_NOTHING] = SECCOMP_NOTHING,
 		[V_NOTIFY] = -2 };
 
 	for (unsigned p = 0; p < SECCOMP_COUNT; p++) {
@@ -136,8 +136,11 @@ TEST(seccomp_looks_at_arguments)
 		{ "an agent executes nothing", SECCOMP_AGENT, __NR_execve, { 0 }, EPERM },
 		{ "an agent has no socket", SECCOMP_AGENT, __NR_socket, { AF_UNIX, SOCK_STREAM }, EPERM },
 		{ "an agent makes no process", SECCOMP_AGENT, __NR_clone, { 17 }, EPERM },
-		{ "the client's socket", SECCOMP_CLIENT, __NR_socket, { AF_UNIX, SOCK_STREAM }, 0 },
-		{ "no other socket", SECCOMP_CLIENT, __NR_socket, { AF_INET, SOCK_STREAM }, EAFNOSUPPORT },
+		{ "the client's pairs", SECCOMP_CLIENT, __NR_socketpair, { AF_UNIX, SOCK_STREAM, 0 }, 0 },
+		{ "nothing that could be connected elsewhere", SECCOMP_CLIENT, __NR_socketpair, { AF_UNIX, SOCK_DGRAM, 0 }, EACCES },
+		{ "no socket of the host", SECCOMP_CLIENT, __NR_socket, { AF_UNIX, SOCK_STREAM }, EPERM },
+		{ "no other socket", SECCOMP_CLIENT, __NR_socket, { AF_INET, SOCK_STREAM }, EPERM },
+		{ "no connection", SECCOMP_CLIENT, __NR_connect, { 0 }, SECCOMP_NOTHING },
 		{ "a connection in a sendto", SECCOMP_BROKER, __NR_sendto, { 0, 0, 0, 0x20000000 }, EPERM },
 		{ "the broker dials", SECCOMP_BROKER, __NR_socket, { AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 6 }, 0 },
 		{ "the broker asks no name server", SECCOMP_BROKER, __NR_socket, { AF_INET, SOCK_DGRAM, 0 }, EAFNOSUPPORT },
@@ -225,27 +228,56 @@ TEST(confine_leaves_a_role_what_it_was_granted_and_nothing_else)
 	CHECK_INT(confined(SECCOMP_VIEW, rules, COUNT(rules), role_tries, dir.path), 0);
 }
 
-/* A daemon of the host's that executes what it is told listens on a path: D-Bus, docker. */
-static int looker_tries(const char *path)
+/* A daemon of the host's that executes what it is told listens on a path: D-Bus, docker. Connects to it, or tells it something,
+ * with what sockets and ends of pairs there are; 0: in no way. */
+static int reaches(const char *path, bool connects)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	int pair[2], udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int pair[2];
 
-	if (udp < 0)
-		return 1; /* name servers are asked by it */
 	memcpy(sa.sun_path, path, strlen(path) + 1); /* out of one of the same size */
 	for (int type = SOCK_STREAM; type <= SOCK_SEQPACKET; type++) {
 		int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 
 		if (fd < 0 && socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair) == 0)
 			fd = pair[0];
-		if (fd >= 0 && connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0)
+		if (fd >= 0 && connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0 && connects)
 			return 1 + type;
+		/* where it says yes and does nothing, who listens is asked; records are sent to the pair's other end, whatever address is named */
+		if (fd >= 0 && type != SOCK_SEQPACKET && sendto(fd, "x", 1, MSG_NOSIGNAL, (const struct sockaddr *)&sa, sizeof(sa)) == 1)
+			return 11 + type;
 	}
-	return connect(udp, (const struct sockaddr *)&sa, sizeof(sa)) == 0 ? 9 : 0;
+	return 0;
 }
 
-TEST(confine_lets_who_looks_names_up_to_no_daemon_of_the_host)
+static int looker_tries(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (udp < 0)
+		return 1; /* name servers are asked by it */
+	memcpy(sa.sun_path, path, strlen(path) + 1);
+	return connect(udp, (const struct sockaddr *)&sa, sizeof(sa)) == 0 ? 9 : reaches(path, true);
+}
+
+/* What it dials is an end of a pair that it names and gives away. */
+static int dialler_tries(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
+		return 1;
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%.90s.mine", path);
+	if (bind(pair[1], (const struct sockaddr *)&sa, sizeof(sa)) == 0 || errno != EACCES)
+		return 2; /* where nothing was granted */
+	if (listen(pair[1], 1) == 0)
+		return 3;
+	return reaches(path, false);
+}
+
+TEST(confine_lets_who_has_sockets_to_no_daemon_of_the_host)
 {
 	static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
 	auto_dir struct test_dir dir = test_dir_new();
@@ -254,13 +286,17 @@ TEST(confine_lets_who_looks_names_up_to_no_daemon_of_the_host)
 		TEST_SKIP("this kernel has no Landlock");
 	for (size_t i = 0; i < COUNT(types); i++) {
 		struct sockaddr_un sa = { .sun_family = AF_UNIX };
-		autoclose int listener = socket(AF_UNIX, types[i] | SOCK_CLOEXEC, 0);
+		autoclose int listener = socket(AF_UNIX, types[i] | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 		CHECK(snprintf(sa.sun_path, sizeof(sa.sun_path), "%.90s/%zu", dir.path, i) > 0);
 		CHECK_INT(bind(listener, (const struct sockaddr *)&sa, sizeof(sa)), 0);
 		CHECK(types[i] == SOCK_DGRAM || listen(listener, 1) == 0);
 		CHECK_INT(confined(SECCOMP_RESOLVER, resolver_rules, RESOLVER_RULES, looker_tries, sa.sun_path), 0);
 		CHECK_INT(confined(SECCOMP_CLIENT_OPEN, resolver_rules, RESOLVER_RULES, looker_tries, sa.sun_path), 0);
+		CHECK_INT(confined(SECCOMP_CLIENT, NULL, 0, dialler_tries, sa.sun_path), 0);
+		char said;
+		CHECK(types[i] == SOCK_DGRAM ? recv(listener, &said, 1, MSG_DONTWAIT) < 0 : accept4(listener, NULL, NULL, 0) < 0);
+		CHECK_INT(errno, EAGAIN);
 	}
 }
 

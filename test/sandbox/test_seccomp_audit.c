@@ -75,14 +75,14 @@ static const struct {
 	{ "tcp", __NR_socket, (ALL | OF(SECCOMP_ZYGOTE_HARDENED)) & ~(OF(SECCOMP_COMMAND) | OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_COMMAND_HOSTNET) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT_OPEN)),
 		{ AF_INET, SOCK_STREAM } },
 	{ "unix", __NR_socket, OF(SECCOMP_AGENT) | OF(SECCOMP_INDEX) | OF(SECCOMP_GIT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_GIT_HARDENED) | OF(SECCOMP_INDEX_HARDENED) |
-		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) |
+		OF(SECCOMP_RECORDER) | OF(SECCOMP_VIEW) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_COMMAND_HARDENED) | OF(SECCOMP_COMMAND_HOSTNET) |
 		OF(SECCOMP_COMMAND_INET) | OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET), { AF_UNIX, SOCK_STREAM } },
 	{ "a pair that can be connected elsewhere", __NR_socketpair, WITHOUT_NAMESPACES | OF(SECCOMP_COMMAND_INET) |
 		OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET) | OWN, { AF_UNIX, SOCK_DGRAM } },
 	{ "a pair of another family", __NR_socketpair, FOREIGN | OF(SECCOMP_AGENT), { 30 /* AF_TIPC */, SOCK_STREAM } },
 	{ "vsock", __NR_socket, ALL | ZYGOTES, { AF_VSOCK, SOCK_STREAM } },
 	{ "packet", __NR_socket, ALL | ZYGOTES, { AF_PACKET, SOCK_RAW } },
-	{ "connect", __NR_connect, OF(SECCOMP_AGENT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |
+	{ "connect", __NR_connect, OF(SECCOMP_CLIENT) | OF(SECCOMP_AGENT) | OF(SECCOMP_MONITOR) | OF(SECCOMP_RECORDER) |
 		OF(SECCOMP_VIEW), { 0 } },
 	{ "executable memory", __NR_mmap, OWN, { 0, 4096, PROT_READ | PROT_EXEC } },
 	{ "memory made executable", __NR_mprotect, OWN, { 0, 4096, PROT_READ | PROT_EXEC } },
@@ -93,10 +93,10 @@ static const struct {
 	{ "raw packets", __NR_socket, OWN, { AF_INET, SOCK_RAW } },
 	{ "tcp of another protocol", __NR_socket, OWN, { AF_INET, SOCK_STREAM, 132 /* IPPROTO_SCTP */ } },
 	{ "a new listener", __NR_listen, OWN & ~OF(SECCOMP_CLIENT_OPEN), { 0 } },
-	{ "a connection from outside", __NR_accept4, OF(SECCOMP_RESOLVER), { 0 } },
+	{ "a connection from outside", __NR_accept4, OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 0 } },
 	{ "opening a file", __NR_openat, OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER), { 0 } },
 	{ "looking at a file", __NR_newfstatat, OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER), { 0 } },
-	{ "a file of the network's", __NR_unlinkat, OF(SECCOMP_CLIENT) | OF(SECCOMP_RESOLVER), { 0 } },
+	{ "removing a file", __NR_unlinkat, OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 0 } },
 };
 
 TEST(no_role_may_ask_the_kernel_for_what_its_part_does_not_need)
