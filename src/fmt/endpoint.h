@@ -106,7 +106,7 @@ int endpoints_pack(const struct endpoint_table *t, struct buf *out, struct err *
 int endpoints_unpack(struct str bytes, struct arena *mem, struct endpoint_table *out, struct err *err) CHECKED;
 int endpoint_check(const struct endpoint *e, struct err *err) CHECKED;
 
-/* One destination of the broker. Its socket in the private directory is named by route_socket. */
+/* One destination of the broker: the client names it by its index. */
 struct route {
 	struct str host;
 	uint16_t port;

@@ -13,12 +13,20 @@
 
 #define DIAL_NAME "dialled"
 
+static void note(struct client *c, size_t route, enum net_outcome outcome, struct str text)
+{
+	struct note *n = &c->note[route % ROUTES_MAX];
+
+	n->count = ++c->note_count;
+	n->outcome = outcome;
+	snprintf(n->text, sizeof(n->text), STR_FMT, STR_ARG(text));
+}
+
 void client_read_notes(struct client *c)
 {
 	while (c->broker >= 0) {
 		struct unpack u;
 		struct str text;
-		struct note *n;
 		uint8_t route, outcome;
 		int r = chan_recv(c->broker, &c->msg, ERR_DISCARD);
 
@@ -36,35 +44,49 @@ void client_read_notes(struct client *c)
 		text = unpack_str(&u);
 		if (!unpack_done(&u) || route >= ROUTES_MAX)
 			continue;
-		n = &c->note[route];
-		n->count = ++c->note_count;
-		n->outcome = outcome;
-		snprintf(n->text, sizeof(n->text), STR_FMT, STR_ARG(text));
+		note(c, route, outcome, text);
 	}
 }
 
-/* libcurl before 8 uses a connection again only if its other end has a name. The name is gone at once, the file too. */
-static int name_end(const struct client *c, int fd)
+/* libcurl before 8 uses a connection again only if its other end has a name. The name is gone at once, the file too; one that
+ * a client left which was killed in between stands in nobody's way. */
+static int name_end(const struct client *c, int fd, struct err *err)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 
 	/* By the descriptor: the directory's own path may be longer than sun_path. */
 	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" DIAL_NAME, c->dir);
-	return bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0 || unlinkat(c->dir, DIAL_NAME, 0) < 0 ? -1 : 0;
+	(void)unlinkat(c->dir, DIAL_NAME, 0);
+	if (bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0 || unlinkat(c->dir, DIAL_NAME, 0) < 0)
+		return err_sys(err, errno, "name a connection to the broker");
+	return 0;
+}
+
+static int dial(struct client *c, size_t route, int *out, struct err *err)
+{
+	uint8_t number = (uint8_t)route;
+	autoclose int theirs = -1, ours = -1;
+	int pair[2];
+
+	if (c->broker < 0)
+		return err_set(err, ERR_CLOSED, "the broker is gone");
+	TRY(chan_streams(pair, err));
+	ours = pair[0];
+	theirs = pair[1];
+	TRY(name_end(c, theirs, err));
+	if (chan_send(c->broker, WIRE_DIAL, str_of((const char *)&number, 1), &theirs, 1, err) < 0)
+		return err_wrap(err, "tell the broker");
+	*out = take_fd(&ours);
+	return 0;
 }
 
 int client_dial(struct client *c, size_t route)
 {
-	uint8_t number = (uint8_t)route;
-	int pair[2], r = -1;
+	struct err why = { 0 };
+	int fd = -1;
 
-	if (c->broker < 0 || chan_streams(pair, ERR_DISCARD) < 0)
-		return -1;
-	if (name_end(c, pair[1]) == 0)
-		r = chan_send(c->broker, WIRE_DIAL, str_of((const char *)&number, 1), &pair[1], 1, ERR_DISCARD);
-	close(pair[1]);
-	if (r == 0)
-		return pair[0];
-	close(pair[0]);
+	if (dial(c, route, &fd, &why) == 0)
+		return fd;
+	note(c, route, NET_CONNECT, str_from(why.msg));
 	return -1;
 }

@@ -90,7 +90,7 @@ void client_stop_request(struct request *q); /* as a handler of the loop: ends t
 int client_watch_agent(struct client *c, struct err *err) CHECKED;
 
 /* client_notes.c: the broker */
-int client_dial(struct client *c, size_t route); /* a connection to it, the caller's; -1: the broker takes none */
+int client_dial(struct client *c, size_t route); /* a connection to it, the caller's; -1, and a note of it: there is none */
 void client_read_notes(struct client *c);
 
 int client_admit(struct request *q, uint8_t endpoint, struct err *err) CHECKED; /* what speaks against any request */

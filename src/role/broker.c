@@ -18,6 +18,7 @@
 #include <netinet/tcp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define CHANNEL_FD    3
@@ -26,6 +27,8 @@
 #define IDLE_MS       (2 * 3600 * 1000) /* above every time limit of a provider: a backstop */
 #define RELAY_BYTES   (16 * 1024)
 #define RELAY_ROUNDS  64                /* reads in one go, then the other connections get a turn */
+
+#define FILES_WANTED  (2 * BROKER_LINKS + 64)
 
 #define RESOLVER_GONE "the process that looks names up is gone"
 
@@ -566,11 +569,17 @@ static int serve(struct broker *b, struct err *err)
 int role_broker_main(void)
 {
 	autofree struct broker *b = mem_alloc(sizeof(*b));
+	struct rlimit files = { 0 };
 	struct err err = { 0 };
 	int r;
 
 	if (proc_sanitize(1, &err) < 0)
 		return 1;
+	/* Two for each link; where the hard limit is lower, what does not come through ends a dial. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_WANTED) {
+		files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
 	b->mem = arena_new();
 	b->client = b->resolver = -1;
 	for (size_t i = 0; i < BROKER_LINKS; i++)

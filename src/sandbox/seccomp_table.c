@@ -200,7 +200,7 @@ static const struct seccomp_row own_lookup_rows[] = {
 };
 static const struct seccomp_set own_lookup = { own_lookup_rows, COUNT(own_lookup_rows) };
 
-/* Dialling by TCP, and taking connections on sockets it listens on already. */
+/* Dialling by TCP. */
 static const struct seccomp_row own_dial_rows[] = {
 	{ NR(socket), V_SOCKET_TCP }, { NR(connect), V_ALLOW },
 	{ NR(setsockopt), V_ALLOW }, { NR(sendmsg), V_SEND2 }, { NR(sendto), V_SEND3 },

@@ -391,7 +391,7 @@ def test_a_disk_that_is_full_from_the_start_is_said_with_the_file_and_nothing_is
 
 
 def test_a_full_runtime_directory_stops_no_run(lab):
-    """The private directory of the broker's sockets needs a name there and no more; the commands' /tmp is their own."""
+    """The private directory where connections are named needs a name there and no more; the commands' /tmp is their own."""
     lab.repo(a_DOT_txt="a\n")
     lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo x > /tmp/x && cat /tmp/x > made"])), finish()))
     small = os.path.join(lab.folder, "runtime")

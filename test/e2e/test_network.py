@@ -6,6 +6,7 @@ import json
 import os
 import re
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -116,6 +117,24 @@ def test_nothing_of_either_is_left_afterwards():
             client, broker = d.ready().client, d.broker
         for pid in (client, broker):
             assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_a_name_that_a_killed_client_left_stands_in_no_ones_way():
+    with Server(always(answer())) as s, Driver(*lines(s.port)) as d:
+        d.ready()
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(os.path.join(d.dir, "dialled"))
+        assert d.ask().outcome == OK and os.listdir(d.dir) == []
+
+
+def test_a_broker_that_is_gone_is_named_and_not_the_host():
+    with Server(always(answer(), keep=False)) as s, Driver(*lines(s.port)) as d:
+        assert d.ready().ask().outcome == OK
+        os.kill(d.broker, signal.SIGKILL)
+        for _ in range(3):
+            a = d.ask()
+            assert a.outcome != OK
+        assert a.outcome == CONNECT and a.text == "the broker is gone", a.text
 
 
 def test_both_leave_by_themselves_when_the_monitor_is_gone():
