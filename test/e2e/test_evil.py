@@ -272,6 +272,48 @@ def test_a_taken_over_mcp_server_has_its_grant_and_nothing_else(evil_profile, la
     assert holes(lines, *mine, *(SOCKETS if evil_profile == "strict" else [])) == [] and servers.came == [], lines
     assert int(lines[-1].split()[1]) > 200 and "program 1: 7" in lines, lines
 
+# Who of the processes that confine themselves does what the filters do not refuse: it asks for a socket, or hears that it is connected.
+TAKEN = {
+    "view": [], "recorder": [], "reader": [], "forker": [], "runs": [], "watch": [], "replay": [], "history": [], "memory": [],
+    "broker": [r"HOLE socket tcp6? = "],
+    "agent6-net": [r"HOLE connect channel = 0$", r"net (pair-path|pair-abstract|socketpair) reached$"],
+    "agent6-resolver": [r"HOLE socket (tcp6?|udp|netlink) = ", r"net (udp|dns|netlink) reached$"],
+}
+
+
+def test_a_process_taken_over_once_it_is_confined_reaches_nothing_but_its_own(evil_profile, lab, servers):  # noqa: F811
+    """Every program of ours with confine_self wrapped (evil_role.c): what the agent's stand-in tries, each of them tries first."""
+    lab.profile = evil_profile
+    evil = Evil(lab, extra='[sandbox]\nallow_urls = ["https://nowhere.invalid"]\n')
+    folder = os.path.join(lab.folder, "bin")
+    os.makedirs(folder)
+    for name, built in (("agent6", "taken-agent6"), ("agent6-net", "taken-net"), ("agent6-resolver", "taken-resolver"),
+                        ("agent6-jail", "agent6-jail"), ("agent6-index", "agent6-index")):
+        shutil.copy(os.path.join(conftest.BUILD, built), os.path.join(folder, name))
+    reports = {role: os.path.join(folder, "evil." + role) for role in TAKEN}
+    for path in reports.values():
+        open(path, "w", encoding="utf-8").close()
+        os.chmod(path, 0o666)
+    with open(os.path.join(folder, "evil.targets"), "w", encoding="utf-8") as f:
+        f.write(servers.words())
+    evil.program = os.path.join(folder, "agent6")
+    evil.before, evil.may_change = snapshot(lab), set(reports.values())
+    evil.run("x", "--run-id", "owned")
+    assert evil.result.returncode == 0, evil.result
+    for words in (["runs", "list"], ["watch", "owned"], ["replay", "owned"], ["history", "search", "x"], ["memory", "list"],
+                  ["fork", "owned", "--auto-approve"]):
+        evil.result = subprocess.run([evil.program, *words], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+        evil.judge("/nonexistent")
+    for role, own in TAKEN.items():
+        with open(reports[role], encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        # No one but the agent writes the workspace, and no key stands in an environment.
+        lines = [l for l in lines if not re.match("FAIL (the workspace itself must be writable|symlink in the workspace)$", l)]
+        assert lines and lines[-1] == "END" and len([l for l in lines if l.startswith("denied ")]) > 270, (role, lines)
+        assert [l for l in lines if l.startswith(("HOLE", "FAIL")) and not any(re.match(o, l) for o in own)] == [], role
+        assert [l for l in networks(lines) if l.endswith(" reached") and not any(re.match(o, l) for o in own)] == [], role
+    assert set(servers.came) <= {"udp"}, servers.came  # a resolver asks whom it likes by UDP (SECURITY.md, P8)
+
 
 def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_refused(evil_of_each_profile):
     evil = evil_of_each_profile

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static void judge(const struct evil *e, const char *what, const char *on, long r)
@@ -116,6 +117,25 @@ static void write_git(struct evil *e)
 	judge(e, "git-mkdir", ".git/hooks2", mkdir(".git/hooks2", 0755));
 }
 
+/* What stands in an inode beside its bytes: Landlock knows none of it. */
+static void metadata(struct evil *e)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_NOW } };
+	static const char *const own[] = { "../canary", "../../home/secret", "../../home" };
+
+	for (size_t i = 0; i < COUNT(own); i++) {
+		judge(e, "chmod", own[i], syscall(SYS_chmod, own[i], 0700));
+		judge(e, "fchmodat", own[i], syscall(SYS_fchmodat, AT_FDCWD, own[i], 0700));
+		judge(e, "fchmodat2", own[i], syscall(452 /* fchmodat2 */, AT_FDCWD, own[i], 0700, 0));
+		judge(e, "fchmod", own[i], fchmod(open(own[i], O_PATH | O_CLOEXEC), 0700));
+		judge(e, "chown", own[i], chown(own[i], getuid(), getgid()));
+		judge(e, "utimensat", own[i], utimensat(AT_FDCWD, own[i], times, 0));
+		judge(e, "setxattr", own[i], setxattr(own[i], "user.evil", "x", 1, 0));
+		judge(e, "lsetxattr", own[i], lsetxattr(own[i], "user.evil", "x", 1, 0));
+		judge(e, "removexattr", own[i], removexattr(own[i], "user.evil"));
+	}
+}
+
 /* A file that gives its owner's rights to who runs it. */
 static void set_id_bits(struct evil *e)
 {
@@ -149,8 +169,8 @@ static void execute(struct evil *e)
 	judge(e, "mmap-exec", "memfd", (long)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0));
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	judge(e, "mprotect-exec", "", mprotect(p, 4096, PROT_READ | PROT_EXEC));
-	judge(e, "kill", "init", kill(1, SIGKILL));
-	judge(e, "kill", "all", kill(-1, SIGKILL));
+	judge(e, "kill", "init", kill(1, 0));
+	judge(e, "kill", "all", kill(-1, 0));
 	judge(e, "ptrace", "init", ptrace(PTRACE_ATTACH, 1, NULL, NULL));
 	judge(e, "dumpable", "", prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
 }
@@ -209,6 +229,7 @@ void evil_probe(struct evil *e)
 	write_outside(e);
 	through_links(e);
 	write_git(e);
+	metadata(e);
 	set_id_bits(e);
 	sockets(e);
 	kernel(e);
