@@ -365,15 +365,15 @@ static void reap(struct guards *g, struct warden *w, struct jail_status *out)
 }
 
 /* The command cannot be executed, or could not be begun. Nothing is left of it when its guardian says that it ended. */
-static int not_begun(struct guards *g, struct warden *w, const struct jail_spec *spec, struct jail *out, struct err *err)
+static int not_begun(struct guards *g, struct warden *w, const struct jail_spec *spec, const struct launch_result *told,
+	struct jail *out, struct err *err)
 {
-	struct launch_result told = w->shared->result;
 	struct jail_status status;
 
 	reap(g, w, &status);
-	if (told.step != LAUNCH_EXEC)
-		return launch_step_err(told.step, told.sys, spec->cwd, err);
-	*out = (struct jail){ .pid = -1, .pidfd = -1, .exec_errno = told.sys, .guards = g };
+	if (told->step != LAUNCH_EXEC)
+		return launch_step_err(told->step, told->sys, spec->cwd, err);
+	*out = (struct jail){ .pid = -1, .pidfd = -1, .exec_errno = told->sys, .guards = g };
 	return 0;
 }
 
@@ -383,8 +383,8 @@ static int start(struct guards *g, struct warden *w, const struct jail_spec *spe
 	autoclose int post = -1;
 	int fds[LAUNCH_SENT_MAX];
 	struct note note;
+	struct launch_result told; /* by the process itself: what it shares with its guardian is the next turn's by now */
 	size_t n;
-	char byte;
 	ssize_t r;
 
 	TRY(launch_order_write(&w->shared->order, spec, fds, &n, err));
@@ -396,16 +396,16 @@ static int start(struct guards *g, struct warden *w, const struct jail_spec *spe
 	w->turn = w->shared->ordered = note.turn;
 	if (note.word == WORD_WAITS && post >= 0 && send_fds(post, "!", 1, fds, n) == 0)
 		do
-			r = recv(post, &byte, 1, 0);
+			r = recv(post, &told, sizeof(told), 0);
 		while (r < 0 && errno == EINTR);
 	else
 		r = -1;
-	if (r < 0) {
+	if (r != 0 && r != (ssize_t)sizeof(told)) {
 		err_set(err, ERR_SYS, "the guardian died before the command started");
 		return 1;
 	}
 	if (r > 0)
-		return not_begun(g, w, spec, out, err);
+		return not_begun(g, w, spec, &told, out, err);
 	w->busy = true;
 	*out = (struct jail){ .pid = w->pid, .pidfd = w->sock, .guards = g };
 	return 0;

@@ -396,7 +396,7 @@ static int child_main(void *self)
 
 	become(self);
 	if (l->post >= 0)
-		raw(SYS_write, l->post, "!", 1);
+		raw(SYS_write, l->post, l->result, sizeof(*l->result));
 	raw(SYS_exit_group, 127);
 	return 127;
 }

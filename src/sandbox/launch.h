@@ -7,7 +7,7 @@
  *          reaps until it ends. Between the two the caller tells whoever waits.
  *          With a post nobody waits for the command: launch_post and launch_run, and a process stands confined at its
  *          post, a socket, until an order is there and it is told so with the order's descriptors. Then it becomes the
- *          command, which closes the socket, or writes a byte there and ends.
+ *          command, which closes the socket, or writes its result there and ends.
  * Memory   launch_run may share its memory with the process that made it: raw system calls only. With a post the launch
  *          and its stack stay as they are until that process is a command or gone; its order is in memory that who writes
  *          it and who reads it see at the same address.

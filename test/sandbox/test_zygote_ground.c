@@ -403,3 +403,22 @@ TEST(zygote_on_ground_kills_no_command_for_one_that_had_ended)
 {
 	on_ground(kills_late);
 }
+
+/* The guardian goes on to its next turn at once: what it and the process that failed share is that turn's then. */
+static void tells_why(struct zy *z)
+{
+	static const struct str missing[] = { STR("no-such-program") }, given[] = { STR("/etc/passwd") };
+
+	zy_start(z);
+	for (int i = 0; i < 200; i++) {
+		zy_argv(z, &(struct zygote_call){ .class = JOB_COMMAND, .args = i % 2 ? given : missing, .nargs = 1 });
+		CHECK_INT(z->answer.why, JOB_UNRUNNABLE);
+		CHECK(str_ends(str_from(z->answer.note), i % 2 ? STR("Permission denied") : STR("No such file or directory")));
+	}
+	zy_stop(z);
+}
+
+TEST(zygote_on_ground_tells_why_a_command_cannot_be_executed_every_time)
+{
+	on_ground(tells_why);
+}
