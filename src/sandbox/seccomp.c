@@ -203,7 +203,7 @@ static void check_only(struct build *b, unsigned arg, uint32_t value, uint32_t o
 	ret(b, otherwise);
 }
 
-static void check_pair(struct build *b)
+static void check_pair(struct build *b, bool with_records)
 {
 	load_arg(b, 0);
 	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
@@ -211,7 +211,8 @@ static void check_pair(struct build *b)
 	load_arg(b, 1);
 	emit(b, BPF_ALU | BPF_AND | BPF_K, SOCK_KIND_MASK, 0, 0);
 	ret_if_is(b, SOCK_STREAM, action(V_ALLOW));
-	ret_if_is(b, SOCK_SEQPACKET, action(V_ALLOW));
+	if (with_records)
+		ret_if_is(b, SOCK_SEQPACKET, action(V_ALLOW));
 	ret(b, action(V_EACCES));
 }
 
@@ -260,8 +261,10 @@ static void emit_check(struct build *b, enum verdict v)
 		return check_socket(b, false);
 	case V_SOCKET_TCP:
 		return check_tcp(b);
+	case V_PAIR:
+		return check_pair(b, true);
 	case V_PAIR_STREAM:
-		return check_pair(b);
+		return check_pair(b, false);
 	case V_SOCKET_UNIX:
 		return check_only(b, 0, AF_UNIX, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 	case V_NOEXEC:
@@ -271,9 +274,9 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_SELF1:
 		return check_only(b, 1, 0, action(V_EPERM));
 	case V_SEND2:
-		return check_bits(b, 2, FASTOPEN);
+		return check_bits(b, 2, FASTOPEN | MSG_OOB);
 	case V_SEND3:
-		return check_bits(b, 3, FASTOPEN);
+		return check_bits(b, 3, FASTOPEN | MSG_OOB);
 	case V_ALLOW:
 	case V_EPERM:
 	case V_EACCES:

@@ -31,12 +31,13 @@ enum verdict {
 	V_SOCKET_UNIX,
 	V_SOCKET_INET,            /* TCP and UDP; route netlink */
 	V_SOCKET_TCP,
-	V_PAIR_STREAM,            /* a pair of unix sockets that stays a pair: a datagram socket may be connected anew */
+	V_PAIR,                   /* a pair of unix sockets that stays a pair: a datagram socket may be connected anew */
+	V_PAIR_STREAM,            /* of streams only */
 	V_PERSONALITY,
 	V_NOEXEC,                 /* memory protection, argument 2, without execute */
 	V_SELF0,                  /* argument 0 is this process: zero */
 	V_SELF1,
-	V_SEND2,                  /* flags, argument 2, 3, without MSG_FASTOPEN */
+	V_SEND2,                  /* flags, argument 2, 3: no MSG_FASTOPEN, which connects; no MSG_OOB, rare and often wrong in kernels */
 	V_SEND3,
 	V_PRCTL_OWN,
 	VERDICT_COUNT

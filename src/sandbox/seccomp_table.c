@@ -54,7 +54,7 @@ static const struct seccomp_row deny_args_rows[] = {
 	{ NR(chmod), V_MODE1 }, { NR(fchmod), V_MODE1 }, { NR(creat), V_MODE1 }, { NR(mkdir), V_MODE1 },
 	{ NR(fchmodat), V_MODE2 }, { NR(fchmodat2), V_MODE2 }, { NR(mkdirat), V_MODE2 }, { NR(mknod), V_MKNOD1 },
 	{ NR(mknodat), V_MKNOD2 }, { NR(socket), V_SOCKET }, { NR(socketpair), V_SOCKET_UNIX },
-	{ NR(personality), V_PERSONALITY },
+	{ NR(personality), V_PERSONALITY }, { NR(sendmsg), V_SEND2 }, { NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 },
 };
 static const struct seccomp_set deny_args = { deny_args_rows, COUNT(deny_args_rows) };
 
@@ -66,7 +66,7 @@ static const struct seccomp_set no_sockets = { no_sockets_rows, COUNT(no_sockets
 
 /* The unix sockets outside are within reach: nothing that could be connected to one of them. */
 static const struct seccomp_row no_unix_rows[] = {
-	{ NR(socket), V_SOCKET_INET }, { NR(socketpair), V_PAIR_STREAM },
+	{ NR(socket), V_SOCKET_INET }, { NR(socketpair), V_PAIR },
 };
 static const struct seccomp_set no_unix = { no_unix_rows, COUNT(no_unix_rows) };
 
@@ -91,7 +91,6 @@ static const struct seccomp_row deny_shared_rows[] = {
 	{ NR(lremovexattr), V_NOTIFY }, { NR(fremovexattr), V_NOTIFY }, { NR(prlimit64), V_SELF0 },
 	{ NR(sched_setparam), V_SELF0 }, { NR(sched_setscheduler), V_SELF0 }, { NR(sched_setaffinity), V_SELF0 },
 	{ NR(sched_setattr), V_SELF0 }, { NR(setpriority), V_SELF1 }, { NR(ioprio_set), V_SELF1 },
-	{ NR(sendmsg), V_SEND2 }, { NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 },
 };
 static const struct seccomp_set deny_shared = { deny_shared_rows, COUNT(deny_shared_rows) };
 
@@ -137,8 +136,8 @@ static const struct seccomp_row own_io_rows[] = {
 	{ NR(epoll_pwait), V_ALLOW }, { NR(epoll_pwait2), V_ALLOW }, { NR(timerfd_create), V_ALLOW },
 	{ NR(timerfd_settime), V_ALLOW }, { NR(timerfd_gettime), V_ALLOW }, { NR(eventfd), V_ALLOW },
 	{ NR(eventfd2), V_ALLOW }, { NR(signalfd), V_ALLOW }, { NR(signalfd4), V_ALLOW }, { NR(pipe), V_ALLOW },
-	{ NR(pipe2), V_ALLOW }, { NR(memfd_create), V_ALLOW }, { NR(sendmsg), V_ALLOW }, { NR(recvmsg), V_ALLOW },
-	{ NR(sendto), V_ALLOW }, { NR(recvfrom), V_ALLOW }, { NR(shutdown), V_ALLOW },
+	{ NR(pipe2), V_ALLOW }, { NR(memfd_create), V_ALLOW }, { NR(sendmsg), V_SEND2 }, { NR(recvmsg), V_ALLOW },
+	{ NR(sendto), V_SEND3 }, { NR(recvfrom), V_ALLOW }, { NR(shutdown), V_ALLOW },
 	{ NR(getsockopt), V_ALLOW }, { NR(splice), V_ALLOW }, { NR(tee), V_ALLOW }, { NR(fcntl), V_FCNTL },
 };
 static const struct seccomp_set own_io = { own_io_rows, COUNT(own_io_rows) };
@@ -175,34 +174,23 @@ static const struct seccomp_set own_write = { own_write_rows, COUNT(own_write_ro
  * connects once more what it was told is connected, and hears that it is. Names are bound and removed where Landlock lets it. */
 static const struct seccomp_row own_pair_rows[] = {
 	{ NR(socketpair), V_PAIR_STREAM }, { NR(connect), V_NOTHING }, { NR(bind), V_ALLOW }, { NR(unlinkat), V_ALLOW },
-	{ NR(getsockname), V_ALLOW }, { NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(sendmsg), V_SEND2 },
-	{ NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 }, { NR(recvmmsg), V_ALLOW },
+	{ NR(getsockname), V_ALLOW }, { NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(sendmmsg), V_SEND3 },
+	{ NR(recvmmsg), V_ALLOW },
 };
 static const struct seccomp_set own_pair = { own_pair_rows, COUNT(own_pair_rows) };
-
-/* Dialling and serving. */
-static const struct seccomp_row own_inet_rows[] = {
-	{ NR(socket), V_SOCKET_INET }, { NR(connect), V_ALLOW }, { NR(bind), V_ALLOW }, { NR(listen), V_ALLOW },
-	{ NR(accept), V_ALLOW }, { NR(accept4), V_ALLOW }, { NR(getsockname), V_ALLOW },
-	{ NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(socketpair), V_PAIR_STREAM },
-	{ NR(recvmmsg), V_ALLOW }, { NR(sendmsg), V_SEND2 }, { NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 },
-};
-static const struct seccomp_set own_inet = { own_inet_rows, COUNT(own_inet_rows) };
 
 /* Asking name servers; netlink says which families have an address. No unix socket: Landlock keeps none of the host's away
  * before ABI 9, among them those of daemons that execute what they are told, and libc asks a name server where nscd or
  * systemd-resolved cannot be reached by one. */
 static const struct seccomp_row own_lookup_rows[] = {
 	{ NR(socket), V_SOCKET_INET }, { NR(connect), V_ALLOW }, { NR(bind), V_ALLOW }, { NR(getsockname), V_ALLOW },
-	{ NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(recvmmsg), V_ALLOW },
-	{ NR(sendmsg), V_SEND2 }, { NR(sendmmsg), V_SEND3 }, { NR(sendto), V_SEND3 },
+	{ NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(recvmmsg), V_ALLOW }, { NR(sendmmsg), V_SEND3 },
 };
 static const struct seccomp_set own_lookup = { own_lookup_rows, COUNT(own_lookup_rows) };
 
 /* Dialling by TCP. */
 static const struct seccomp_row own_dial_rows[] = {
-	{ NR(socket), V_SOCKET_TCP }, { NR(connect), V_ALLOW },
-	{ NR(setsockopt), V_ALLOW }, { NR(sendmsg), V_SEND2 }, { NR(sendto), V_SEND3 },
+	{ NR(socket), V_SOCKET_TCP }, { NR(connect), V_ALLOW }, { NR(setsockopt), V_ALLOW },
 };
 static const struct seccomp_set own_dial = { own_dial_rows, COUNT(own_dial_rows) };
 
@@ -212,16 +200,16 @@ static const struct seccomp_row own_leave_rows[] = {
 };
 static const struct seccomp_set own_leave = { own_leave_rows, COUNT(own_leave_rows) };
 
-/* Threads, for a resolver or a library that makes them. */
+/* Threads, for a library that looks names up in them and has them wake each other. */
 static const struct seccomp_row own_threads_rows[] = {
-	{ NR(clone), V_CLONE }, { NR(clone3), V_ENOSYS },
+	{ NR(clone), V_THREAD }, { NR(clone3), V_ENOSYS }, { NR(socketpair), V_PAIR_STREAM },
 };
 static const struct seccomp_set own_threads = { own_threads_rows, COUNT(own_threads_rows) };
 
 /* Waiting for children it has, and ending them by pidfd. */
 static const struct seccomp_row own_parent_rows[] = {
 	{ NR(wait4), V_ALLOW }, { NR(waitid), V_ALLOW }, { NR(pidfd_send_signal), V_ALLOW },
-	{ NR(pidfd_open), V_ALLOW }, { NR(socketpair), V_PAIR_STREAM },
+	{ NR(pidfd_open), V_ALLOW }, { NR(socketpair), V_PAIR },
 };
 static const struct seccomp_set own_parent = { own_parent_rows, COUNT(own_parent_rows) };
 
@@ -253,7 +241,7 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_MONITOR] = { "monitor", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &own_parent, &own_leave, SANITIZER } },
 	[SECCOMP_RECORDER] = { "recorder", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
 	[SECCOMP_CLIENT] = { "client", V_EPERM, { &own_base, &own_io, &own_pair, SANITIZER } },
-	[SECCOMP_CLIENT_OPEN] = { "client_open", V_EPERM, { &own_base, &own_io, &own_read, &own_inet, &own_threads, SANITIZER } },
+	[SECCOMP_CLIENT_OPEN] = { "client_open", V_EPERM, { &own_base, &own_io, &own_read, &own_lookup, &own_threads, SANITIZER } },
 	[SECCOMP_BROKER] = { "broker", V_EPERM, { &own_base, &own_io, &own_dial, SANITIZER } },
 	[SECCOMP_RESOLVER] = { "resolver", V_EPERM, { &own_base, &own_io, &own_read, &own_lookup, SANITIZER } },
 	[SECCOMP_VIEW] = { "view", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },

@@ -52,6 +52,16 @@ def test_a_name_is_looked_up_and_its_server_answers(world, host):
             assert (a.outcome, bytes(a.body)) == (OK, b"here"), a.text
 
 
+def test_a_client_that_dials_by_itself_looks_names_up_in_threads_of_its_own(world):
+    folder, under = world
+    with Driver(*far("gpu.internal", f"ca {folder}/ca.pem", "direct"), under=under) as d:
+        d.ready()
+        assert d.broker == 0
+        for _ in range(2):
+            a = d.ask()
+            assert (a.outcome, bytes(a.body)) == (OK, b"here"), a.text
+
+
 @pytest.mark.parametrize("host,outcome,said", [
     ("nobody.example.com", DNS, "look up nobody.example.com: Name or service not known"),
     ("broken.example.com", DNS, "look up broken.example.com: Temporary failure in name resolution"),
