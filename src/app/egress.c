@@ -16,25 +16,6 @@
 
 #define READY_MS 10000
 
-/* $XDG_RUNTIME_DIR is private and in memory; /tmp serves where there is none. */
-static int make_dir(char *out, size_t size, int *fd, struct err *err)
-{
-	const char *base = getenv("XDG_RUNTIME_DIR");
-	struct stat st;
-
-	if (!base || base[0] != '/' || strlen(base) > size - 32 || stat(base, &st) < 0 || !S_ISDIR(st.st_mode) ||
-		st.st_uid != geteuid() || access(base, W_OK | X_OK) < 0)
-		base = "/tmp";
-	snprintf(out, size, "%s/agent6-net-XXXXXX", base);
-	if (!mkdtemp(out)) { /* mode 0700 */
-		int sys = errno;
-
-		out[0] = '\0';
-		return err_sys(err, sys, "make a private directory in %s", base);
-	}
-	return dir_open(AT_FDCWD, out, fd, err);
-}
-
 /* Receives one message within the deadline. */
 static int receive(int chan, int64_t deadline_ms, struct chan_msg *m, struct err *err)
 {
@@ -176,7 +157,7 @@ int egress_launch_client(const struct programs *progs, struct egress *e, struct 
 int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct err *err)
 {
 	autoclose int table = -1, tokens = -1;
-	int fds[6];
+	int fds[5];
 	size_t n = 0;
 	char which = 0;
 
@@ -189,7 +170,7 @@ int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct
 		char bit;
 		int fd;
 	} more[] = { { CLIENT_BROKER, e->broker_chan }, { CLIENT_SECRETS, spec->secrets_fd },
-		{ CLIENT_RECORDING, spec->recording_fd }, { CLIENT_TOKENS, tokens }, { CLIENT_DIR, e->dir_fd } };
+		{ CLIENT_RECORDING, spec->recording_fd }, { CLIENT_TOKENS, tokens } };
 	for (size_t i = 0; i < COUNT(more); i++)
 		if (more[i].fd >= 0) {
 			which |= more[i].bit;
@@ -198,7 +179,6 @@ int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct
 	int r = name_dead(chan_send(e->client.chan, WIRE_ENDPOINTS, str_of(&which, 1), fds, n, err), "agent6-net", err);
 
 	base_close_fd(&e->broker_chan);
-	base_close_fd(&e->dir_fd);
 	return r;
 }
 
@@ -213,7 +193,6 @@ int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *e
 		return 0;
 	if (e->broker.chan < 0)
 		TRY(egress_launch_broker(spec, e, err));
-	TRY(spec->dir ? dir_open(AT_FDCWD, spec->dir, &e->dir_fd, err) : make_dir(e->dir, sizeof(e->dir), &e->dir_fd, err));
 	return brief_broker(spec, &routes, e, err);
 }
 
@@ -249,13 +228,10 @@ void egress_stop(struct egress *e)
 {
 	base_close_fd(&e->agent_chan);
 	base_close_fd(&e->broker_chan);
-	base_close_fd(&e->dir_fd);
 	peer_kill(&e->client);
 	peer_kill(&e->broker);
 	peer_kill(&e->resolver);
 	peer_kill(&e->spawner);
-	if (e->dir[0] && dir_remove_tree(AT_FDCWD, e->dir, ERR_DISCARD) < 0)
-		e->dir[0] = '\0'; /* an empty directory may stay in /tmp; nobody is left to tell */
 	*e = EGRESS_NONE;
 }
 

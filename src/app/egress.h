@@ -6,7 +6,7 @@
  * Shape    egress_get asks one endpoint one question through a pair of its own: the key probe of
  *          `connect`, the model listing. egress_start and egress_stop are what it is made of, and a run
  *          uses them too.
- * Memory   egress_start gives the peers, the agent's channel and the directory to the caller;
+ * Memory   egress_start gives the peers and the agent's channel to the caller;
  *          egress_stop takes back whatever is still in the struct.
  * Errors   A server that answers 401 is an answer, not a failure. Otherwise a sentence for people:
  *          -ERR_REMOTE when no answer came (dead name, refused, TLS), -ERR_TIMEOUT past a deadline,
@@ -27,11 +27,9 @@ struct egress {
 	struct peer spawner; /* PEER_NONE, unless egress_start needed one of its own for a token_command */
 	int agent_chan;     /* the agent's end of the client's channel */
 	int broker_chan;    /* the client's end of its channel to the broker; -1: none */
-	char dir[128];      /* where the client names its connections, if we made it; empty: none */
-	int dir_fd;         /* -1: none */
 	int64_t deadline_ms; /* until which the client may take to stand */
 };
-#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .resolver = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1, .broker_chan = -1, .dir_fd = -1 })
+#define EGRESS_NONE ((struct egress){ .broker = PEER_NONE, .resolver = PEER_NONE, .client = PEER_NONE, .spawner = PEER_NONE, .agent_chan = -1, .broker_chan = -1 })
 
 struct egress_spec {
 	const struct programs *progs;
@@ -40,10 +38,9 @@ struct egress_spec {
 	int spawner_chan;               /* who runs a token_command; used only where an endpoint has one */
 	int secrets_fd, recording_fd;   /* -1: none; borrowed */
 	int64_t ready_ms;               /* how long both may take to stand; 0: 10 s */
-	const char *dir;                /* an existing private directory for the names of connections; NULL: one is made and removed */
 };
 
-/* Derives the broker's table, makes the private directory, starts both and waits until both have
+/* Derives the broker's table, starts both and waits until both have
  * confined themselves. */
 int egress_start(const struct egress_spec *spec, struct egress *out, struct err *err) CHECKED;
 /* The same in steps, for who has something else to do while libraries load; each goes on from what the one
@@ -54,7 +51,7 @@ int egress_launch_broker(const struct egress_spec *spec, struct egress *e, struc
 int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *err) CHECKED;        /* the broker */
 int egress_brief_client(const struct egress_spec *spec, struct egress *e, struct err *err) CHECKED; /* the broker stands */
 int egress_await(struct egress *e, struct err *err) CHECKED;
-void egress_stop(struct egress *e); /* ends both and removes the directory; EGRESS_NONE is fine */
+void egress_stop(struct egress *e); /* ends both; EGRESS_NONE is fine */
 
 struct egress_reply {
 	int status;             /* of HTTP */

@@ -136,8 +136,7 @@ static int brief_view(struct start *s, const char *since, struct err *err)
 static struct egress_spec egress_of(struct start *s)
 {
 	return (struct egress_spec){ .progs = &s->programs, .table = &s->endpoints, .spawner_chan = s->spawner.chan,
-		.secrets_fd = s->secrets_fd, .more = &s->allowed, .recording_fd = s->rq->recording_fd,
-		.dir = session_path(s->repo_dir, &s->ref, "net", s->mem) };
+		.secrets_fd = s->secrets_fd, .more = &s->allowed, .recording_fd = s->rq->recording_fd };
 }
 
 /* What the person must know before anything happens goes on record, where every view shows it. */

@@ -89,7 +89,7 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_CLOSE, 49, LINK_MONITOR_RECORDER, WIRE_DOWN, 0, 0, 1)    /* u8 discard: sync (or remove) and exit */ \
 	X(WIRE_LOST_UP, 50, LINK_MONITOR_RECORDER, WIRE_UP, 0, 0, 4096) /* str error: nothing is saved from here on */ \
 	/* to the client and back */                                                                         \
-	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 6, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
+	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 5, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
 	X(WIRE_CLIENT_READY, 61, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */      \
 	X(WIRE_REQ, 62, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 16)           /* u32 id, u8 endpoint, u8 route; sealed memfd body: POST, without: GET */ \
 	X(WIRE_CANCEL, 63, LINK_CLIENT_AGENT, WIRE_UP, 0, 0, 4)         /* u32 id */                            \
@@ -187,7 +187,7 @@ enum record_what {
 enum spawn_op { SPAWN_GIT_IDENTITY = 1, SPAWN_ENDED = 2, SPAWN_APPROVAL = 3, SPAWN_QUESTION = 4 };
 
 /* WIRE_ENDPOINTS: which descriptors follow the memfd. */
-enum client_fds { CLIENT_BROKER = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4, CLIENT_TOKENS = 8, CLIENT_DIR = 16 };
+enum client_fds { CLIENT_BROKER = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4, CLIENT_TOKENS = 8 };
 
 /* WIRE_REQ routes and WIRE_HEAD content kinds, WIRE_END outcomes. */
 enum net_route { ROUTE_CHAT = 1, ROUTE_MODELS = 2 };

@@ -650,7 +650,6 @@ int client_open(const struct client_spec *spec, struct loop *loop, struct client
 	c->tokens = spec->tokens_fd;
 	c->monitor = spec->monitor_fd;
 	c->broker = spec->broker_fd;
-	c->dir = spec->dir_fd;
 	for (size_t i = 0; i < SLOTS; i++)
 		c->requests[i].c = c;
 	if (spec->table->proxy.n > 0) {

@@ -33,7 +33,6 @@ struct client_spec {
 	int monitor_fd; /* borrowed: who is asked about calls of MCP servers' tools; 0: nobody */
 	int tokens_fd; /* taken: the spawner; -1: no endpoint has a token_command */
 	int broker_fd; /* taken: the channel to the broker; -1 when every endpoint is direct or recorded */
-	int dir_fd;    /* borrowed: an empty directory, with it */
 	struct str recording; /* borrowed; empty: none */
 };
 

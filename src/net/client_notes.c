@@ -6,12 +6,7 @@
 #include "fmt/pack.h"
 #include "fmt/wire.h"
 
-#include <errno.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
-
-#define DIAL_NAME "dialled"
 
 static void note(struct client *c, size_t route, enum net_outcome outcome, struct str text)
 {
@@ -48,20 +43,6 @@ void client_read_notes(struct client *c)
 	}
 }
 
-/* libcurl before 8 uses a connection again only if its other end has a name. The name is gone at once, the file too; one that
- * a client left which was killed in between stands in nobody's way. */
-static int name_end(const struct client *c, int fd, struct err *err)
-{
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-
-	/* By the descriptor: the directory's own path may be longer than sun_path. */
-	snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/" DIAL_NAME, c->dir);
-	(void)unlinkat(c->dir, DIAL_NAME, 0);
-	if (bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0 || unlinkat(c->dir, DIAL_NAME, 0) < 0)
-		return err_sys(err, errno, "name a connection to the broker");
-	return 0;
-}
-
 static int dial(struct client *c, size_t route, int *out, struct err *err)
 {
 	uint8_t number = (uint8_t)route;
@@ -73,7 +54,6 @@ static int dial(struct client *c, size_t route, int *out, struct err *err)
 	TRY(chan_streams(pair, err));
 	ours = pair[0];
 	theirs = pair[1];
-	TRY(name_end(c, theirs, err));
 	if (chan_send(c->broker, WIRE_DIAL, str_of((const char *)&number, 1), &theirs, 1, err) < 0)
 		return err_wrap(err, "tell the broker");
 	*out = take_fd(&ours);

@@ -74,7 +74,6 @@ struct client {
 	uint32_t watching; /* the events of the agent's channel that are watched; 0: not watched */
 	bool blocked;      /* the agent's channel is full */
 	int broker; /* -1: there is none, or it is gone */
-	int dir;    /* borrowed: where connections are named */
 	uint32_t note_count;
 	struct note note[ROUTES_MAX];
 	struct request requests[SLOTS];

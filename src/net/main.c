@@ -35,7 +35,7 @@ struct net {
 	struct loop *loop;
 	struct endpoint_table table;
 	struct buf recording;
-	int broker, dir, secrets, recording_fd, tokens;
+	int broker, secrets, recording_fd, tokens;
 	struct client *client;
 };
 
@@ -46,13 +46,13 @@ static int take_fds(struct net *n, struct chan_msg *m, uint8_t which, struct err
 		uint8_t bit;
 		int *slot;
 	} all[] = { { CLIENT_BROKER, &n->broker }, { CLIENT_SECRETS, &n->secrets },
-		{ CLIENT_RECORDING, &n->recording_fd }, { CLIENT_TOKENS, &n->tokens }, { CLIENT_DIR, &n->dir } };
+		{ CLIENT_RECORDING, &n->recording_fd }, { CLIENT_TOKENS, &n->tokens } };
 	size_t next = 1;
 
 	for (size_t i = 0; i < COUNT(all); i++)
 		if (which & all[i].bit)
 			*all[i].slot = chan_take_fd(m, next++);
-	if (next != m->nfds || which > (CLIENT_BROKER | CLIENT_SECRETS | CLIENT_RECORDING | CLIENT_TOKENS | CLIENT_DIR))
+	if (next != m->nfds || which > (CLIENT_BROKER | CLIENT_SECRETS | CLIENT_RECORDING | CLIENT_TOKENS))
 		return err_set(err, ERR_PROTOCOL, "the descriptors do not fit the message");
 	return 0;
 }
@@ -124,11 +124,8 @@ static int confine(struct net *n, struct err *err)
 	for (size_t i = 0; i < n->table.n; i++)
 		if (n->table.p[i].direct)
 			rules[nrules++] = (struct ll_rule){ .kind = LL_CONNECT, .port = n->table.p[i].port };
-	if (nrules == 0) {
-		if (n->dir >= 0)
-			rules[nrules++] = (struct ll_rule){ .kind = LL_FD, .fd = n->dir, .access = LL_MAKE_SOCK | LL_REMOVE_FILE };
-		return confine_self(SECCOMP_CLIENT, rules, nrules, err);
-	}
+	if (nrules == 0)
+		return confine_self(SECCOMP_CLIENT, NULL, 0, err);
 	if (n->table.proxy.n > 0) {
 		struct endpoint proxy;
 
@@ -152,7 +149,7 @@ static int set_up(struct net *n, struct err *err)
 	if (n->recording_fd >= 0)
 		TRY(file_read_fd(n->recording_fd, &n->recording, err));
 	TRY(loop_open(&n->loop, err));
-	spec = (struct client_spec){ .table = &n->table, .agent_fd = AGENT_FD, .monitor_fd = MONITOR_FD, .tokens_fd = n->tokens, .broker_fd = n->broker, .dir_fd = n->dir,
+	spec = (struct client_spec){ .table = &n->table, .agent_fd = AGENT_FD, .monitor_fd = MONITOR_FD, .tokens_fd = n->tokens, .broker_fd = n->broker,
 		.recording = buf_str(&n->recording) };
 	TRY(client_open(&spec, n->loop, &n->client, err));
 	return confine(n, err);
@@ -203,8 +200,7 @@ static int serve(struct net *n, struct err *err)
 
 int main(void)
 {
-	struct net n = { .recording = BUF_MAX(RECORDING_BYTES), .broker = -1, .dir = -1, .secrets = -1, .recording_fd = -1,
-		.tokens = -1 };
+	struct net n = { .recording = BUF_MAX(RECORDING_BYTES), .broker = -1, .secrets = -1, .recording_fd = -1, .tokens = -1 };
 	struct err err = { 0 };
 	int r;
 

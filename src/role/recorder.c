@@ -420,7 +420,7 @@ static int answer_open(int r, const char *why, struct err *err)
 
 static void remove_all(struct recorder *rec)
 {
-	static const char *const parts[] = { "record", "answers", "net", "run.lock" };
+	static const char *const parts[] = { "record", "answers", "run.lock" };
 
 	for (size_t i = 0; i < COUNT(parts); i++)
 		(void)!dir_remove_tree(rec->run_fd, parts[i], ERR_DISCARD);

@@ -171,11 +171,10 @@ static const struct seccomp_row own_write_rows[] = {
 static const struct seccomp_set own_write = { own_write_rows, COUNT(own_write_rows) };
 
 /* Talking over pairs: what the client dials, it dials by handing an end to the broker. It connects nothing: a libcurl before 8.0
- * connects once more what it was told is connected, and hears that it is. Names are bound and removed where Landlock lets it. */
+ * connects once more what it was told is connected, and hears that it is. */
 static const struct seccomp_row own_pair_rows[] = {
-	{ NR(socketpair), V_PAIR_STREAM }, { NR(connect), V_NOTHING }, { NR(bind), V_ALLOW }, { NR(unlinkat), V_ALLOW },
-	{ NR(getsockname), V_ALLOW }, { NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(sendmmsg), V_SEND3 },
-	{ NR(recvmmsg), V_ALLOW },
+	{ NR(socketpair), V_PAIR_STREAM }, { NR(connect), V_NOTHING }, { NR(getsockname), V_ALLOW },
+	{ NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(sendmmsg), V_SEND3 }, { NR(recvmmsg), V_ALLOW },
 };
 static const struct seccomp_set own_pair = { own_pair_rows, COUNT(own_pair_rows) };
 

@@ -178,7 +178,7 @@ int session_mint(const char *repo_dir, enum session_kind kind, struct session_re
 
 int session_create(const char *repo_dir, const struct session_ref *ref, struct err *err)
 {
-	static const char *const parts[] = { "record", "answers", "net" };
+	static const char *const parts[] = { "record", "answers" };
 	auto_arena struct arena *mem = arena_new();
 	const char *dir = session_path(repo_dir, ref, NULL, mem);
 

@@ -101,7 +101,7 @@ class Driver:
     def ready(self):
         line = self.start()
         assert line.startswith("ready "), line
-        _, client, broker, resolver, self.dir = line.split(" ")
+        _, client, broker, resolver = line.split(" ")
         self.client, self.broker, self.resolver = int(client), int(broker), int(resolver)
         return self
 

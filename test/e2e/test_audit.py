@@ -69,7 +69,6 @@ def test_only_named_files_open_sockets():
     sockets = r"(?<![\w.>])(socket|connect|bind|listen|accept4?)\s*\(|SYS_(socket|connect|bind)\b"
     assert {f for f in files_with(sockets) if f.endswith(".c")} == {
         "role/broker.c",        # dials the configured hosts
-        "net/client_notes.c",   # names a connection
         "sandbox/namespace.c",  # raises lo
         "sandbox/side.c",       # the same, beside a cell of its own: in the network namespace that it made
         "sandbox/attempt.c",    # tries to, in a jail
@@ -312,7 +311,7 @@ def test_every_process_has_the_descriptors_it_was_given_and_no_other(held_by_eac
     assert {f for f in files("recorder") if not f.startswith(run)} <= {os.path.dirname(run), os.path.join(repo, "memories")}
     assert set(files("view")) <= {os.path.join(run, "record"), os.path.join(run, "answers"),
                                   os.path.join(run, "record", "logs.jsonl")}
-    assert files("agent6-net") in ([], [os.path.join(run, "net")]) and files("broker") == []
+    assert files("agent6-net") == [] and files("broker") == []
     assert files("agent6-resolver") == [] and sockets("agent6-resolver") == [3, 4]
     assert sockets("spawner") == [3]
     # The command has its standard three, and a terminal is not among them.

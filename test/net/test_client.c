@@ -111,7 +111,7 @@ static void be_client(int agent, int tokens, uint16_t port)
 {
 	struct endpoint e;
 	struct endpoint_table table = { .p = &e, .n = 1, .max_requests = -1, .max_bytes = -1 };
-	struct client_spec spec = { .table = &table, .agent_fd = agent, .tokens_fd = tokens, .broker_fd = -1, .dir_fd = -1 };
+	struct client_spec spec = { .table = &table, .agent_fd = agent, .tokens_fd = tokens, .broker_fd = -1 };
 	struct loop *loop = NULL;
 	struct client *c = NULL;
 	struct err err = { 0 };

@@ -269,7 +269,7 @@ static int looker_tries(const char *path)
 	return connect(udp, (const struct sockaddr *)&sa, sizeof(sa)) == 0 ? 9 : reaches(path, true);
 }
 
-/* What it dials is an end of a pair that it names and gives away. */
+/* What it dials is an end of a pair that it gives away. */
 static int dialler_tries(const char *path)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -278,8 +278,10 @@ static int dialler_tries(const char *path)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
 		return 1;
 	snprintf(sa.sun_path, sizeof(sa.sun_path), "%.90s.mine", path);
-	if (bind(pair[1], (const struct sockaddr *)&sa, sizeof(sa)) == 0 || errno != EACCES)
-		return 2; /* where nothing was granted */
+	if (bind(pair[1], (const struct sockaddr *)&sa, sizeof(sa)) == 0 || errno != EPERM)
+		return 2;
+	if (bind(pair[1], (const struct sockaddr *)&sa, sizeof(sa.sun_family)) == 0 || errno != EPERM)
+		return 4; /* a name of the kernel's choice */
 	if (listen(pair[1], 1) == 0)
 		return 3;
 	return reaches(path, false);

@@ -106,7 +106,9 @@ static const struct {
 	{ "urgent bytes", __NR_sendto, ALL, { 0, 0, 1, MSG_OOB } },
 	{ "opening a file", __NR_openat, OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER), { 0 } },
 	{ "looking at a file", __NR_newfstatat, OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER), { 0 } },
-	{ "removing a file", __NR_unlinkat, OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 0 } },
+	{ "removing a file", __NR_unlinkat, OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 0 } },
+	{ "making a file", __NR_mknodat, OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 0 } },
+	{ "a name for a socket", __NR_bind, OWN & ~(OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT_OPEN)), { 0 } },
 };
 
 TEST(no_role_may_ask_the_kernel_for_what_its_part_does_not_need)

@@ -117,7 +117,7 @@ static void start(struct driver *d, struct err *err)
 	if (egress_start(&spec, &d->e, err) < 0)
 		fail(err);
 	else
-		printf("ready %d %d %d %s\n", d->e.client.proc.pid, d->e.broker.proc.pid, d->e.resolver.proc.pid, d->e.dir);
+		printf("ready %d %d %d\n", d->e.client.proc.pid, d->e.broker.proc.pid, d->e.resolver.proc.pid);
 }
 
 static void send_message(struct driver *d, uint16_t type, struct str body, int fd)
