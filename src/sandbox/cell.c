@@ -259,6 +259,8 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	}
 	base_close_fd(&report_w);
 	base_close_fd(&take_r);
+	if (spec->hold_mounts) /* before the cell has what the side gives it: then it is still open to us */
+		made->mounts = ns_mounts_of(made->pidfd);
 	struct gifts gifts = { .spec = spec, .root = root, .cell = made->pidfd };
 	TRY(side_run(&side, life_w, give, &gifts, err));
 	base_close_fd(&give_w);
@@ -269,7 +271,7 @@ int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, 
 {
 	auto_arena struct arena *mem = arena_new();
 	auto_root struct root *root = NULL;
-	struct cell_proc made = { .pid = -1, .pidfd = -1 };
+	struct cell_proc made = { .pid = -1, .pidfd = -1, .mounts = -1 };
 	int r;
 
 	TRY(root_pin(&spec->root, mem, &root, err));
@@ -278,6 +280,7 @@ int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, 
 		syscall(SYS_pidfd_send_signal, made.pidfd, SIGKILL, NULL, 0);
 		waitpid(made.pid, NULL, 0);
 		close(made.pidfd);
+		base_close_fd(&made.mounts);
 	}
 	if (r == 0)
 		*out = made;

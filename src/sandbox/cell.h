@@ -20,6 +20,7 @@
 struct cell_spec {
 	struct root_spec root;
 	bool lock;          /* a second user namespace over the finished root: for a zygote */
+	bool hold_mounts;   /* cell_proc.mounts is wanted */
 	const int *keep_fds; /* stay open in the cell, same numbers */
 	size_t nkeep;
 };
@@ -40,6 +41,7 @@ typedef int cell_main_fn(const struct cell *cell, void *self);
 struct cell_proc {
 	pid_t pid;
 	int pidfd;
+	int mounts; /* a descriptor of its mount namespace where it was wanted and the kernel gives one, else -1 */
 };
 
 /* The spec of a policy: identity, id mapping as root, grants. Borrows the policy's strings. */

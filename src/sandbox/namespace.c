@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 bool ns_is_real_root(void)
 {
@@ -74,6 +75,41 @@ static int map_self(int proc, uid_t uid, gid_t gid, struct err *err)
 int ns_map_self(uid_t uid, gid_t gid, struct err *err)
 {
 	return map_self(-1, uid, gid, err);
+}
+
+#define GET_MOUNTS _IO(0xff, 3) /* PIDFD_GET_MNT_NAMESPACE, which older headers do not have */
+
+int ns_mounts_of(int pidfd)
+{
+	return ioctl(pidfd, GET_MOUNTS, 0);
+}
+
+/* A socket that lies in its own queue, beside the namespace: once its descriptor is closed nobody can receive either, and the
+ * kernel's collector for such messages (unix(7), "SCM_RIGHTS") drops both when the next socket is closed. */
+void ns_hold(int *mounts, struct ns_held *out)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(2 * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	char byte = '!';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	int ends[2];
+
+	if (*mounts >= 0 && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0) {
+		*out = (struct ns_held){ .queue = ends[0], .feed = ends[1] };
+		memcpy(CMSG_DATA(&control.head), (const int[]){ ends[0], *mounts }, 2 * sizeof(int));
+		if (sendmsg(out->feed, &msg, MSG_NOSIGNAL) < 0)
+			ns_release(out);
+	}
+	base_close_fd(mounts);
+}
+
+void ns_release(struct ns_held *h)
+{
+	base_close_fd(&h->queue); /* first: closing the other one wakes the collector */
+	base_close_fd(&h->feed);
 }
 
 int ns_lo_up(struct err *err)

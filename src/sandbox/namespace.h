@@ -28,6 +28,17 @@ int ns_lock(uid_t uid, gid_t gid, struct err *err) CHECKED;
 /* A user namespace alone: whoever is in it has no right over the mount namespace, which belongs to the one around it.
  * proc: a writable /proc that is open, or -1: the one that is mounted. */
 int ns_own_users(int proc, uid_t uid, gid_t gid, struct err *err) CHECKED;
+/* A descriptor of the mount namespace of the process behind `pidfd`; -1: the kernel gives none (Linux 6.11 was the first). */
+int ns_mounts_of(int pidfd);
+
+/* Holds a mount namespace until its processes are gone, and then leaves it to a worker of the kernel's. Otherwise the last process
+ * takes it apart before anybody hears of its end: mount by mount, with a wait for every processor. */
+struct ns_held {
+	int queue, feed;
+};
+void ns_hold(int *mounts, struct ns_held *out); /* takes `mounts`, -1 is fine; best effort */
+void ns_release(struct ns_held *h);             /* again is fine, and so is { -1, -1 } */
+
 /* user.max_user_namespaces = 0 in our own user namespace; best effort, needs that writable /proc as well. */
 void ns_no_more_users(int proc);
 

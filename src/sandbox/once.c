@@ -6,6 +6,7 @@
 #include "sandbox/bare.h"
 #include "sandbox/guard.h"
 #include "sandbox/jail.h"
+#include "sandbox/namespace.h"
 #include "sandbox/once_priv.h"
 
 #include <errno.h>
@@ -192,6 +193,7 @@ static int start_cell(struct once *o, struct cell_proc *out, struct err *err)
 
 	TRY(cell_spec_from_policy(o->policy, &spec, err));
 	spec.root.mask_proc = true;
+	spec.hold_mounts = true;
 	spec.keep_fds = keep;
 	spec.nkeep = COUNT(keep);
 	return cell_start(&spec, cell_main, o, out, err);
@@ -199,6 +201,7 @@ static int start_cell(struct once *o, struct cell_proc *out, struct err *err)
 
 static int run_confined(struct once *o, struct once_result *out, struct err *err)
 {
+	CLEANUP(ns_release) struct ns_held held = { -1, -1 };
 	struct cell_proc cell;
 
 	if (o->policy->profile == PROFILE_STRICT)
@@ -211,6 +214,7 @@ static int run_confined(struct once *o, struct once_result *out, struct err *err
 
 	autoclose int pidfd = cell.pidfd;
 	int r = read_verdict(o->policy, o->verdict[0], out, err);
+	ns_hold(&cell.mounts, &held); /* while the command runs */
 	if (r == 0)
 		r = watch(o, pidfd, o->policy->timeout_ms, out, err);
 	if (r < 0)

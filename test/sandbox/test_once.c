@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "base/time.h"
+#include "sandbox/namespace.h"
 #include "sandbox/once.h"
 #include "test/sandbox/jailed.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -128,6 +132,72 @@ TEST(once_killed_takes_its_command_along)
 	CHECK_INT(poll(&wait, 1, 60000), 1);
 	CHECK(wait.revents & POLLHUP);
 	close(fd);
+}
+
+static bool closed_within(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, ms) == 1 && (p.revents & POLLHUP);
+}
+
+TEST(namespace_is_held_until_it_is_released_and_no_longer)
+{
+	struct ns_held held = { -1, -1 };
+	int ends[2];
+
+	ns_release(&held);
+	CHECK(pipe2(ends, O_CLOEXEC) == 0); /* what is held matters to nobody; the end of a pipe tells when it is let go */
+	ns_hold(&ends[1], &held);
+	CHECK(ends[1] == -1 && held.queue >= 0 && held.feed >= 0);
+	CHECK(!closed_within(ends[0], 0));
+	ns_release(&held);
+	CHECK(held.queue == -1 && held.feed == -1);
+	CHECK(closed_within(ends[0], 60000));
+	close(ends[0]);
+}
+
+/* A file system is gone when nothing has it mounted any more, which whoever watches a file of it is told. */
+static int watch_a_workspace_go(const struct test_dir *ws)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_once struct once_result r = { 0 };
+	struct sandbox_policy p = policy(ws, mem, "exit 0");
+	struct inotify_event told = { 0 };
+	bool root = ns_is_real_root();
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	struct err err = { 0 };
+
+	if (unshare(CLONE_NEWNS | (root ? 0 : CLONE_NEWUSER)) < 0 || (!root && ns_map_self(uid, gid, &err) < 0) ||
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("tmpfs", ws->path, "tmpfs", 0, "mode=755") < 0)
+		return 1;
+	autoclose int watch = inotify_init1(IN_CLOEXEC);
+	if (inotify_add_watch(watch, ws->path, IN_ATTRIB) < 0)
+		return 2;
+	if (once_run(&p, &r, &err) < 0 || r.code != 0)
+		return 3;
+	if (umount2(ws->path, 0) < 0)
+		return 4;
+	struct pollfd poll_for = { .fd = watch, .events = POLLIN };
+	if (poll(&poll_for, 1, 60000) != 1 || read(watch, &told, sizeof(told)) != (ssize_t)sizeof(told))
+		return 5;
+	return told.mask & IN_UNMOUNT ? 0 : 6;
+}
+
+TEST(once_leaves_no_mount_of_the_workspace)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	int st = 0;
+	pid_t pid;
+
+	if (!jailed_possible())
+		return;
+	pid = fork();
+	if (pid == 0)
+		_exit(watch_a_workspace_go(&ws));
+	CHECK(waitpid(pid, &st, 0) == pid);
+	CHECK(WIFEXITED(st) && WEXITSTATUS(st) == 0);
 }
 
 TEST(once_without_a_jail_runs_too)
