@@ -193,7 +193,7 @@ static int on_client(void *self, uint32_t events, struct err *err)
 {
 	struct link *l = self;
 
-	if (events & EPOLLHUP) { /* it closed: a cancelled request must reach the server at once */
+	if (events & EPOLLHUP) { /* it closed: a cancelled request must reach the server at once, and nobody dials for it */
 		link_close(l);
 		return 0;
 	}
@@ -214,7 +214,6 @@ static int start_relay(struct link *l, struct err *err)
 	(void)setsockopt(l->remote, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	(void)setsockopt(l->remote, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	(void)setsockopt(l->remote, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
-	TRY(loop_watch(b->loop, l->client, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, on_client, l, err));
 	TRY(loop_watch(b->loop, l->remote, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, on_remote, l, err));
 	TRY(loop_after(b->loop, IDLE_MS, on_link_timer, l, err));
 	return pump(l, err);
@@ -417,6 +416,7 @@ static int link_start(struct link *l, size_t route, int client, struct err *err)
 	l->route = route;
 	l->client = client;
 	l->started_ms = l->active_ms = time_mono_ms();
+	TRY(loop_watch(b->loop, l->client, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, on_client, l, err));
 	if (n > 0)
 		return dial(l, known, n, err);
 	l->state = LINK_RESOLVING;

@@ -29,10 +29,10 @@ def take(channel):
     return (struct.unpack("<H", got[:2])[0], got[16:]) if got else None
 
 
-def table(*ports):
-    packed = struct.pack("<I", len(ports))
-    for port in ports:
-        packed += struct.pack("<I", 9) + b"127.0.0.1" + struct.pack("<HBBB", port, 1, 0, 0)
+def table(*hosts):
+    packed = struct.pack("<I", len(hosts))
+    for h in hosts:
+        packed += struct.pack("<I", len(h.host)) + h.host + struct.pack("<HBBB", h.port, 1, 0, 0)
     fd = os.memfd_create("routes", os.MFD_ALLOW_SEALING)
     os.write(fd, packed)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, 15)
@@ -41,6 +41,7 @@ def table(*ports):
 
 class Host:
     """Somebody on this machine's loopback."""
+    host = b"127.0.0.1"
 
     def __init__(self, name):
         self.name = name
@@ -57,9 +58,35 @@ class Host:
             return c.recv(100)
 
 
+class Silent(Host):
+    """Nobody's connection is taken: those that came before stand in its way."""
+
+    def __init__(self):
+        self.s = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.port = self.s.getsockname()[1]
+        self.waiting = []
+        while True:
+            c = socket.socket()
+            self.waiting.append(c)
+            c.settimeout(0.3)
+            try:
+                c.connect(("127.0.0.1", self.port))
+            except TimeoutError:
+                return
+
+
+class Unknown(Host):
+    """A name that is looked up by somebody who never answers."""
+    host = b"unknown.example.com"
+    port = 1
+
+    def __init__(self):
+        self.s = socket.socket()
+
+
 class Broker:
     def __init__(self, *hosts):
-        (self.monitor, m), (self.client, b) = (socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2))
+        (self.monitor, m), (self.client, b), (self.names, r) = (socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(3))
 
         def place():
             high = fcntl.fcntl(m.fileno(), fcntl.F_DUPFD, 50)
@@ -71,10 +98,12 @@ class Broker:
         m.close()
         for s in (self.monitor, self.client):
             s.settimeout(20)
-        fd = table(*(h.port for h in hosts))
-        socket.send_fds(self.monitor, [message(ROUTES)], [fd, b.fileno()])
+        fd = table(*hosts)
+        asked = any(isinstance(h, Unknown) for h in hosts)
+        socket.send_fds(self.monitor, [message(ROUTES)], [fd, b.fileno()] + ([r.fileno()] if asked else []))
         os.close(fd)
         b.close()
+        r.close()
 
     def __enter__(self):
         assert take(self.monitor) == (READY, b"\x01\0\0\0\0")
@@ -83,6 +112,7 @@ class Broker:
     def __exit__(self, *_):
         self.monitor.close()
         self.client.close()
+        self.names.close()
         assert self.p.wait(20) == 0
 
     def dial(self, route, kind=socket.SOCK_STREAM):
@@ -188,6 +218,47 @@ def test_more_connections_than_it_serves_are_refused_in_words(hosts):
         assert kind == FAILED and b"more than 64 connections at once" in body
         for s in held:
             s.close()
+
+
+@pytest.mark.parametrize("far", [Silent, Unknown])
+@pytest.mark.parametrize("how", ["close", "close with words on their way", "say all and listen"])
+def test_who_goes_away_while_it_is_dialled_for_is_dialled_for_no_more(hosts, far, how):
+    far = far()
+    with Broker(far, hosts[1]) as b:
+        for s in [b.dial(0) for _ in range(64)]:
+            if how != "close":
+                s.sendall(b"hello")
+            if how == "say all and listen":
+                s.shutdown(socket.SHUT_WR)
+            s.close()
+        with b.dial(1) as s:
+            s.sendall(b"hello")
+            assert hosts[1].greet() == b"hello" and s.recv(100) == b"one"
+    far.s.close()
+
+
+def test_what_is_said_while_it_is_dialled_for_arrives_when_somebody_answers(hosts):
+    far = Silent()
+    with Broker(far, hosts[1]) as b, b.dial(0) as s:
+        s.sendall(b"hello")
+        s.shutdown(socket.SHUT_WR)
+        with b.dial(1) as other:  # the other one is looked at meanwhile
+            other.sendall(b"hello")
+            assert hosts[1].greet() == b"hello"
+        for c in far.waiting:
+            c.close()
+        heard = b""
+        far.s.settimeout(20)
+        while not heard:
+            c, _ = far.s.accept()
+            with c:
+                heard = c.recv(100)
+                assert heard in (b"", b"hello")
+                if heard:
+                    assert c.recv(100) == b""
+                    c.sendall(b"yes")
+        assert s.recv(100) == b"yes"
+    far.s.close()
 
 
 def test_it_is_confined_and_holds_no_file(hosts):
