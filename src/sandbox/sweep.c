@@ -91,10 +91,11 @@ static bool is_kept(pid_t pid, const pid_t *keep, size_t nkeep)
 	return false;
 }
 
-/* The kernel says so; a list may pass over one while others end. */
+/* The kernel says so; a list may pass over one while others end. __WALL: also who was to end with another signal than SIGCHLD;
+ * an orphan has that one whatever it was made with, a child of this process may not. */
 static bool none_is_left(void)
 {
-	return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
+	return waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
 void sweep_all(int fd, const pid_t *keep, size_t nkeep)
@@ -108,7 +109,7 @@ void sweep_all(int fd, const pid_t *keep, size_t nkeep)
 			if (!is_kept(found[i], keep, nkeep) && end(found[i]))
 				found[killed++] = found[i];
 		for (size_t i = 0; i < killed; i++) /* ours until we wait: nobody else can have the number */
-			while (waitpid(found[i], NULL, 0) < 0 && errno == EINTR)
+			while (waitpid(found[i], NULL, __WALL) < 0 && errno == EINTR)
 				;
 		if (killed == 0 && nkeep > 0)
 			return;
