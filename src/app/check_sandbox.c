@@ -5,6 +5,7 @@
 #include "app/profile.h"
 #include "fmt/lsp_table.h"
 #include "sandbox/group.h"
+#include "sandbox/landlock.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
 
@@ -50,6 +51,17 @@ static void container_row(const struct box *b)
 		row(b, CHECK_INFO, "container", "", "this is a container");
 }
 
+static void landlock_row(const struct box *b)
+{
+	int abi = b->host.landlock;
+	auto_buf struct buf lacks = BUF_MAX(512);
+
+	if (landlock_lacks(abi, &lacks, ERR_DISCARD) < 0)
+		return;
+	row(b, abi > 0 ? CHECK_PASS : CHECK_FAIL, "landlock_abi", "P9",
+		str_printf(b->k->mem, "%d%s" STR_FMT, abi, lacks.n > 0 ? ", which does not know: " : "", STR_ARG(buf_str(&lacks))).p);
+}
+
 static void host_rows(const struct box *b)
 {
 	const struct probe *h = &b->host;
@@ -57,7 +69,7 @@ static void host_rows(const struct box *b)
 	row(b, CHECK_INFO, "kernel", "", h->kernel);
 	row(b, h->userns ? CHECK_PASS : CHECK_INFO, "userns", "P9",
 		h->userns ? "user namespaces can be made" : probe_reason(h));
-	row(b, h->landlock > 0 ? CHECK_PASS : CHECK_FAIL, "landlock_abi", "P9", str_printf(b->k->mem, "%d", h->landlock).p);
+	landlock_row(b);
 	row(b, h->seccomp ? CHECK_PASS : CHECK_FAIL, "seccomp", "P9",
 		h->seccomp ? "filters can be installed" : "filters cannot be installed");
 	container_row(b);

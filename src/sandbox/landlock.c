@@ -36,15 +36,29 @@ static const struct {
 	int abi;
 	struct ruleset_attr adds;
 	size_t size; /* of the struct this ABI knows */
+	const char *what;
 } abis[] = {
-	{ 1, { .handled_fs = (1ULL << 13) - 1 }, 8 },
-	{ 2, { .handled_fs = LL_REFER }, 8 },
-	{ 3, { .handled_fs = LL_TRUNCATE }, 8 },
-	{ 4, { .handled_net = NET_BIND | NET_CONNECT }, 16 },
-	{ 5, { .handled_fs = LL_IOCTL_DEV }, 16 },
-	{ LL_SCOPES_ABI, { .scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL }, 24 },
-	{ 9, { .handled_fs = LL_RESOLVE_UNIX }, 24 },
+	{ 1, { .handled_fs = (1ULL << 13) - 1 }, 8, "files" },
+	{ 2, { .handled_fs = LL_REFER }, 8, "moves between directories" },
+	{ 3, { .handled_fs = LL_TRUNCATE }, 8, "truncation" },
+	{ 4, { .handled_net = NET_BIND | NET_CONNECT }, 16, "TCP ports" },
+	{ 5, { .handled_fs = LL_IOCTL_DEV }, 16, "controls of devices" },
+	{ LL_SCOPES_ABI, { .scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL }, 24, "signals and abstract sockets" },
+	{ 9, { .handled_fs = LL_RESOLVE_UNIX }, 24, "sockets on paths" },
 };
+
+int landlock_lacks(int abi, struct buf *out, struct err *err)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < COUNT(abis); i++) {
+		if (abis[i].abi <= abi)
+			continue;
+		TRY(buf_addf(out, err, "%s%s", before, abis[i].what));
+		before = ", ";
+	}
+	return 0;
+}
 
 int landlock_abi(void)
 {

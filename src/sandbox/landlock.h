@@ -11,6 +11,7 @@
 #ifndef SANDBOX_LANDLOCK_H
 #define SANDBOX_LANDLOCK_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* Access rights, the kernel's bits (ABI in brackets). */
@@ -64,6 +65,7 @@ struct ll_rule {
 };
 
 int landlock_abi(void); /* 0: none */
+int landlock_lacks(int abi, struct buf *out, struct err *err) CHECKED; /* what such a kernel cannot confine, as a list */
 bool landlock_forbidden(void); /* no ABI, since a filter refuses the question */
 /* -1 or the descriptor of a ruleset that handles everything this kernel can and grants `rules`. */
 int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err *err) CHECKED;

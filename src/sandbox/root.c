@@ -157,7 +157,7 @@ static int map_ids(const struct grant *g, struct err *err)
 		return 0;
 	err_sys(err, errno, "map the owner of %s", g->path);
 	err_hint(err, "its file system cannot show files under another owner: run as an ordinary user, "
-		      "or keep the workspace on ext4, xfs, btrfs or tmpfs");
+		      "or keep the workspace on ext4, xfs or btrfs, or, from Linux 6.3 on, tmpfs");
 	err->code = ERR_UNSUPPORTED;
 	return -ERR_UNSUPPORTED;
 }

@@ -158,12 +158,12 @@ static const struct seccomp_row own_read_rows[] = {
 static const struct seccomp_set own_read = { own_read_rows, COUNT(own_read_rows) };
 
 /* Changing files, where Landlock lets it. Mode, times and attributes it does not know: of what was opened, never by a path, which
- * could be any file of the operator's. */
+ * could be any file of the operator's; nor is one cut by its path, which Landlock knows of from ABI 3 on. */
 static const struct seccomp_row own_write_rows[] = {
 	{ NR(mkdir), V_MODE1 }, { NR(fchmod), V_MODE1 }, { NR(creat), V_MODE1 }, { NR(mkdirat), V_MODE2 },
 	{ NR(rmdir), V_ALLOW }, { NR(unlink), V_ALLOW }, { NR(unlinkat), V_ALLOW }, { NR(rename), V_ALLOW },
 	{ NR(renameat), V_ALLOW }, { NR(renameat2), V_ALLOW }, { NR(link), V_ALLOW }, { NR(linkat), V_ALLOW },
-	{ NR(symlink), V_ALLOW }, { NR(symlinkat), V_ALLOW }, { NR(ftruncate), V_ALLOW }, { NR(truncate), V_ALLOW },
+	{ NR(symlink), V_ALLOW }, { NR(symlinkat), V_ALLOW }, { NR(ftruncate), V_ALLOW },
 	{ NR(fsync), V_ALLOW }, { NR(fdatasync), V_ALLOW }, { NR(sync_file_range), V_ALLOW }, { NR(fallocate), V_ALLOW },
 	{ NR(copy_file_range), V_ALLOW }, { NR(sendfile), V_ALLOW }, { NR(umask), V_ALLOW },
 	{ NR(fsetxattr), V_ALLOW }, { NR(fremovexattr), V_ALLOW },

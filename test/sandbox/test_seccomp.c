@@ -161,6 +161,8 @@ TEST(seccomp_looks_at_arguments)
 		{ "the monitor's channels", SECCOMP_MONITOR, __NR_socketpair, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0 }, 0 },
 		{ "a command's pair of records", SECCOMP_COMMAND_HARDENED, __NR_socketpair, { AF_UNIX, SOCK_SEQPACKET, 0 }, 0 },
 		{ "what a command sends", SECCOMP_COMMAND, __NR_sendto, { 3, 0, 9, MSG_NOSIGNAL | MSG_DONTWAIT }, 0 },
+		{ "no file is cut by its name", SECCOMP_RECORDER, __NR_truncate, { 0 }, EPERM },
+		{ "one that it could open is", SECCOMP_RECORDER, __NR_ftruncate, { 0 }, 0 },
 		{ "my limits", SECCOMP_AGENT, __NR_prlimit64, { 0, 0 }, 0 },
 		{ "another's limits", SECCOMP_AGENT, __NR_prlimit64, { 5, 0 }, EPERM },
 	};
@@ -200,12 +202,17 @@ static bool may_open(const char *dir, const char *name, int flags)
 
 static int role_tries(const char *dir)
 {
+	char path[256];
+
 	if (!may_open(dir, "mine/file", O_RDWR) || !may_open(dir, "mine/new", O_CREAT | O_WRONLY))
 		return 1; /* what was granted must work */
 	if (may_open(dir, "other/file", O_RDONLY) || errno != EACCES)
 		return 2;
 	if (may_open("/etc", "passwd", O_RDONLY))
 		return 3;
+	snprintf(path, sizeof(path), "%s/other/file", dir);
+	if (truncate(path, 0) == 0)
+		return 9;
 	if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || socket(AF_UNIX, SOCK_STREAM, 0) >= 0)
 		return 4;
 	if (syscall(SYS_clone, 17, 0, 0, 0, 0) >= 0)
