@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/check.h"
 #include "app/connect.h"
+#include "app/owner.h"
 #include "config/secrets.h"
 
 #include <stdarg.h>
@@ -106,6 +107,10 @@ int check_config(const struct check *k, const struct place *place, struct err *e
 	TRY(config_load(&place->files, k->mem, c, err));
 	row(k, CHECK_PASS, "config.files", "every key and value is right");
 	row(k, CHECK_PASS, "config.git_policy", "agent6's git has no way to push, force or rewrite");
+	struct err foreign = { 0 };
+
+	if (owner_check_place(place, c, k->mem, &foreign) < 0)
+		fault_row(k, "config.repository", &foreign);
 	model_row(k, c);
 	return loose_rows(k, c, err);
 }

@@ -404,6 +404,7 @@ static int prepare(struct start *s, const struct exec_request *rq, struct zygote
 	TRY(settings_workspace(s, err));
 	TRY(settings_paths(s, err));
 	TRY(settings_load(s, err));
+	TRY(settings_owner(s, err));
 	TRY(settings_apart(s, err));
 	TRY(settings_profile(s, err));
 	if (rq->run.n > 0)

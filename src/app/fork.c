@@ -3,6 +3,7 @@
 #include "app/fork.h"
 
 #include "app/gitbox.h"
+#include "app/owner.h"
 #include "app/profile.h"
 #include "config/config.h"
 #include "role/forker.h"
@@ -55,6 +56,7 @@ static int begin(struct making *m, enum session_kind kind, struct str want, stru
 {
 	TRY(programs_open(&m->programs, err));
 	TRY(config_load(&m->place->files, m->mem, &m->config, err));
+	TRY(owner_check_place(m->place, &m->config, m->mem, err));
 	TRY(set_id(m, kind, want, err));
 	TRY(session_create(m->place->repo_dir, &m->ref, err));
 	m->made = true;

@@ -5,6 +5,7 @@
 #include "app/apart.h"
 #include "app/gitbox.h"
 #include "app/merge_text.h"
+#include "app/owner.h"
 #include "app/profile.h"
 #include "base/time.h"
 #include "git/ongoing.h"
@@ -88,6 +89,7 @@ static int open_box(struct history *h, const struct place *place, enum history_u
 	TRY(place_is_open(place->workspace, err));
 	TRY(discover_repo(place->workspace, h->mem, &h->place, err));
 	TRY(config_load(&place->files, h->mem, &h->config, err));
+	TRY(owner_check(&h->place, &h->config, h->mem, err));
 	TRY(resolve_profile(&h->config, &spec.profile, err));
 	TRY(programs_open(&h->programs, err));
 	if (person) {

@@ -3,6 +3,7 @@
 #include "app/init.h"
 
 #include "agent/gate.h"
+#include "app/owner.h"
 #include "config/edit.h"
 #include "fmt/json.h"
 #include "fmt/pack.h"
@@ -256,6 +257,7 @@ int app_init(const struct place *place, enum init_ecosystem ecosystem, struct ar
 
 	*out = (struct init_done){ 0 };
 	TRY(config_load(&place->files, mem, c, err));
+	TRY(owner_check_place(place, c, mem, err));
 	TRY(toolpath_derive(&ask, mem, &found, err));
 	path.p = arena_array(mem, 256, sizeof(*path.p));
 	for (struct str rest = str_from(found.path); rest.n > 0 && path.n < 256;)

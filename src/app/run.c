@@ -243,6 +243,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	if (rq->resume)
 		TRY(resume_lock(&s, err));
 	TRY(settings_load(&s, err));
+	TRY(settings_owner(&s, err));
 	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_hooks(&s, &s.hooks, err));
@@ -283,6 +284,7 @@ int app_run_could_begin(const struct run_request *rq, struct err *err)
 	TRY(settings_paths(&s, err));
 	TRY(settings_load(&s, err));
 	TRY(find_mode(&s, err));
+	TRY(settings_owner(&s, err));
 	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));
 	TRY(settings_hooks(&s, &s.hooks, err));

@@ -5,6 +5,7 @@
 #include "app/apart.h"
 #include "app/endpoint.h"
 #include "app/gitbox.h"
+#include "app/owner.h"
 #include "app/profile.h"
 #include "app/skills.h"
 #include "config/paths.h"
@@ -42,6 +43,11 @@ int settings_workspace(struct start *s, struct err *err)
 	s->is_git = w.is_repo;
 	s->repo = w.repo;
 	return 0;
+}
+
+int settings_owner(const struct start *s, struct err *err)
+{
+	return s->is_git ? owner_check(&s->repo, s->config, s->mem, err) : 0;
 }
 
 /* What the model may write must not hold what we trust, nor lie in it, whatever links lead there. */

@@ -95,6 +95,7 @@ int start_manifest(struct start *s, struct err *err) CHECKED; /* start_manifest.
 int settings_workspace(struct start *s, struct err *err) CHECKED; /* workspace, is_git, repo */
 int settings_paths(struct start *s, struct err *err) CHECKED;    /* paths, state_dir, config_dir, repo_dir */
 int settings_load(struct start *s, struct err *err) CHECKED;     /* config, attended; to resume: facts */
+int settings_owner(const struct start *s, struct err *err) CHECKED; /* the repository is the person's, or trusted */
 int settings_apart(const struct start *s, struct err *err) CHECKED; /* what the model writes holds nothing we trust */
 int settings_tools(struct start *s, struct err *err) CHECKED;    /* tools */
 int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands */

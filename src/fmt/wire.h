@@ -184,7 +184,7 @@ enum record_what {
 };
 
 /* WIRE_SPAWN: what is to be run. index: of SPAWN_ENDED, hook_end_index; else 0. */
-enum spawn_op { SPAWN_GIT_IDENTITY = 1, SPAWN_ENDED = 2, SPAWN_APPROVAL = 3, SPAWN_QUESTION = 4 };
+enum spawn_op { SPAWN_GIT_IDENTITY = 1, SPAWN_ENDED = 2, SPAWN_APPROVAL = 3, SPAWN_QUESTION = 4, SPAWN_GIT_TRUSTED = 5 };
 
 /* WIRE_ENDPOINTS: which descriptors follow the memfd. */
 enum client_fds { CLIENT_BROKER = 1, CLIENT_SECRETS = 2, CLIENT_RECORDING = 4, CLIENT_TOKENS = 8 };

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define CHAN_FD     3
-#define ANSWER_MAX  4096
+#define ANSWER_MAX  16000
 #define DEADLINE_MS 5000
 #define TOKEN_MAX   16384
 #define TOKEN_MS    30000 /* such a program may ask a server itself */
@@ -24,16 +24,18 @@
 #define ARGV_MAX    64
 
 /* What can be asked, and exactly what is run for it: outside any repository, no shell, no word from
- * anybody. --global reads the person's own file and what it includes, never a repository's. */
+ * anybody. --global reads the person's own file and, with --includes, what it includes; a directory of git's that is none leaves
+ * those of the system and the person. Never a repository's. */
 static const struct {
 	enum spawn_op op;
-	const char *argv[7];
+	const char *argv[8];
 } programs[] = {
-	{ SPAWN_GIT_IDENTITY, { "git", "config", "--global", "--null", "--get-regexp", "^(user\\.(name|email)|core\\.(autocrlf|eol|excludesfile))$", NULL } },
+	{ SPAWN_GIT_IDENTITY, { "git", "config", "--global", "--includes", "--null", "--get-regexp", "^(user\\.(name|email)|core\\.(autocrlf|eol|excludesfile))$", NULL } },
+	{ SPAWN_GIT_TRUSTED, { "git", "--git-dir=/dev/null", "config", "--null", "--path", "--get-all", "safe.directory", NULL } },
 };
 
 /* What the programs above need to find themselves and the person's own configuration. */
-static const char *const env_names[] = { "PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "LANG", "USER",
+static const char *const env_names[] = { "PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "LANG", "USER",
 	/* of the usual token commands: gcloud, az, aws, a keyring's */
 	"CLOUDSDK_CONFIG", "CLOUDSDK_ACTIVE_CONFIG_NAME", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "AWS_PROFILE",
 	"AWS_CONFIG_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
@@ -56,7 +58,7 @@ struct spawner {
 
 static int reply(uint8_t op, uint16_t index, bool ok, struct str text, struct err *err)
 {
-	auto_buf struct buf b = BUF_MAX(ANSWER_MAX * 2);
+	auto_buf struct buf b = BUF_MAX(ANSWER_MAX + 64);
 
 	pack_u8(&b, op);
 	pack_u16(&b, index);
@@ -422,4 +424,10 @@ int spawner_identity(int chan, struct arena *mem, struct spawner_identity *out, 
 {
 	TRY(spawner_ask_identity(chan, err));
 	return spawner_take_identity(chan, mem, out, err);
+}
+
+int spawner_trusted(int chan, struct arena *mem, struct str *out, struct err *err)
+{
+	TRY(ask(chan, SPAWN_GIT_TRUSTED, err));
+	return take_answer(chan, SPAWN_GIT_TRUSTED, mem, out, err);
 }

@@ -37,5 +37,7 @@ int spawner_identity(int chan, struct arena *mem, struct spawner_identity *out, 
 /* The two halves of it, for who has something else to do meanwhile. */
 int spawner_ask_identity(int chan, struct err *err) CHECKED;
 int spawner_take_identity(int chan, struct arena *mem, struct spawner_identity *out, struct err *err) CHECKED;
+/* The values of safe.directory of the system's and the person's configuration, each with a NUL behind it. */
+int spawner_trusted(int chan, struct arena *mem, struct str *out, struct err *err) CHECKED;
 
 #endif

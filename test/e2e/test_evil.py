@@ -82,7 +82,7 @@ class Evil:
                 os.lchown(os.path.join(top, name), NOBODYS, NOBODYS)
         os.chown(self.lab.ws, NOBODYS, NOBODYS)
         with open(os.path.join(self.lab.home, ".gitconfig"), "a", encoding="utf-8") as f:
-            f.write("[safe]\n\tdirectory = *\n")  # for the git of this test, which is root's
+            f.write("[safe]\n\tdirectory = *\n")  # for root: its git and agent6 work in no repository of somebody else
 
     def run(self, case, *flags, approve=True):
         """Runs one case; returns the lines of its report. What holds for every case is checked."""

@@ -434,6 +434,7 @@ def test_root_becomes_the_owner_of_the_workspace_or_refuses(lab):
         for name in dirs + files:
             os.lchown(os.path.join(top, name), 64123, 64123)
     os.chown(lab.ws, 64123, 64123)
+    lab.git("config", "--global", "safe.directory", lab.ws)
     r = lab.run()
     assert r.returncode == 0, r.both
     assert lab.read("who") == "64123\n" and os.stat(os.path.join(lab.ws, "made")).st_uid == 64123

@@ -211,6 +211,7 @@ def test_under_hardened_a_background_command_ends_with_all_it_started_too(lab):
     os.mkfifo(os.path.join(lab.ws, "ready"))
     if os.geteuid() == 0:  # it becomes the workspace's owner there
         subprocess.run(["chown", "-R", "65533:65533", lab.ws], check=True)
+        subprocess.run(["git", "config", "--global", "safe.directory", lab.ws], env=lab.env, check=True)
     daemon = "echo up; setsid sh -c 'trap \"\" TERM; while :; do sleep 100; done' & sleep 1000"
     m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", daemon.replace(";", "; echo now >ready;", 1)], background=True)),
                         turn(call("run_command", argv=["sh", "-c", "read said <ready; setsid sleep 1000 & echo $said"])),
