@@ -381,9 +381,10 @@ static int broke_rule(struct monitor *m, struct member *p, struct err *err)
 	snprintf(why, sizeof(why), "the %s broke a rule of its channel: %.180s", p->name, err->msg);
 	monitor_drop(m, p->id);
 	kill_member(p);
-	if (m->state == MON_LEAVING)
-		return peer_gone(m, p, err);
-	return monitor_end_badly(m, "protocol", why, 1, err);
+	if (m->state == MON_RUNNING)
+		return monitor_end_badly(m, "protocol", why, 1, err);
+	/* The end of its process is what others wait for, unless that was seen already. */
+	return m->state == MON_LEAVING || p->peer.proc.pid <= 0 ? peer_gone(m, p, err) : 0;
 }
 
 static int serve(struct monitor *m, struct member *p, struct err *err)

@@ -28,11 +28,11 @@ int hook_waiting(struct monitor *m, enum spawn_op op, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-static void over(struct monitor *m, const char *why)
+static void over(struct monitor *m, struct str why)
 {
 	m->hook_runs = false;
-	if (*why)
-		snprintf(m->end->note, sizeof(m->end->note), "notify.on_complete: %s", why);
+	if (why.n > 0)
+		snprintf(m->end->note, sizeof(m->end->note), "notify.on_complete: " STR_FMT, STR_ARG(why));
 	monitor_drop(m, PEER_SPAWNER); /* the run is over, and so is it */
 	monitor_leave(m);
 }
@@ -40,7 +40,7 @@ static void over(struct monitor *m, const char *why)
 void hook_gone(struct monitor *m, enum peer_id id)
 {
 	if (id == PEER_SPAWNER && m->hook_runs)
-		over(m, "the process that runs it is gone");
+		over(m, STR("the process that runs it is gone"));
 }
 
 static int overdue(void *self, uint32_t events, struct err *err)
@@ -54,7 +54,7 @@ static int overdue(void *self, uint32_t events, struct err *err)
 		return 0;
 	if (p->peer.proc.pid > 0)
 		proc_kill(&p->peer.proc, SIGKILL);
-	over(m, "nobody says what became of it");
+	over(m, STR("nobody says what became of it"));
 	return 0;
 }
 
@@ -108,8 +108,6 @@ int hook_result(struct monitor *m, struct member *from, struct err *err)
 		return ok ? 0 : tell_failure(m, why, err);
 	if (!m->hook_runs)
 		return err_set(err, ERR_PROTOCOL, "a hook ended that was not asked for");
-	auto_arena struct arena *mem = arena_new();
-
-	over(m, ok ? "" : str_dupz(mem, str_head(why, utf8_head(why, 200))));
+	over(m, ok ? STR("") : str_head(why, utf8_head(why, 200)));
 	return 0;
 }

@@ -186,6 +186,7 @@ int say_accept(struct zygote *z, struct err *err) CHECKED; /* WIRE_SAY is in z->
 /* 1: it was about something to be said. */
 int say_verdict(struct zygote *z, uint32_t number, bool allowed, struct str reason, struct err *err) CHECKED;
 int say_withdraw(struct zygote *z, uint32_t number, struct err *err) CHECKED;
+void say_forget(struct zygote *z); /* whatever waits for the monitor's word */
 void say_hang_up(struct zygote *z, struct job *j); /* its stdin ends, and nothing waits for it any more */
 
 #endif

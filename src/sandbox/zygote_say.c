@@ -156,6 +156,12 @@ int say_withdraw(struct zygote *z, uint32_t number, struct err *err)
 	return tell(z, number, JOB_STOPPED, "", true, err);
 }
 
+void say_forget(struct zygote *z)
+{
+	for (size_t i = 0; i < ZYGOTE_SAYINGS_MAX; i++)
+		forget(&z->sayings[i]);
+}
+
 /* ---- from the asker ---- */
 
 static int read_args(struct zygote *z, struct buf *args, struct err *err)

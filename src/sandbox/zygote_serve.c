@@ -665,6 +665,7 @@ int zygote_serve(struct zygote *z, struct err *err)
 		r = r < 0 ? r : loop_watch(z->loop, z->keeper, EPOLLIN, on_keeper, z, err);
 	r = r < 0 ? r : loop_run(z->loop, err);
 	kill_all(z);
+	say_forget(z);
 	loop_close(z->loop);
 	free(z->msg);
 	return r;

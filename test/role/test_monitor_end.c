@@ -2,10 +2,14 @@
 /* Copyright The agent6 authors. */
 #include "test/role/monitor_lib.h"
 
+#include "sys/file.h"
+
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 /* ---- how it ended ---- */
 
@@ -224,6 +228,43 @@ TEST(monitor_ends_a_run_with_a_peer_that_breaks_a_rule)
 	}
 }
 
+/* The one child that a monitor of these tests has: its recorder's process. */
+static int open_child(pid_t monitor)
+{
+	auto_buf struct buf pids = BUF_MAX(256);
+	char path[64];
+	int64_t pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)monitor, (int)monitor);
+	CHECK(file_read(AT_FDCWD, path, &pids, ERR_DISCARD) == 0);
+	CHECK(str_to_i64(str_trim(buf_str(&pids)), &pid, ERR_DISCARD) == 0);
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+TEST(monitor_ends_though_a_recorder_breaks_a_rule_with_its_last_breath)
+{
+	struct bench b;
+
+	bench_start(&b, APPROVE_ASK, true);
+	bench_say_done(&b, 0, 0, "finish_run");
+	bench_hear_close(&b, false);
+	struct pollfd over = { open_child(b.pid), POLLIN, 0 };
+	const struct buf nothing = { 0 };
+
+	/* Its end is seen first, its message after that. */
+	CHECK(kill(b.pid, SIGSTOP) == 0);
+	bench_let_go(&b.lifeline);
+	CHECK(poll(&over, 1, PATIENCE_S * 1000) == 1);
+	bench_say(&b, RECORDER, 999, &nothing);
+	CHECK(kill(b.pid, SIGCONT) == 0);
+	close(over.fd);
+	CHECK_INT(poll(&(struct pollfd){ .fd = b.result, .events = POLLIN }, 1, PATIENCE_S * 1000), 1);
+	CHECK_INT(bench_finish(&b).exit_code, 0);
+}
+
 TEST(monitor_is_not_held_up_by_an_agent_that_does_not_read)
 {
 	auto_buf struct buf body = BUF_MAX(64);
@@ -440,6 +481,26 @@ TEST(monitor_has_the_operators_programs_told_by_numbers_and_waits_for_the_last)
 		bench_say_spawned(&b, SPAWN_ENDED, cases[i].ok, "bell rang");
 		CHECK_STR(str_from(bench_finish(&b).note), str_from(cases[i].want));
 	}
+}
+
+TEST(monitor_tells_what_a_spawner_says_up_to_its_first_nul)
+{
+	auto_buf struct buf body = BUF_MAX(64);
+	struct bench b;
+
+	bench_wish.hooks = true;
+	bench_start(&b, APPROVE_ASK, true);
+	bench_wish.hooks = false;
+	bench_say_done(&b, 0, 0, "finish_run");
+	bench_let_go(&b.lifeline);
+	bench_let_go(&b.ends[RECORDER]);
+	bench_hear_spawn(&b, SPAWN_ENDED, 1 << 8);
+	pack_u8(&body, SPAWN_ENDED);
+	pack_u16(&body, 0);
+	pack_u8(&body, 0);
+	pack_str(&body, str_of("bell\0rang", 9));
+	bench_say(&b, SPAWNER, WIRE_SPAWNED, &body);
+	CHECK_STR(str_from(bench_finish(&b).note), STR("notify.on_complete: bell"));
 }
 
 TEST(monitor_does_not_wait_for_a_spawner_that_is_gone)
