@@ -100,9 +100,10 @@ static void add(struct rules *r, struct ll_rule rule)
 /* Not the whole of /etc: much in it is for root alone, and one-shot commands of root keep its id. */
 static void add_etc(const struct ground *g, struct rules *r, uint64_t access)
 {
-	/* gitconfig: git complains on every call about one that is there and does not open. */
+	/* From gitconfig on: of one that is there and does not open programs complain on every call, or, as pip does, fail. */
 	static const char *const accounts[] = { "passwd", "group", "nsswitch.conf", "hosts", "resolv.conf", "gitconfig",
-		NULL };
+		"debian_version", "lsb-release", "redhat-release", "fedora-release", "centos-release", "system-release",
+		"alpine-release", "arch-release", "magic", "manpath.config", "inputrc", NULL };
 	const char *const *const lists[] = { etc_names, etc_nested, accounts };
 
 	for (size_t i = 0; i < COUNT(lists); i++)
