@@ -249,6 +249,9 @@ int settings_tools(struct start *s, struct err *err)
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->config_dir, s->mem));
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->state_dir, s->mem));
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->paths.data, s->mem));
+	policy_list_add(&ask.writable, s->mem, s->workspace);
+	for (size_t i = 0; i < s->config->sandbox.extra_write_paths.n; i++)
+		policy_list_add(&ask.writable, s->mem, settings_resolve(str_dupz(s->mem, s->config->sandbox.extra_write_paths.p[i]), s->mem));
 	TRY(toolpath_derive(&ask, s->mem, &s->tools, err));
 	for (struct str rest = str_from(s->tools.path); rest.n > 0;) {
 		struct str dir = str_cut(&rest, ':');

@@ -47,10 +47,13 @@ static const char *const system_roots[] = { "/usr", "/bin", "/sbin", "/lib", "/l
 
 static const char *const passed[] = { "LANG", "LC_ALL", "TERM", "CI" };
 
+#define SYSTEM_PATH "/usr/bin:/bin"
+
 struct derive {
 	const struct toolpath_ask *ask;
 	struct arena *mem;
 	struct toolpath *out;
+	struct policy_list path; /* beside the system's */
 };
 
 static bool is_below(const char *path, const char *dir)
@@ -164,10 +167,44 @@ static const char *place(const struct derive *d, const char *p)
 	return d->ask->home ? str_printf(d->mem, "%s%s%s", d->ask->home, p[0] == '+' ? "/.local/share" : "", p + 1).p : NULL;
 }
 
-static void add_to_path(const struct derive *d, const char *dir)
+static void add_to_path(struct derive *d, const char *dir)
 {
 	if (!strchr(dir, ':'))
-		d->out->path = str_printf(d->mem, "%s:%s", d->out->path, dir).p;
+		policy_list_add(&d->path, d->mem, dir);
+}
+
+static bool is_writable(const struct derive *d, const char *dir)
+{
+	autofree char *real = realpath(dir, NULL);
+
+	for (size_t i = 0; real && i < d->ask->writable.n; i++)
+		if (is_below(real, d->ask->writable.p[i]))
+			return true;
+	return !real;
+}
+
+/* Which of two pythons or nodes a person means is what their own PATH says. */
+static const char *order_path(const struct derive *d)
+{
+	const char *kv = lookup(d->ask->env, "PATH"), *first = "", *rest = "";
+	bool *taken = arena_array(d->mem, d->path.n + 1, sizeof(*taken));
+
+	memset(taken, 0, (d->path.n + 1) * sizeof(*taken));
+	for (struct str own = str_from(kv ? kv + 5 : ""); own.n > 0;) {
+		struct str one = str_cut(&own, ':');
+
+		if (str_eqz(one, "/usr/bin") || str_eqz(one, "/bin"))
+			break;
+		for (size_t i = 0; i < d->path.n; i++)
+			if (!taken[i] && str_eqz(one, d->path.p[i]) && !is_writable(d, d->path.p[i])) {
+				taken[i] = true;
+				first = str_printf(d->mem, "%s%s:", first, d->path.p[i]).p;
+			}
+	}
+	for (size_t i = 0; i < d->path.n; i++)
+		if (!taken[i])
+			rest = str_printf(d->mem, "%s:%s", rest, d->path.p[i]).p;
+	return str_printf(d->mem, "%s" SYSTEM_PATH "%s", first, rest).p;
 }
 
 static bool on_path(const struct derive *d, const char *dir)
@@ -219,7 +256,7 @@ static const char *root_of(const struct derive *d, const struct layout *l)
 	return choose_version(d, str_printf(d->mem, "%.*s", (int)(star - dir), dir).p, star + 2);
 }
 
-static int add_layout(const struct derive *d, const struct layout *l, struct err *err)
+static int add_layout(struct derive *d, const struct layout *l, struct err *err)
 {
 	const char *dir = root_of(d, l);
 	autofree char *real = dir ? realpath(dir, NULL) : NULL;
@@ -246,8 +283,8 @@ static int by_text(const void *a, const void *b)
 
 int toolpath_derive(const struct toolpath_ask *ask, struct arena *mem, struct toolpath *out, struct err *err)
 {
-	struct toolpath t = { .path = "/usr/bin:/bin" };
-	struct derive d = { ask, mem, &t };
+	struct toolpath t = { 0 };
+	struct derive d = { ask, mem, &t, { 0 } };
 
 	for (size_t i = 0; i < COUNT(places); i++) {
 		const char *dir = place(&d, places[i]);
@@ -264,6 +301,7 @@ int toolpath_derive(const struct toolpath_ask *ask, struct arena *mem, struct to
 	for (size_t i = 0; i < COUNT(layouts); i++)
 		if (add_layout(&d, &layouts[i], err) < 0)
 			return err_wrap(err, "%s", layouts[i].root);
+	t.path = order_path(&d);
 	if (t.mounts.n > 0)
 		qsort(t.mounts.p, t.mounts.n, sizeof(*t.mounts.p), by_text);
 	*out = t;

@@ -17,10 +17,11 @@ struct toolpath_ask {
 	const char *home;       /* absolute, NULL: none */
 	const char *const *env; /* the operator's, "K=V", NULL ended: XDG_DATA_HOME, PATH, where managers of versions are */
 	struct policy_list deny; /* never mounted, nor anything in or around them: config directory, state base */
+	struct policy_list writable; /* commands may change what is in there: never before the system's own on PATH */
 };
 
 struct toolpath {
-	const char *path;          /* PATH of a command */
+	const char *path;          /* PATH of a command: what the operator's has before the system's comes before it here */
 	struct policy_list mounts; /* directories to show read-only (policy tool_paths), sorted */
 	struct policy_list env;    /* "K=V": where those are that look below HOME, which is another one in the cell */
 	struct policy_list unreachable; /* tools whose links lead where nothing is shown */

@@ -2,8 +2,9 @@
 # Copyright The agent6 authors.
 """Real toolchains work in the jail as they are, offline: what this machine has is tried through `agent6 exec`.
 
-A row is a project and what a person types; its last line of output is `works`. Rows whose programs are not here are not
-collected. A row that takes longer than a few seconds is left out where CI is set.
+A row is a project and what a person types; its last line of output is `works`, with namespaces and without, unless it needs what
+Landlock alone cannot give (`strict`). Rows whose programs are not here are not collected. A row that takes longer than a few
+seconds is left out where CI is set.
 """
 import base64
 import hashlib
@@ -11,9 +12,12 @@ import io
 import os
 import shutil
 import subprocess
+import tempfile
 import zipfile
 
 import pytest
+
+from conftest import as_hardened
 
 REAL_HOME = os.path.expanduser("~")
 
@@ -43,6 +47,54 @@ public class A { public static void main(String[] a) throws Exception {
   Path p = Files.createTempFile("a", "b"); Files.writeString(p, "works");
   System.out.println(Executors.newFixedThreadPool(2).submit(() -> Files.readString(p)).get()); System.exit(0); } }
 """
+# What test suites do to their own processes and their own machine.
+SUITE = """import concurrent.futures, ctypes, fcntl, getpass, multiprocessing, os, pwd, select, signal, socket, subprocess, tempfile, threading
+from multiprocessing import shared_memory
+libc = ctypes.CDLL(None, use_errno=True)
+
+def talk(server, client):
+    server.listen()
+    client.connect(server.getsockname())
+    server.accept()[0].sendall(b'x')
+    assert client.recv(1) == b'x'
+
+for family, address in ((socket.AF_INET, ('localhost', 0)), (socket.AF_INET6, ('::1', 0)), (socket.AF_INET, (socket.gethostname(), 0)),
+                        (socket.AF_INET, ('', 0)), (socket.AF_UNIX, tempfile.mktemp()), (socket.AF_UNIX, 'own.socket'), (socket.AF_UNIX, '\\0own')):
+    s = socket.socket(family)
+    s.bind(address)
+    talk(s, socket.socket(family))
+u = socket.socket(type=socket.SOCK_DGRAM)
+u.bind(('127.0.0.1', 0))
+socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', u.getsockname())
+assert u.recv(1) == b'x'
+m = shared_memory.SharedMemory(create=True, size=100)
+m.unlink()
+assert libc.shmget(0, 4096, 0o1600) >= 0 and libc.semget(0, 1, 0o1600) >= 0
+with concurrent.futures.ProcessPoolExecutor(2) as pool:
+    assert list(pool.map(abs, [-1, 2])) == [1, 2]
+with multiprocessing.Manager() as manager:
+    manager.dict()
+t = threading.Thread(target=lambda: None)
+t.start()
+t.join()
+subprocess.run(['true'], start_new_session=True, check=True)
+subprocess.run(['true'], preexec_fn=os.setpgrp, check=True)
+p = subprocess.Popen(['sleep', '60'])
+os.kill(p.pid, signal.SIGTERM)
+assert p.wait() == -signal.SIGTERM
+with open('lock', 'w') as f:
+    fcntl.flock(f, fcntl.LOCK_EX)
+    fcntl.lockf(f, fcntl.LOCK_EX)
+assert libc.inotify_add_watch(libc.inotify_init1(0), b'.', 2) > 0
+select.epoll()
+os.memfd_create('x')
+assert libc.syscall(425, 8, ctypes.create_string_buffer(200)) == -1 and ctypes.get_errno() == 38  # io_uring: not there, as on an old kernel
+assert pwd.getpwuid(os.getuid()).pw_name == getpass.getuser() and os.cpu_count() and os.sysconf('SC_PHYS_PAGES') > 0
+assert not os.isatty(0) and socket.getfqdn()
+os.environ['TZ'] = 'America/New_York'
+assert subprocess.run(['date', '-d', '@0', '+%H'], capture_output=True, text=True).stdout.strip() in ('19', '00')
+print('works')
+"""
 
 
 def wheel(name):
@@ -68,6 +120,14 @@ def chromium():
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
+def sanitizes():
+    """Whether a program made so runs here at all, without a jail."""
+    with tempfile.TemporaryDirectory() as d:
+        return bool(shutil.which("cc")) and all(subprocess.run(
+            ["sh", "-c", f"echo 'int main(void) {{ return 0; }}' | cc -fsanitize={s} -x c -o {d}/t - && ASAN_OPTIONS=detect_leaks=0 {d}/t"],
+            capture_output=True, check=False).returncode == 0 for s in ("undefined", "thread", "address"))
+
+
 def under_home(program, *parts):
     """The operator's own: a program of theirs, and what it needs of their home."""
     found = shutil.which(program)
@@ -83,8 +143,8 @@ ROWS = [
          line="(cmake -B b && cmake --build b && cd b && ctest) >/dev/null && echo works"),
     dict(name="Python with venv and pip", can=has_venv(), files={"wheels/agent6_twice-1-py3-none-any.whl": wheel("agent6_twice")},
          line="python3 -m venv v && v/bin/pip install -q --no-index --find-links wheels agent6_twice 2>&1 && "
-              "v/bin/python -c 'import agent6_twice, multiprocessing, ssl, tempfile; "
-              "multiprocessing.Lock(); tempfile.TemporaryFile(); print(\"works\" if agent6_twice.twice(1) == 2 else 0)'"),
+              "v/bin/python -c 'import agent6_twice, ssl, tempfile; "
+              "tempfile.TemporaryFile(); print(\"works\" if agent6_twice.twice(1) == 2 else 0)'"),
     dict(name="Node with npm", can=shutil.which("node") and shutil.which("npm"),
          files={"dep/package.json": '{"name": "twice", "version": "1.0.0"}', "dep/index.js": "exports.double = (n) => 2 * n;\n",
                 "package.json": '{"name": "p", "version": "1.0.0"}', "t.js": NODE},
@@ -94,9 +154,9 @@ ROWS = [
          line="cargo test --offline -q >/dev/null && cargo run --offline -q && echo works"),
     dict(name="Go", can=shutil.which("go"), slow=True, files={"go.mod": "module p\n\ngo 1.18\n", "m.go": "package main\n\nfunc main() { println(\"x\") }\n"},
          line="go vet ./... && go build -o m . && ./m 2>/dev/null && echo works"),
-    dict(name="Java", can=shutil.which("javac"), files={"A.java": JAVA}, line="javac A.java && java -Xshare:auto A"),
+    dict(name="Java", can=shutil.which("javac"), files={"A.java": JAVA}, line="javac A.java && java -Xshare:auto -Djava.io.tmpdir=${TMPDIR:-/tmp} A"),
     dict(name="Maven", can=shutil.which("mvn"), files={}, line="mvn -o -v >/dev/null && echo works"),
-    dict(name="headless Chromium", can=chromium(), files={"t.html": "<p id=x></p><script>x.textContent = 'wor' + 'ks'</script>"},
+    dict(name="headless Chromium", can=chromium(), strict=True, files={"t.html": "<p id=x></p><script>x.textContent = 'wor' + 'ks'</script>"},
          line=f"{chromium()} --headless --no-sandbox --disable-gpu --user-data-dir=$HOME/c --dump-dom file://$PWD/t.html "
               "2>/dev/null | grep -o works"),
     dict(name="Python of a version manager", can=under_home("pyenv", ".pyenv/shims"), home=(".pyenv",), files={},
@@ -108,7 +168,15 @@ ROWS = [
          ".nvm/versions/node/v9.0.0/bin/x": "", ".nvm/secret": "s"},
          home_links={".nvm/versions/node/v10.0.0/bin/t": "../lib/node_modules/t/cli.sh"},
          line="! cat $(dirname $(readlink -f $(which t)))/../../../../../../secret 2>/dev/null && t"),
-    dict(name="a home, caches and memory to share", can=True, files={},
+    # Which of two a person means is what their own PATH says; without that the system's comes first.
+    dict(name="a program that the operator's PATH has before the system's", can=True, files={}, first=".local/bin",
+         home_files={".local/bin/python3": "#!/bin/sh\necho works\n", ".cargo/bin/python3": "#!/bin/sh\necho other\n"}, line="python3"),
+    dict(name="a program that the system has too", can=True, files={}, home_files={".local/bin/cat": "#!/bin/sh\necho other\n"},
+         line="echo works | cat"),
+    dict(name="sanitizers", can=sanitizes(), files={"t.c": "#include <stdio.h>\nint main(void) { puts(\"works\"); }\n"},
+         line="for s in undefined thread address; do cc -g -fsanitize=$s -o t t.c && ASAN_OPTIONS=detect_leaks=0 ./t || exit 1; done"),
+    dict(name="a suite that talks to itself", can=True, strict=True, files={"t.py": SUITE}, line="/usr/bin/python3 t.py"),
+    dict(name="a home, caches and memory to share", can=True, strict=True, files={},
          line="mkdir -p ~/.cache/x ~/.config/y && echo x > ~/.cache/x/f && test \"$(stat -c %a ~)\" = 700 && echo m > /dev/shm/m && "
               "t=$(mktemp) && test -w \"$t\" && LC_ALL=C.UTF-8 locale charmap | grep -q UTF-8 && test -e /etc/resolv.conf && "
               "git config --get-all safe.directory | grep -qx \"$PWD\" && date -d @0 +%Z >/dev/null && getent passwd $(id -u) >/dev/null && "
@@ -116,8 +184,15 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r["can"] and not (r.get("slow") and os.environ.get("CI"))], ids=lambda r: r["name"])
-def test_a_toolchain_works_in_the_jail_as_it_is(lab, row):
+TRIED = [(row, profile) for row in ROWS if row["can"] and not (row.get("slow") and os.environ.get("CI"))
+         for profile in ("strict", "hardened") if profile == "strict" or not row.get("strict")]
+
+
+@pytest.mark.parametrize("row, profile", TRIED, ids=lambda x: x if isinstance(x, str) else x["name"])
+def test_a_toolchain_works_in_the_jail_as_it_is(lab, row, profile):
+    if profile == "hardened":
+        as_hardened(lab)
+    lab.config("")
     lab.git("init", "-q")
     for name, body in {**row["files"], **{os.path.join(lab.home, k): v for k, v in row.get("home_files", {}).items()}}.items():
         path = os.path.join(lab.ws, name)
@@ -129,5 +204,6 @@ def test_a_toolchain_works_in_the_jail_as_it_is(lab, row):
     for name, target in {**links, **row.get("home_links", {})}.items():
         os.makedirs(os.path.dirname(os.path.join(lab.home, name)), exist_ok=True)
         os.symlink(target, os.path.join(lab.home, name))
-    r = lab.agent6("exec", "--", "sh", "-c", row["line"], timeout=240)
+    first = os.path.join(lab.home, row["first"]) + ":" if "first" in row else ""
+    r = lab.agent6("exec", "--", "sh", "-c", row["line"], timeout=240, env={"PATH": first + lab.env["PATH"]})
     assert r.returncode == 0 and r.out.split()[-1:] == ["works"], r.both[-3000:]

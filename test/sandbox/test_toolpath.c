@@ -21,6 +21,33 @@ static struct str in(const struct test_dir *d, struct arena *mem, const char *na
 	return str_printf(mem, "%s/%s", d->path, name);
 }
 
+static const char *with_home(const char *text, const char *home, struct arena *mem)
+{
+	const char *out = "";
+
+	for (; *text; text++)
+		out = *text == '~' ? str_printf(mem, "%s%s", out, home).p : str_printf(mem, "%s%c", out, *text).p;
+	return out;
+}
+
+/* Without what this machine has besides. */
+static const char *own_part(const char *path, struct arena *mem)
+{
+	static const char *const machine[] = { "/usr/local/bin", "/usr/local/sbin", "/usr/local/go/bin", "/opt/homebrew/bin", "/snap/bin" };
+	const char *out = "";
+
+	for (struct str rest = str_from(path); rest.n > 0;) {
+		struct str one = str_cut(&rest, ':');
+		bool theirs = false;
+
+		for (size_t i = 0; i < COUNT(machine); i++)
+			theirs = theirs || str_eqz(one, machine[i]);
+		if (!theirs)
+			out = str_printf(mem, "%s%s" STR_FMT, out, *out ? ":" : "", STR_ARG(one)).p;
+	}
+	return out;
+}
+
 TEST(toolpath_shows_what_tools_lead_to_and_never_home_or_what_is_denied)
 {
 	auto_dir struct test_dir dir = test_dir_new();
@@ -110,6 +137,43 @@ TEST(toolpath_knows_where_managers_of_versions_keep_them)
 			CHECK(!path_is_within(in(&dir, mem, "home/.nvm/nvm.sh").p, t.mounts.p[k]));
 			CHECK(!strstr(t.mounts.p[k], "v10.0.0") && !strstr(t.mounts.p[k], "home/.rbenv"));
 		}
+	}
+}
+
+/* Which of two a person means is what their own PATH says: what is before the system's there is before it in the jail. */
+TEST(toolpath_keeps_the_order_of_the_operators_path_and_puts_nothing_first_that_commands_may_change)
+{
+	static const struct {
+		const char *why, *own, *want; /* of the home; '~' is its path */
+	} cases[] = {
+		{ "none", NULL, "/usr/bin:/bin:~/.local/bin:~/.cargo/bin:~/.pyenv/shims:~/.pyenv/bin" },
+		{ "the system's first", "PATH=/usr/bin:/bin:~/.cargo/bin:~/.local/bin",
+			"/usr/bin:/bin:~/.local/bin:~/.cargo/bin:~/.pyenv/shims:~/.pyenv/bin" },
+		{ "a manager's first", "PATH=~/.pyenv/shims:~/.cargo/bin:~/secret/bin:/usr/bin:~/.local/bin:/bin",
+			"~/.pyenv/shims:~/.cargo/bin:/usr/bin:/bin:~/.local/bin:~/.pyenv/bin" },
+		{ "twice, relative, empty", "PATH=:.local/bin:~/.cargo/bin:~/.cargo/bin::/bin",
+			"~/.cargo/bin:/usr/bin:/bin:~/.local/bin:~/.pyenv/shims:~/.pyenv/bin" },
+		{ "what commands may write", "PATH=~/.local/bin:~/.cargo/bin:/usr/bin",
+			"~/.cargo/bin:/usr/bin:/bin:~/.local/bin:~/.pyenv/shims:~/.pyenv/bin" },
+	};
+	static const char *const files[] = { ".local/bin/a", ".cargo/bin/b", ".pyenv/shims/c", ".pyenv/bin/d", "secret/bin/e" };
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT(files); i++)
+		test_write(&dir, files[i], STR("x"));
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *env[] = { cases[i].own ? with_home(cases[i].own, dir.path, mem) : NULL, NULL };
+		struct toolpath_ask ask = { .home = dir.path, .env = env };
+		struct toolpath t;
+		const char *got;
+
+		if (strcmp(cases[i].why, "what commands may write") == 0)
+			policy_list_add(&ask.writable, mem, in(&dir, mem, ".local").p);
+		CHECK_OK(toolpath_derive(&ask, mem, &t, &err));
+		got = own_part(t.path, mem);
+		CHECK_STR(str_from(got), str_from(with_home(cases[i].want, dir.path, mem)));
 	}
 }
 
