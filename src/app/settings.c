@@ -110,6 +110,22 @@ static int take_facts(struct start *s, struct err *err)
 	return 0;
 }
 
+/* What is granted in both lists may be read and written: of the first it would be read only. */
+static void drop_granted_twice(struct str_list *reads, struct str_list writes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < reads->n; i++) {
+		bool twice = false;
+
+		for (size_t k = 0; k < writes.n && !twice; k++)
+			twice = str_eq(reads->p[i], writes.p[k]);
+		if (!twice)
+			reads->p[n++] = reads->p[i];
+	}
+	reads->n = n;
+}
+
 int settings_load(struct start *s, struct err *err)
 {
 	struct config_files files = { 0 };
@@ -123,6 +139,9 @@ int settings_load(struct start *s, struct err *err)
 	files.home = s->paths.home;
 	files.preset = s->rq->preset.n > 0 ? s->rq->preset : s->kept_preset;
 	TRY(config_load(&files, s->mem, c, err));
+	drop_granted_twice(&c->sandbox.extra_read_paths, c->sandbox.extra_write_paths);
+	for (size_t i = 0; i < c->nmcp; i++)
+		drop_granted_twice(&c->mcp[i]->extra_read_paths, c->mcp[i]->extra_write_paths);
 	s->config = c;
 	s->attended = !s->rq->unattended && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 	return 0;

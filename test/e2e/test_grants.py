@@ -2,6 +2,7 @@
 # Copyright The agent6 authors.
 """What is granted, and what no grant reaches: agent6's own keys, configuration and records."""
 import os
+import socket
 import subprocess
 
 import pytest
@@ -57,6 +58,33 @@ def test_a_grant_that_cannot_be_given_is_refused_by_the_name_of_its_key(lab, key
     r = lab.agent6("exec", "--", "true")
     assert r.returncode == 2 and f"sandbox.{key}" in r.err and says in r.err and "policy" not in r.err, r.both
     assert (lab.agent6("check", "config").returncode == 1) == (says.startswith(("is the", "part", "a /proc")))
+
+
+def test_what_an_explanation_says_is_what_makes_it_work(lab):
+    """One follows them, one after the other, as a person does, and takes nothing back in between."""
+    lab.repo(a="1\n", secret="s\n")
+    lab.write(os.path.join(lab.home, "kept", "f"), "kept\n")
+    listener = socket.create_server(("127.0.0.1", 0))
+    steps = [  # a command; what its explanation names; what is done about it
+        (f"cat {lab.home}/kept/f", "sandbox.extra_read_paths", ("add", "sandbox.extra_read_paths", f"{lab.home}/kept")),
+        (f"echo new > {lab.home}/kept/new", "sandbox.extra_write_paths", ("add", "sandbox.extra_write_paths", f"{lab.home}/kept")),
+        ("git -c user.name=x -c user.email=x commit -q --allow-empty -m x", "sandbox.protect_git", ("set", "sandbox.protect_git", "false")),
+        ("cat secret/x", "sandbox.hide_paths", ("remove", "sandbox.hide_paths", f"{lab.ws}/secret")),
+        (f"bash -c ': > /dev/tcp/127.0.0.1/{listener.getsockname()[1]}'", "sandbox.tool_network", ("set", "sandbox.tool_network", "allow")),
+    ]
+    os.unlink(os.path.join(lab.ws, "secret"))
+    lab.write("secret/x", "s\n")
+    lab.config("")
+    assert lab.agent6("config", "add", "sandbox.hide_paths", f"{lab.ws}/secret").returncode == 0
+    for line, key, todo in steps:
+        r = lab.agent6("exec", "sh", "-c", line)
+        assert r.returncode not in (0, 2) or "[agent6] jail: " in r.err, (line, r.both)
+        assert key in r.err.split("[agent6] jail: ")[1], (line, r.both)
+        r = lab.agent6("config", *todo)
+        assert r.returncode == 0, r.both
+        r = lab.agent6("exec", "sh", "-c", line)
+        assert r.returncode == 0 and "jail" not in r.err, (line, r.both)
+    assert lab.read(os.path.join(lab.home, "kept", "new")) == "new\n"
 
 
 @pytest.mark.parametrize("who", ["commands", "a server"])
