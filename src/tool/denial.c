@@ -8,6 +8,7 @@
 
 #define LINES      12 /* the last ones that are not blank */
 #define NEAR_END   3  /* for words that mean something else as often */
+#define OWN_TMP    "/tmp/agent6-" /* what TMPDIR names begins so, where there is no /tmp */
 
 /* ---- what is said ---- */
 
@@ -31,12 +32,24 @@ static const struct {
 			    "them in", NULL, false },
 	[DENIAL_SHARED] = { "without namespaces commands have no /dev/shm, which this needs, and with \"strict\" they have one",
 		"sandbox.profile", false },
+	[DENIAL_SOCKET] = { "without namespaces commands have no unix socket, which this needs, and with \"strict\" they have them",
+		"sandbox.profile", false },
 	[DENIAL_TERMINAL] = { "commands have no terminal and can make none, and nothing allows it", NULL, false },
+	[DENIAL_TRACE] = { "commands trace no process, not even their own, and nothing allows it", NULL, false },
+	[DENIAL_LEAKS] = { "LeakSanitizer traces its process, which commands cannot, and nothing allows it; ASAN_OPTIONS=detect_leaks=0 keeps "
+			   "the rest", NULL, false },
+	[DENIAL_BROWSER] = { "commands are in a sandbox and can make none in it, and nothing allows it; Chromium works with --no-sandbox "
+			     "under \"strict\"", NULL, false },
+	[DENIAL_AUTHOR] = { "commands see no .gitconfig of a home; user.name and user.email come from the repository, git -c or GIT_AUTHOR_* and "
+			    "GIT_COMMITTER_*", NULL, false },
 	[DENIAL_HIDDEN] = { "is hidden from commands", "sandbox.hide_paths", true },
 	[DENIAL_GIT] = { "is read-only for commands", "sandbox.protect_git", true },
 	[DENIAL_READ_ONLY] = { "may be read and not written", "sandbox.extra_write_paths", true },
 	[DENIAL_DEVICE] = { "is none of the few devices that commands have, and nothing gives them more", NULL, true },
 	[DENIAL_KERNEL] = { "is the kernel's, which commands may read and never change", NULL, true },
+	[DENIAL_SYSFS] = { "is in /sys, of which commands have nothing, and nothing gives it to them", NULL, true },
+	[DENIAL_TMP] = { "is not the commands': without namespaces they have a directory of their own, which TMPDIR names, and with \"strict\" "
+			 "a /tmp", "sandbox.profile", true },
 	[DENIAL_ETC_GONE] = { "is not in the part of /etc that commands see, if it is there at all", "sandbox.extra_read_paths", true },
 	[DENIAL_ETC] = { "is in /etc, of which commands see a part and change nothing", "sandbox.extra_read_paths", true },
 	[DENIAL_SYSTEM] = { "is part of the system, which commands may read and never change", NULL, true },
@@ -79,6 +92,9 @@ static const struct {
 	{ DENIAL_PACKAGES, { "/etc/apt/" }, LINES },
 	{ DENIAL_PACKAGES, { "/var/lib/dpkg/" }, LINES },
 	{ DENIAL_PACKAGES, { "dpkg: error", "superuser privilege" }, LINES },
+	{ DENIAL_DAEMON, { "cannot connect to the docker daemon" }, LINES },
+	{ DENIAL_DAEMON, { "docker daemon socket" }, LINES },
+	{ DENIAL_DAEMON, { "docker.sock: connect: " }, LINES },
 	{ DENIAL_NET, { "network is unreachable" }, LINES },
 	{ DENIAL_NET, { "temporary failure in name resolution" }, LINES },
 	{ DENIAL_NET, { "temporary failure resolving" }, LINES },
@@ -92,6 +108,7 @@ static const struct {
 	/* without namespaces no socket can be made */
 	{ DENIAL_NET, { " socket: permission denied" }, LINES },
 	{ DENIAL_NET, { "_socket.socket.__init__(" }, NEAR_END },
+	{ DENIAL_SOCKET, { "process_singleton", "socket() failed" }, LINES },
 	{ DENIAL_NET, { "ssh: connect to host", ": failure" }, NEAR_END },
 	{ DENIAL_SHARED, { "_multiprocessing.semlock(" }, NEAR_END },
 	{ DENIAL_NET, { "unknownhostexception" }, NEAR_END },
@@ -99,8 +116,6 @@ static const struct {
 	{ DENIAL_LOOP, { "failed to connect to", "couldn't connect to server" }, NEAR_END },
 	{ DENIAL_LOOP, { "connection refused" }, NEAR_END },
 	{ DENIAL_LOOP, { "econnrefused" }, NEAR_END },
-	{ DENIAL_DAEMON, { "cannot connect to the docker daemon" }, LINES },
-	{ DENIAL_DAEMON, { "docker daemon socket" }, LINES },
 	{ DENIAL_DAEMON, { "not been booted with systemd" }, LINES },
 	{ DENIAL_DAEMON, { "failed to connect to bus" }, NEAR_END },
 	{ DENIAL_CALL, { "mount:", "must be superuser" }, NEAR_END },
@@ -108,9 +123,15 @@ static const struct {
 	{ DENIAL_CALL, { "unshare", "operation not permitted" }, NEAR_END },
 	{ DENIAL_CALL, { "namespace", "operation not permitted" }, NEAR_END },
 	{ DENIAL_CALL, { "no permissions to create new namespace" }, NEAR_END },
-	{ DENIAL_CALL, { "ptrace", "operation not permitted" }, NEAR_END },
+	{ DENIAL_TRACE, { "ptrace", "operation not permitted" }, LINES },
+	{ DENIAL_TRACE, { "could not trace the inferior process" }, LINES },
+	{ DENIAL_LEAKS, { "leaksanitizer has encountered a fatal error" }, LINES },
+	{ DENIAL_BROWSER, { "no usable sandbox!" }, LINES },
+	{ DENIAL_AUTHOR, { "unable to auto-detect email address" }, NEAR_END },
+	{ DENIAL_AUTHOR, { "empty ident name" }, NEAR_END },
 	{ DENIAL_CALL, { "perf_event_open", "operation not permitted" }, LINES },
 	{ DENIAL_CALL, { "no permission to enable", "event" }, NEAR_END },
+	{ DENIAL_CALL, { "set personality", "operation not permitted" }, NEAR_END },
 	{ DENIAL_CALL, { "rtnetlink", "operation not permitted" }, NEAR_END },
 	{ DENIAL_CALL, { "kernel buffer", "operation not permitted" }, NEAR_END },
 	{ DENIAL_CALL, { "cannot set date", "operation not permitted" }, NEAR_END },
@@ -134,11 +155,15 @@ static const struct {
 	{ DENIAL_ROOT, { "are you root?" }, NEAR_END },
 	{ DENIAL_TERMINAL, { "failed to create pseudo-terminal" }, NEAR_END },
 	{ DENIAL_TERMINAL, { "out of pty devices" }, NEAR_END },
+	{ DENIAL_TERMINAL, { "create window failed", "fork failed" }, NEAR_END },
+	{ DENIAL_TERMINAL, { "forkpty" , "failed" }, NEAR_END },
+	{ DENIAL_TERMINAL, { "no more ptys" }, NEAR_END },
 	{ CAUSE_WRITE, { "read-only file system" }, LINES },
 	{ CAUSE_WRITE, { "erofs:" }, LINES },
 	{ CAUSE_OPEN, { "permission denied" }, LINES },
 	{ CAUSE_OPEN, { "permissionerror" }, LINES },
 	{ CAUSE_OPEN, { "eacces:" }, LINES },
+	{ CAUSE_OPEN, { "accessdeniedexception" }, LINES },
 	{ CAUSE_OPEN, { "operation not permitted" }, LINES },
 	{ CAUSE_OPEN, { "unable to open database" }, NEAR_END },
 	{ CAUSE_GONE, { "no such file or directory" }, NEAR_END },
@@ -252,12 +277,18 @@ static bool in_git(struct str path)
 	return false;
 }
 
+/* The innermost one; of the same place twice, what is granted more. */
 static const struct tool_root *root_of(const struct denial_jail *jail, struct str path)
 {
-	for (size_t i = 0; i < jail->nroots; i++)
-		if (beneath(path, jail->roots[i].path))
-			return &jail->roots[i];
-	return NULL;
+	const struct tool_root *best = NULL;
+
+	for (size_t i = 0; i < jail->nroots; i++) {
+		const struct tool_root *r = &jail->roots[i];
+
+		if (beneath(path, r->path) && (!best || r->path.n > best->path.n || (r->path.n == best->path.n && r->writable)))
+			best = r;
+	}
+	return best;
 }
 
 /* The person's own beside the workspace: what is missing there is likely to be there outside. */
@@ -309,6 +340,10 @@ static bool judge_path(const struct denial_jail *jail, unsigned cause, struct st
 		return found(d, DENIAL_DEVICE, path);
 	if ((cause == CAUSE_WRITE && beneath(path, STR("/proc"))) || (cause == CAUSE_OPEN && beneath(path, STR("/proc/sys"))))
 		return found(d, DENIAL_KERNEL, path);
+	if (beneath(path, STR("/sys")))
+		return found(d, DENIAL_SYSFS, path);
+	if (jail->no_tmp && cause == CAUSE_OPEN && beneath(path, STR("/tmp")) && !str_starts(path, STR(OWN_TMP)) && !is_near(jail, path))
+		return found(d, DENIAL_TMP, path);
 	if (beneath_any(path, of_the_cell, COUNT(of_the_cell)) && !is_near(jail, path))
 		return false;
 	if (cause == CAUSE_GONE && etc)
@@ -318,6 +353,15 @@ static bool judge_path(const struct denial_jail *jail, unsigned cause, struct st
 	if (cause == CAUSE_GONE && !beneath_any(path, kept_outside, COUNT(kept_outside)) && !is_near(jail, path))
 		return false;
 	return found(d, cause == CAUSE_WRITE ? DENIAL_WRITE : DENIAL_SEE, path);
+}
+
+/* "/usr/bin/ld: cannot open /x": who speaks is not what it speaks of, where it names something else. */
+static struct str past_speaker(struct str line)
+{
+	size_t n = str_find_any(line, STR(" \t:"));
+	struct str rest = str_skip(line, n), scan = rest, path;
+
+	return str_starts(line, STR("/")) && str_starts(rest, STR(": ")) && next_path(&scan, false, &path) ? rest : line;
 }
 
 static bool judge_line(const struct denial_jail *jail, struct str line, size_t from_end, struct arena *mem, struct denial *d)
@@ -334,7 +378,7 @@ static bool judge_line(const struct denial_jail *jail, struct str line, size_t f
 			return false;
 		return found(d, rows[i].cause, STR(""));
 	}
-	for (struct str rest = line, path; next_path(&rest, false, &path);)
+	for (struct str rest = past_speaker(line), path; next_path(&rest, false, &path);)
 		if (judge_path(jail, rows[i].cause, plain(mem, jail->cwd, path), mem, d))
 			return true;
 	/* A word of the line may be a path below where it ran; of those, only what is hidden says something. */

@@ -27,15 +27,16 @@ struct denial_jail {
 	struct str cwd;                /* absolute */
 	bool online;                   /* with the host's network */
 	bool git_open;                 /* nothing protects a .git: what fails in one there is an ordinary failure */
+	bool no_tmp;                   /* without namespaces: of the host's /tmp they have one directory, which is TMPDIR */
 	bool unconfined;               /* without a jail */
 };
 
 enum denial_rule {
 	DENIAL_NONE, /* not the jail, as far as can be told */
 	DENIAL_NET, DENIAL_LOOP, DENIAL_CALL, DENIAL_FAMILY, DENIAL_OWNER, DENIAL_MODE, DENIAL_SIGNAL, DENIAL_LIMIT, DENIAL_ROOT,
-	DENIAL_PACKAGES, DENIAL_DAEMON, DENIAL_SHARED, DENIAL_TERMINAL,
+	DENIAL_PACKAGES, DENIAL_DAEMON, DENIAL_SHARED, DENIAL_SOCKET, DENIAL_TERMINAL, DENIAL_TRACE, DENIAL_LEAKS, DENIAL_BROWSER, DENIAL_AUTHOR,
 	/* these are about a path */
-	DENIAL_HIDDEN, DENIAL_GIT, DENIAL_READ_ONLY, DENIAL_DEVICE, DENIAL_KERNEL, DENIAL_ETC_GONE, DENIAL_ETC, DENIAL_SYSTEM,
+	DENIAL_HIDDEN, DENIAL_GIT, DENIAL_READ_ONLY, DENIAL_DEVICE, DENIAL_KERNEL, DENIAL_SYSFS, DENIAL_TMP, DENIAL_ETC_GONE, DENIAL_ETC, DENIAL_SYSTEM,
 	DENIAL_WRITE, DENIAL_SEE,
 	DENIAL_RULES
 };

@@ -6,8 +6,10 @@ What the jail refused names its rule and the key that decides; an ordinary failu
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -21,6 +23,13 @@ READ, WRITE, GIT, NET, HIDE, NO_KEY, NOTHING = ("sandbox.extra_read_paths", "san
 
 def sh(line):
     return ["sh", "-c", line]
+
+
+def leaks():
+    """Whether a program looks for leaks at its end here, without a jail."""
+    with tempfile.TemporaryDirectory() as d:
+        return bool(shutil.which("cc")) and subprocess.run(
+            sh(f"echo 'int main(void) {{ return 0; }}' | cc -fsanitize=address -x c -o {d}/t - && {d}/t"), capture_output=True, check=False).returncode == 0
 
 
 # What is run, what its explanation names; `beside` is a directory next to the workspace, `granted` one that may be read.
@@ -84,6 +93,12 @@ TABLE = [
     (sh("chmod 644 script.sh; ./script.sh"), NOTHING),
     (sh("mkdir -p ro; chmod 555 ro; echo x > ro/f"), NOTHING),
     (sh("echo x > /tmp; true; ls /tmp/missing"), NOTHING),
+    (["cat", "/sys/devices/system/cpu/online"], "is in /sys"),
+    (sh("mkdir -p own-repo && cd own-repo && git init -q && git commit -q --allow-empty -m x"), "no .gitconfig of a home"),
+    *([(sh("echo 'int main(void) { return 0; }' | cc -x c -o /opt/x -"), READ),
+       (sh("echo 'int main(void) { return 0; }' | cc -x c -o missing/x -"), NOTHING)] if shutil.which("cc") else []),
+    *([(["strace", "true"], "trace no process")] if shutil.which("strace") else []),
+    *([(sh("echo 'int main(void) { return 0; }' | cc -fsanitize=address -x c -o asan - && ./asan"), "detect_leaks=0")] if leaks() else []),
     (sh("mkdir -p sub/.git; chmod 0 sub/.git; cat sub/.git/config"), NOTHING),
     (["git", "show", "no-such-rev"], NOTHING),
     (["git", "diff", "--exit-code", "HEAD", "--", "a.txt", "no-such-path"], NOTHING),
@@ -118,7 +133,8 @@ def test_a_denial_names_its_rule_and_an_ordinary_failure_says_nothing(lab):
         lab.write(os.path.join(lab.home, name), "x\n")
     lab.write(os.path.join(lab.ws, "..", "beside", "file"), "x\n")
     argvs = [[w.replace("{home}", lab.home) for w in argv] for argv, _ in TABLE]
-    m = lab.mock(script(*[turn(call("run_command", argv=a)) for a in argvs], finish()),
+    calls = [call("run_command", argv=a) for a in argvs]
+    m = lab.mock(script(*[turn(*calls[i:i + 4]) for i in range(0, len(calls), 4)], finish()),
                  extra=f"[sandbox]\nextra_read_paths = [\"{lab.home}/granted\"]\nhide_paths = [\"{lab.ws}/secret\"]\n"
                        "[workflow]\nmax_iterations = 200\nverify_infer = false\n")
     r = lab.run("look", timeout=180)
@@ -147,6 +163,8 @@ HARDENED = [
     (["chmod", "u+s", "a.txt"], NO_KEY),
     (["mount", "-t", "tmpfs", "x", "/mnt"], NO_KEY),
     ([*PY, "import multiprocessing as m; m.Pool(2)"], "sandbox.profile"),
+    (sh("echo x > /tmp/nothing-of-agent6"), "which TMPDIR names"),
+    (sh("echo x > $TMPDIR/x; chmod 0 $TMPDIR/x; cat $TMPDIR/x"), NOTHING),
     (["cat", "missing"], NOTHING),
     (sh("echo x > own; chmod 0 own; cat own"), NOTHING),
     (sh("exit 3"), NOTHING),

@@ -94,6 +94,25 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		{ "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: x\n", NO_KEY },
 		{ "    sl = self._semlock = _multiprocessing.SemLock(\n    ^^^^\nPermissionError: [Errno 13] Permission denied\n", "sandbox.profile" },
 		{ "sh: 1: cannot create /proc/sys/vm/drop_caches: Permission denied\n", NO_KEY },
+		{ "==8==LeakSanitizer has encountered a fatal error.\n==8==HINT: For debugging, try setting LSAN_OPTIONS=verbosity=1\n"
+		  "==8==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)\n", NO_KEY },
+		{ "warning: Could not trace the inferior process.\nDuring startup program exited with code 127.\n", NO_KEY },
+		{ "[2:2:1130/1.7:ERROR:content/browser/zygote_host/zygote_host_impl_linux.cc:130] No usable sandbox! If this is a Debian\n", NO_KEY },
+		{ "[9:9:1130/1.9:FATAL:chrome/browser/process_singleton_posix.cc:297] Check failed: . socket() failed: Permission denied (13)\n"
+		  "[1130/1.0:ERROR:crashpad/util/linux/scoped_ptrace_attach.cc:27] ptrace: x\nAborted\n", "sandbox.profile" },
+		{ "\nfatal: unable to auto-detect email address (got 'user@cell.(none)')\n", NO_KEY },
+		{ "create window failed: fork failed: No such file or directory\n", NO_KEY },
+		{ "setarch: failed to set personality to (null): Operation not permitted\n", NO_KEY },
+		{ "lscpu: failed to determine number of CPUs: /sys/devices/system/cpu/possible: No such file or directory\n", NO_KEY },
+		{ "lscpu: failed to determine number of CPUs: /sys/devices/system/cpu/possible: Permission denied\n", NO_KEY },
+		{ "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: "
+		  "dial unix /var/run/docker.sock: socket: permission denied\n", NO_KEY },
+		{ "dial unix /var/run/docker.sock: connect: no such file or directory\n", NO_KEY },
+		/* who speaks is not what it speaks of */
+		{ "/usr/bin/ld: cannot open output file /opt/x: Permission denied\ncollect2: error: ld returned 1 exit status\n",
+			"sandbox.extra_read_paths (or extra_write_paths)" },
+		{ "/usr/bin/ld: cannot open output file /usr/local/bin/x: Read-only file system\ncollect2: error: ld returned 1 exit status\n", NO_KEY },
+		{ "/opt/sdk/tool: Permission denied\n", "sandbox.extra_read_paths (or extra_write_paths)" },
 		{ "cat: /etc/fstab: Permission denied\n", "sandbox.extra_read_paths" },
 		{ "cat: /etc/fstab: No such file or directory\n", "sandbox.extra_read_paths" },
 		{ "sh: 1: cd: can't cd to /home/me\n", "sandbox.extra_read_paths (or extra_write_paths)" },
@@ -105,6 +124,10 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		{ "sh: 1: cannot create ../q/new: Directory nonexistent\n", "sandbox.extra_read_paths (or extra_write_paths)" },
 		{ "cat: /w/q/file: No such file or directory\n", "sandbox.extra_read_paths (or extra_write_paths)" },
 		/* ordinary failures */
+		{ "/usr/bin/ld: cannot open output file /w/p/locked/x: Permission denied\ncollect2: error: ld returned 1 exit status\n", NOTHING },
+		{ "/usr/bin/ld: cannot open output file /tmp/x: Permission denied\ncollect2: error: ld returned 1 exit status\n", NOTHING },
+		{ "FAILED test_detector: LeakSanitizer found 1 leak\n", NOTHING },
+		{ "sh: 1: cannot create /tmp/mine: Permission denied\n", NOTHING },
 		{ "test: saw EACCES for /home/me/x as it should\nFAILED other\n", NOTHING },
 		{ "cat: secrets/key: No such file or directory\n", NOTHING },
 		{ "", NOTHING },
@@ -222,6 +245,36 @@ TEST(denial_looks_at_standard_output_where_nothing_else_was_written_and_there_at
 
 		denial_explain(&jail, &job, mem, &d);
 		CHECK_INT(d.rule != DENIAL_NONE, cases[i].says);
+	}
+}
+
+TEST(denial_knows_where_commands_have_no_tmp_and_of_grants_in_each_other_takes_the_innermost)
+{
+	static const struct {
+		const char *errs, *key;
+		bool no_tmp;
+	} cases[] = {
+		{ "sh: 1: cannot create /tmp/x: Permission denied\n", "sandbox.profile", true },
+		{ "/usr/bin/ld: cannot open output file /tmp/x: Permission denied\n", "sandbox.profile", true },
+		{ "sh: 1: cannot create /tmp/agent6-Ab12Cd/x: Permission denied\n", NOTHING, true },
+		{ "cat: /tmp/x: No such file or directory\n", NOTHING, true },
+		{ "Exception in thread \"main\" java.nio.file.AccessDeniedException: /tmp/a1b\n\tat x\n", "sandbox.profile", true },
+		{ "sh: 1: cannot create /tmp/x: Permission denied\n", NOTHING, false },
+		{ "sh: 1: cannot create /g/in/x: Permission denied\n", NOTHING, false },
+		{ "sh: 1: cannot create /g/x: Read-only file system\n", "sandbox.extra_write_paths", false },
+		{ "sh: 1: cannot create /g/twice/x: Permission denied\n", NOTHING, false },
+	};
+	static const struct tool_root nested[] = { { -1, { "/w/p", 4 }, true }, { -1, { "/g", 2 }, false }, { -1, { "/g/twice", 8 }, false },
+		{ -1, { "/g/in", 5 }, true }, { -1, { "/g/twice", 8 }, true } };
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct denial_jail jail = { .roots = nested, .nroots = COUNT(nested), .cwd = nested[0].path, .no_tmp = cases[i].no_tmp };
+		const struct job_result job = { .why = JOB_EXITED, .code = 2, .errs = str_from(cases[i].errs) };
+		struct denial d;
+
+		denial_explain(&jail, &job, mem, &d);
+		CHECK_STR(str_from(d.note.n == 0 ? NOTHING : d.key ? d.key : NO_KEY), str_from(cases[i].key));
 	}
 }
 
