@@ -203,7 +203,7 @@ enum net_outcome {
 	NET_CANCELLED = 7,
 	NET_REFUSED = 8, /* the client itself refused: unknown endpoint, ceiling reached */
 	NET_UNTRUSTED = 9, /* the server's certificate is not accepted */
-	NET_OTHER = 9,
+	NET_OTHER = 10,
 };
 
 /* What the operator wants of a run beside words for the model. */

@@ -85,6 +85,8 @@ void castore_free(struct castore *c)
 
 int castore_use(void *ssl_ctx, struct castore *c)
 {
+	/* Whom we speak to was checked when the connection began; TLS 1.2 could have us begin anew, as often as the server likes. */
+	SSL_CTX_set_options(ssl_ctx, SSL_OP_NO_RENEGOTIATION);
 	/* The same store for all: OpenSSL counts references. */
 	return SSL_CTX_set1_verify_cert_store(ssl_ctx, c->store) == 1 ? 0 : -1;
 }

@@ -8,8 +8,6 @@
 #include "fmt/wire.h"
 #include "sys/chan.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -202,7 +200,6 @@ static int on_line(void *self, struct str line)
 	struct request *q = self;
 	struct err err = { 0 };
 
-	q->last_ms = time_mono_ms();
 	if (q->over)
 		return -1;
 	if (head_line(&q->head, line, time_now_ms(), &err) < 0) {
@@ -215,6 +212,7 @@ static int on_line(void *self, struct str line)
 		return -1;
 	}
 	if (q->head.done && !q->head_sent) {
+		q->last_ms = time_mono_ms(); /* a line alone, or an interim answer, gains no time */
 		client_post_head(q);
 		q->redo = client_may_renew(q);
 		if (q->redo) /* what else it says is not for anybody: on_done goes on */
@@ -240,12 +238,21 @@ static int scrub_piece(struct request *q, struct str piece, bool last, struct er
 	return last ? scrub_end(&q->scrub, &q->out, err) : 0;
 }
 
+/* 101: the server speaks another protocol from here on. */
+static bool has_no_head(struct request *q)
+{
+	if (q->head.done)
+		return false;
+	client_end_request(q, NET_OTHER, "%s: the answer has no status", q->live->host);
+	return true;
+}
+
 static enum transfer_take on_body(void *self, struct str piece)
 {
 	struct request *q = self;
 
 	q->last_ms = time_mono_ms();
-	if (q->over || q->redo)
+	if (q->over || q->redo || has_no_head(q))
 		return TRANSFER_STOP;
 	if (flush(q) < 0) {
 		q->paused = true;
@@ -270,11 +277,24 @@ static enum transfer_take on_body(void *self, struct str piece)
 	return TRANSFER_TAKEN;
 }
 
+/* What libcurl says of an answer may repeat a line of it. */
+static struct str scrub_text(const struct request *q, const char *text, struct buf *once, struct buf *out)
+{
+	struct scrub before = { .key = q->scrub_before.key }, now = { .key = q->scrub.key };
+
+	if (scrub_feed(&before, str_from(text), once, ERR_DISCARD) < 0 || scrub_end(&before, once, ERR_DISCARD) < 0 ||
+		scrub_feed(&now, buf_str(once), out, ERR_DISCARD) < 0 || scrub_end(&now, out, ERR_DISCARD) < 0)
+		return STR("");
+	return buf_str(out);
+}
+
 static void on_done(void *self, enum net_outcome outcome, const char *text)
 {
 	struct request *q = self;
 	struct client *c = q->c;
 	const struct note *n = &c->note[q->live->e->route % ROUTES_MAX];
+	auto_buf struct buf once = BUF_MAX(4 * TEXT_BYTES), twice = BUF_MAX(4 * TEXT_BYTES);
+	struct str said;
 
 	q->transfer = NULL;
 	if (q->redo && !q->over && loop_after(c->loop, 0, client_on_renew, q, ERR_DISCARD) == 0)
@@ -286,12 +306,15 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 	}
 	if (scrub_piece(q, STR(""), true, ERR_DISCARD) < 0 && outcome == NET_OK)
 		outcome = NET_LIMIT;
+	if (outcome == NET_OK)
+		(void)has_no_head(q);
+	said = scrub_text(q, text, &once, &twice);
 	client_read_notes(c);
 	/* Through the broker a failed dial looks like a connection that broke; the note says what it was. */
 	if (outcome != NET_OK && q->head.status == 0 && q->live->by_broker[0] && n->count > q->notes_seen)
 		client_end_request(q, n->outcome, "%s", n->text);
 	else
-		client_end_request(q, outcome, "%s", text);
+		client_end_request(q, outcome, STR_FMT, STR_ARG(said));
 	settle(q);
 	(void)!client_watch_agent(c, ERR_DISCARD);
 }
@@ -347,25 +370,6 @@ static int on_request_timer(void *self, uint32_t events, struct err *err)
 
 /* --- a request begins --- */
 
-/* The sealed body, mapped: it cannot change or shrink under us, and is not copied. */
-int client_map_body(int fd, struct str *out, struct err *err)
-{
-	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-	int have = fcntl(fd, F_GET_SEALS);
-	off_t n = lseek(fd, 0, SEEK_END); /* the filter has no stat: paths are none of ours */
-	void *p;
-
-	if (have < 0 || (have & seals) != seals || n < 0)
-		return err_set(err, ERR_PROTOCOL, "the request's body is not a sealed memfd");
-	if (n == 0 || n > CLIENT_BODY_MAX)
-		return err_set(err, ERR_LIMIT, "a request has 1 byte to %d MiB", CLIENT_BODY_MAX / (1024 * 1024));
-	p = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return err_sys(err, errno, "map the request's body");
-	*out = str_of(p, (size_t)n);
-	return 0;
-}
-
 static int start_play(struct request *q, enum net_route route, struct err *err)
 {
 	struct client *c = q->c;
@@ -418,53 +422,11 @@ int client_start_transfer(struct request *q, struct err *err)
 		curl_slist_free_all(q->headers);
 		spec.headers = q->headers = client_post_headers(q);
 	}
-	TRY(transfer_start(c->transfers, &spec, &q->transfer, err));
+	TRY(transfer_start(c->transfers[l->trust], &spec, &q->transfer, err));
 	return arm_timer(q, err);
 }
 
-/* Of models all together, of an MCP server its own: whatever one does, the others find room. */
-static int find_room(const struct request *q, const struct live *l, struct err *err)
-{
-	int n = 0, most = !q->post ? CLIENT_LIVE : client_listens(q) ? CLIENT_LISTENS : CLIENT_POSTS;
-
-	for (size_t i = 0; i < SLOTS; i++) {
-		const struct request *o = &q->c->requests[i];
-
-		n += o != q && o->used && !o->over && o->post == q->post && client_listens(o) == client_listens(q) &&
-			(!q->post || o->live == l);
-	}
-	if (n < most)
-		return 0;
-	return err_set(err, ERR_DENIED, "%d requests are under way already", n);
-}
-
-int client_admit(struct request *q, uint8_t endpoint, struct err *err)
-{
-	struct client *c = q->c;
-
-	if (endpoint >= c->table->n)
-		return err_set(err, ERR_DENIED, "there is no endpoint %u", endpoint);
-	uint64_t *used = q->post ? &c->posts_used[endpoint] : &c->requests_used;
-
-	TRY(find_room(q, &c->live[endpoint], err));
-	if (c->table->max_requests >= 0 && *used >= (uint64_t)c->table->max_requests)
-		return err_set(err, ERR_DENIED, "the ceiling of %lld requests for this run is reached",
-			(long long)c->table->max_requests);
-	++*used;
-	q->live = &c->live[endpoint];
-	q->last_ms = time_mono_ms();
-	return 0;
-}
-
 /* Everything that can speak against a request. What it returns is the sentence for the agent. */
-int client_works(struct client *c, struct err *err)
-{
-	if (c->worked || c->monitor <= 0)
-		return 0;
-	c->worked = true;
-	return chan_send(c->monitor, WIRE_WORKED, STR(""), NULL, 0, err);
-}
-
 static int start_request(struct request *q, uint8_t endpoint, uint8_t route, int body_fd, struct err *err)
 {
 	if (route != ROUTE_CHAT && route != ROUTE_MODELS)
@@ -626,7 +588,6 @@ static int open_all(struct client *c, const struct client_spec *spec, struct err
 	TRY(chan_nonblock(c->agent, err));
 	if (spec->recording.n > 0)
 		TRY(recording_parse(spec->recording, &c->recording, err));
-	TRY(transfers_open(c->loop, &c->transfers, err));
 	for (size_t i = 0; i < spec->table->n; i++) {
 		const struct endpoint *e = &spec->table->p[i];
 
@@ -635,6 +596,8 @@ static int open_all(struct client *c, const struct client_spec *spec, struct err
 		if (live_init(&c->live[i], e, c->broker >= 0, &c->stores, err) < 0)
 			return err_wrap(err, "provider " STR_FMT, STR_ARG(e->name));
 	}
+	for (size_t i = 0; i <= c->stores.n; i++)
+		TRY(transfers_open(c->loop, &c->transfers[i], err));
 	return c->broker >= 0 ? chan_nonblock(c->broker, err) : 0;
 }
 
@@ -687,7 +650,8 @@ void client_close(struct client *c)
 	}
 	for (size_t i = 0; i < COUNT(c->live); i++)
 		live_fini(&c->live[i]);
-	transfers_close(c->transfers);
+	for (size_t i = 0; i < COUNT(c->transfers); i++)
+		transfers_close(c->transfers[i]);
 	stores_fini(&c->stores);
 	if (c->agent >= 0)
 		close(c->agent);

@@ -66,7 +66,7 @@ struct client {
 	uint32_t last_post;
 	struct stores stores;
 	char *proxy, *no_proxy;
-	struct transfers *transfers;
+	struct transfers *transfers[ENDPOINTS_MAX + 1]; /* by live.trust: a connection serves those alone who trust the same authorities */
 	struct recording recording;
 	size_t played; /* chat answers so far */
 	int agent;
@@ -92,6 +92,7 @@ int client_watch_agent(struct client *c, struct err *err) CHECKED;
 int client_dial(struct client *c, size_t route); /* a connection to it, the caller's; -1, and a note of it: there is none */
 void client_read_notes(struct client *c);
 
+/* client_admit.c */
 int client_admit(struct request *q, uint8_t endpoint, struct err *err) CHECKED; /* what speaks against any request */
 int client_works(struct client *c, struct err *err) CHECKED; /* before what the run's record has to tell of */
 int client_map_body(int fd, struct str *out, struct err *err) CHECKED; /* of a sealed memfd; unmapped by the caller */

@@ -77,6 +77,8 @@ int head_line(struct head *h, struct str line, int64_t now_ms, struct err *err)
 	if (h->bytes > HEAD_BYTES)
 		return err_set(err, ERR_LIMIT, "the answer's headers are longer than %d bytes", HEAD_BYTES);
 	line = str_trim(line);
+	if (h->done)
+		return 0; /* a trailer, whatever it looks like */
 	if (str_starts(line, STR("HTTP/"))) {
 		start_over(h, line);
 		return 0;
@@ -85,11 +87,12 @@ int head_line(struct head *h, struct str line, int64_t now_ms, struct err *err)
 		h->done = h->status >= 200;
 		return 0;
 	}
-	if (h->done)
-		return 0; /* a trailer */
 	value = line;
 	name = str_cut(&value, ':');
 	value = str_trim(value);
+	/* libcurl would decode what nobody asked for, and a few bytes can become many. */
+	if (is_named(name, "transfer-encoding") && !is_named(value, "chunked") && !is_named(value, "identity"))
+		return err_set(err, ERR_UNSUPPORTED, "the answer is compressed for its way, which nobody asked for");
 	if (is_named(name, "mcp-session-id"))
 		take_session(h, value);
 	if (is_named(name, "content-type"))

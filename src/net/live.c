@@ -89,21 +89,22 @@ struct curl_slist *live_headers(const struct endpoint *e, const struct secret *k
 	return list;
 }
 
-static int store_for(struct stores *all, struct str path, struct castore **out, struct err *err)
+static int store_for(struct stores *all, struct str path, struct live *out, struct err *err)
 {
 	struct store *s = &all->p[all->n];
 
 	for (size_t i = 0; i < all->n; i++)
 		if (str_eq(all->p[i].path, path)) {
-			*out = all->p[i].ca;
+			out->ca = all->p[i].ca;
+			out->trust = i + 1;
 			return 0;
 		}
 	if (all->n == 0)
 		TRY(castore_check(err));
 	TRY(castore_load(path, &s->ca, err));
 	s->path = path;
-	all->n++;
-	*out = s->ca;
+	out->ca = s->ca;
+	out->trust = ++all->n;
 	return 0;
 }
 
@@ -132,7 +133,7 @@ int live_init(struct live *l, const struct endpoint *e, bool broker, struct stor
 			return err_set(err, ERR_PROTOCOL, "the channel to the broker is missing");
 		snprintf(l->by_broker, sizeof(l->by_broker), "r%u", e->route);
 	}
-	return e->tls ? store_for(stores, e->ca_file, &l->ca, err) : 0;
+	return e->tls ? store_for(stores, e->ca_file, l, err) : 0;
 }
 
 void live_put_token(struct live *l, struct secret token)

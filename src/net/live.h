@@ -22,6 +22,7 @@ struct live {
 	char *host;                  /* for sentences */
 	struct curl_slist *post_headers, *get_headers;
 	struct castore *ca; /* borrowed from stores; NULL: plain http */
+	size_t trust;       /* which of them, from 1 on; 0: none */
 	struct secret token;  /* KEY_COMMAND: the newest one, until then */
 	struct secret before; /* and the one it took the place of: a server may know it still */
 	int64_t token_until_ms;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 16L
+#define CURLE_TOO_LARGE_NR ((CURLcode)100) /* CURLE_TOO_LARGE, from 8.6 on */
 #define KEEP_IDLE_S     240L /* a model's long command between two turns costs no new handshake */
 
 struct transfers {
@@ -51,8 +52,12 @@ static const struct {
 	{ CURLE_PARTIAL_FILE, NET_RESET, "the answer ended too early" },
 	{ CURLE_HTTP2, NET_RESET, "the connection broke (HTTP/2)" },
 	{ CURLE_HTTP2_STREAM, NET_RESET, "the stream was ended by the server (HTTP/2)" },
+	{ CURLE_BAD_CONTENT_ENCODING, NET_LIMIT, "the answer is compressed for its way" },
+	{ CURLE_OUT_OF_MEMORY, NET_LIMIT, "a header line is too long" }, /* so 7.88 says; a later one: */
+	{ CURLE_TOO_LARGE_NR, NET_LIMIT, "a header line is too long" },
 	{ CURLE_FILESIZE_EXCEEDED, NET_LIMIT, "the answer is too large" },
 	{ CURLE_WEIRD_SERVER_REPLY, NET_OTHER, "the server does not speak HTTP" },
+	{ CURLE_BAD_FUNCTION_ARGUMENT, NET_OTHER, "the server does not speak HTTP" }, /* of a trailer */
 	{ CURLE_UNSUPPORTED_PROTOCOL, NET_OTHER, "the server does not speak HTTP" },
 };
 
@@ -277,6 +282,7 @@ static bool set_options(struct transfer *x)
 	OPT(CURLOPT_OPENSOCKETFUNCTION, direct ? NULL : open_socket);
 	OPT(CURLOPT_OPENSOCKETDATA, x);
 	OPT(CURLOPT_SOCKOPTFUNCTION, direct ? NULL : is_connected);
+	OPT(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's word is no answer */
 	OPT(CURLOPT_PROXY, direct && s->proxy ? s->proxy : "");
 	OPT(CURLOPT_NOPROXY, direct && s->proxy ? s->no_proxy : "*");
 	OPT(CURLOPT_PROTOCOLS_STR, s->ca ? "https" : "http");

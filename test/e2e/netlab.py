@@ -17,7 +17,7 @@ BUILD = os.environ.get("AGENT6_BUILD", "build")
 SHARED = os.path.abspath(os.environ.get("AGENT6_SHARED", os.path.join(os.environ.get("AGENT6_SOURCE", "."), "../shared")))
 DRIVER = os.path.join(BUILD, "net-driver")
 KEY = "sk-test-0123456789abcdef"
-OK, DNS, CONNECT, TLS, TIMEOUT, RESET, LIMIT, CANCELLED, REFUSED, UNTRUSTED = range(10)
+OK, DNS, CONNECT, TLS, TIMEOUT, RESET, LIMIT, CANCELLED, REFUSED, UNTRUSTED, NOT_HTTP = range(11)
 OTHER, SSE, JSON = range(3)
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 
 import pytest
-from netlab import (BUILD, SHARED, KEY, OK, DNS, CONNECT, TIMEOUT, RESET, LIMIT, CANCELLED,
+from netlab import (BUILD, SHARED, KEY, OK, DNS, CONNECT, TIMEOUT, RESET, LIMIT, CANCELLED, NOT_HTTP,
                     REFUSED, SSE, JSON, skip, Driver, Server, answer, always, lines, pki)  # noqa: F401, F811 (pki is a fixture)
 
 
@@ -251,7 +251,7 @@ def test_a_connection_that_breaks_is_a_reset(serve, body):
 def test_a_server_that_does_not_speak_http_is_said_so():
     with Server(always(b"SSH-2.0-OpenSSH_9.2\r\n\r\n", keep=False)) as s, Driver(*lines(s.port)) as d:
         a = d.ready().ask()
-        assert a.outcome not in (OK, None) and a.status is None
+        assert a.outcome == NOT_HTTP and a.status is None and "does not speak HTTP" in a.text, a.text
 
 
 def test_silence_ends_at_the_first_byte_limit_and_between_bytes():

@@ -20,6 +20,9 @@ static const struct {
 	{ "100 alone is no answer", { "HTTP/1.1 100 Continue\r\n", "\r\n" }, 100, -1, CONTENT_OTHER, false },
 	{ "a trailer changes nothing", { "HTTP/1.1 200 OK\r\n", "\r\n", "Retry-After: 5\r\n" }, 200, -1, CONTENT_OTHER,
 		true },
+	{ "nor does one that looks like a head", { "HTTP/1.1 200 OK\r\n", "\r\n", "HTTP/1.1: 401\r\n", "Transfer-Encoding: gzip\r\n", "\r\n" }, 200, -1,
+		CONTENT_OTHER, true },
+	{ "chunks are no compression", { "HTTP/1.1 200 OK\r\n", "transfer-encoding: Chunked\r\n", "\r\n" }, 200, -1, CONTENT_OTHER, true },
 	{ "names have no case", { "HTTP/1.1 503 x\r\n", "RETRY-AFTER:1\r\n", "\r\n" }, 503, 1000, CONTENT_OTHER, true },
 	{ "the exact hint wins in either order",
 		{ "HTTP/1.1 503 x\r\n", "Retry-After-Ms: 20\r\n", "Retry-After: 1\r\n", "\r\n" }, 503, 20, CONTENT_OTHER,
@@ -42,6 +45,19 @@ TEST(head_keeps_status_retry_and_content_and_nothing_else)
 		CHECK_INT(h.retry_after_ms, heads[i].retry_after_ms);
 		CHECK_INT(h.content, heads[i].content);
 		CHECK(h.done == heads[i].done);
+	}
+}
+
+TEST(head_refuses_what_would_be_decompressed)
+{
+	static const char *const bad[] = { "gzip", "gzip, chunked", "chunked, br", "chunked,chunked", "x" };
+
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct head h = { .retry_after_ms = -1 };
+		char line[64];
+
+		snprintf(line, sizeof(line), "Transfer-Encoding: %s\r\n", bad[i]);
+		CHECK_INT(head_line(&h, str_from(line), 0, ERR_DISCARD), -ERR_UNSUPPORTED);
 	}
 }
 
