@@ -222,16 +222,27 @@ static long own_proc(struct launch *l)
 	return raw(SYS_mount_setattr, AT_FDCWD, "/proc", 0, &ro, sizeof(ro));
 }
 
+/* What Landlock lets a class do in /tmp it lets it do in a grant below that too: so not the workspace alone. A grant that was
+ * not there when the cell was built is no mount. */
 static long narrow(const struct stub *s)
 {
+	const struct root_spec *root = &s->cell->spec->root;
 	struct mount_attr attr = { 0 };
+	long r = 0;
 
 	attr.attr_set = (s->class->workspace_ro ? MOUNT_ATTR_RDONLY : 0) |
 		(s->class->workspace_noexec ? MOUNT_ATTR_NOEXEC : 0);
-	if (attr.attr_set == 0 || !s->cell->spec->root.workspace)
+	if (attr.attr_set == 0)
 		return 0;
 	s->launch.result->step = LAUNCH_NARROW;
-	return raw(SYS_mount_setattr, AT_FDCWD, s->cell->spec->root.workspace, AT_RECURSIVE, &attr, sizeof(attr));
+	if (root->workspace)
+		r = raw(SYS_mount_setattr, AT_FDCWD, root->workspace, AT_RECURSIVE, &attr, sizeof(attr));
+	for (size_t i = 0; r >= 0 && i < root->rw_paths.n; i++) {
+		r = raw(SYS_mount_setattr, AT_FDCWD, root->rw_paths.p[i], AT_RECURSIVE, &attr, sizeof(attr));
+		if (r == -EINVAL || r == -ENOENT)
+			r = 0;
+	}
+	return r;
 }
 
 /* Process 1 of the jail, on a stack of its own in the memory of the process that made it, which waits for the

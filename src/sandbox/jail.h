@@ -23,7 +23,7 @@ struct jail_class {
 	const char *name;
 	enum seccomp_profile filter;
 	enum seccomp_profile hardened; /* instead, where no namespace is around it */
-	bool workspace_ro;     /* remounted so in its own mount namespace */
+	bool workspace_ro;     /* remounted so in its own mount namespace, and so is what was granted for writing */
 	bool workspace_noexec;
 	bool own_network;      /* network, ipc and uts namespaces of its own; lo stays down */
 	uint64_t root;         /* everything the cell shows */

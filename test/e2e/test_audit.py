@@ -167,6 +167,7 @@ def standing(lab):
         try:
             argv = read(pid, "cmdline").decode("utf-8", "replace").split("\0")[:-1]
             st = status(pid)
+            core = re.search(r"Max core file size +(\w+) +(\w+)", read(pid, "limits").decode()).groups()
         except (FileNotFoundError, ProcessLookupError):
             continue
         # What another process of the same user may not read, root may.
@@ -174,7 +175,7 @@ def standing(lab):
         try:
             env = read(pid, "environ")
             fds = {int(n): describe(os.readlink(f"/proc/{pid}/fd/{n}")) for n in os.listdir(f"/proc/{pid}/fd")}
-            ns = {n: os.readlink(f"/proc/{pid}/ns/{n}") for n in ("net", "mnt", "pid", "user")}
+            ns = {n: os.readlink(f"/proc/{pid}/ns/{n}") for n in ("net", "mnt", "pid", "user", "ipc", "uts", "cgroup")}
         except PermissionError:
             pass
         except (FileNotFoundError, ProcessLookupError):
@@ -182,7 +183,7 @@ def standing(lab):
         name = argv[2] if "--role" in argv else os.path.basename(argv[0]) if argv else "?"
         if name == "agent6":
             name = "monitor"
-        kinds.setdefault(name, []).append({"pid": pid, "argv": argv, "env": env, "fds": fds, "status": st, "ns": ns})
+        kinds.setdefault(name, []).append({"pid": pid, "argv": argv, "env": env, "fds": fds, "status": st, "core": core, "ns": ns})
     return kinds
 
 
@@ -255,10 +256,13 @@ def test_every_process_of_a_run_is_held_as_designed(held_by_each_profile):
             continue
         if name in free or (name == "agent6-jail" and p["fds"] is None and st["NSpid"].split() == [str(p["pid"])]):
             continue
+        assert p["core"] == ("0", "0"), name
         assert st["NoNewPrivs"] == "1", name
         assert st["Seccomp"] == "2", name
         if name != "agent6-jail":
             assert int(st["CapEff"], 16) == 0 and int(st["CapPrm"], 16) == 0, name
+        if os.geteuid() == 0:  # nobody else may empty it, and NoNewPrivs makes it useless
+            assert int(st["CapBnd"], 16) == 0, name
     assert os.geteuid() != 0 or len(outside) >= 2
 
 
@@ -328,10 +332,11 @@ def test_who_reads_hostile_bytes_has_a_network_of_its_own(held):
     agent = held.kinds["agent"][0]
     assert agent["ns"]["net"] != host and command["ns"]["net"] != host
     assert agent["ns"]["net"] != command["ns"]["net"]
-    for kind in ("mnt", "pid", "user"):
+    for kind in ("mnt", "pid", "user", "ipc", "uts", "cgroup"):
         mine = os.readlink(f"/proc/self/ns/{kind}")
         assert agent["ns"][kind] != mine and command["ns"][kind] != mine, kind
-    assert agent["ns"]["pid"] != command["ns"]["pid"] and agent["ns"]["mnt"] != command["ns"]["mnt"]
+    for kind in ("mnt", "pid", "ipc", "uts"):
+        assert agent["ns"][kind] != command["ns"][kind], kind
     # An empty one: no interface but lo.
     dev = read(agent["pid"], "net/dev").decode().splitlines()[2:]
     assert [l.split(":")[0].strip() for l in dev] == ["lo"]

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 struct answer {
@@ -18,7 +20,7 @@ struct answer {
 struct plan {
 	enum job_class class;
 	const char *const *argv;
-	int out, answer;
+	int out, answer, abi;
 };
 
 void jailed_fini(struct jailed *j)
@@ -49,7 +51,7 @@ struct cell_spec jailed_cell(const struct test_dir *ws)
 
 static int in_cell(const struct cell *cell, void *self)
 {
-	static const char *const env[] = { "PATH=/usr/bin:/bin", "SAID=so", NULL };
+	static const char *const env[] = { "PATH=/usr/bin:/bin:.:bin:", "SAID=so", NULL };
 	const struct plan *p = self;
 	struct jail_spec spec = { .class = jail_class_find(p->class), .argv = p->argv, .env = env,
 		.cwd = cell->spec->root.workspace, .in_fd = -1, .out_fd = p->out, .err_fd = p->out };
@@ -57,8 +59,13 @@ static int in_cell(const struct cell *cell, void *self)
 	struct jails *jails = NULL;
 	struct jail jail = { .pid = -1 };
 	struct jail_status st = { 0 };
+	struct cell here = *cell;
+	int left = open("/dev/null", O_RDONLY); /* one that somebody forgot to mark: no command gets it */
 
-	a.r = jails_open(cell, &jails, &a.err);
+	umask(0); /* nor these two */
+	signal(SIGPIPE, SIG_IGN);
+	here.landlock_abi = p->abi > 0 ? p->abi : cell->landlock_abi;
+	a.r = left < 0 ? -1 : jails_open(&here, &jails, &a.err);
 	if (a.r == 0)
 		a.r = jail_spawn(jails, &spec, &jail, &a.err);
 	close(p->out);
@@ -71,7 +78,7 @@ static int in_cell(const struct cell *cell, void *self)
 	return write(p->answer, &a, sizeof(a)) == (ssize_t)sizeof(a) ? 0 : 1;
 }
 
-struct jailed jailed_argv(const struct cell_spec *given, enum job_class class, const char *const *argv)
+static struct jailed run(const struct cell_spec *given, enum job_class class, const char *const *argv, int abi)
 {
 	struct jailed j = { .out = BUF_MAX(1 << 20), .code = -1 };
 	struct cell_spec spec = *given;
@@ -84,7 +91,7 @@ struct jailed jailed_argv(const struct cell_spec *given, enum job_class class, c
 	keep[1] = answer[1];
 	spec.keep_fds = keep;
 	spec.nkeep = 2;
-	struct plan plan = { class, argv, out[1], answer[1] };
+	struct plan plan = { class, argv, out[1], answer[1], abi };
 	int r = cell_start(&spec, in_cell, &plan, &cell, &j.err);
 	close(out[1]);
 	close(answer[1]);
@@ -109,6 +116,18 @@ struct jailed jailed_argv(const struct cell_spec *given, enum job_class class, c
 		close(cell.pidfd);
 	}
 	return j;
+}
+
+struct jailed jailed_argv(const struct cell_spec *spec, enum job_class class, const char *const *argv)
+{
+	return run(spec, class, argv, 0);
+}
+
+struct jailed jailed_under(const struct cell_spec *spec, int abi, const char *script)
+{
+	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+
+	return run(spec, JOB_COMMAND, argv, abi);
 }
 
 struct jailed jailed_sh(const struct cell_spec *spec, enum job_class class, const char *script)

@@ -24,5 +24,7 @@ bool jailed_possible(void);
 struct cell_spec jailed_cell(const struct test_dir *ws);
 struct jailed jailed_sh(const struct cell_spec *spec, enum job_class class, const char *script);
 struct jailed jailed_argv(const struct cell_spec *spec, enum job_class class, const char *const *argv);
+/* A command's, as where Landlock is of that ABI. */
+struct jailed jailed_under(const struct cell_spec *spec, int abi, const char *script);
 
 #endif

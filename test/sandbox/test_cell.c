@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -346,6 +348,9 @@ TEST(cell_leaves_nothing_on_the_host)
 	CHECK(lstat("/tmp/agent6-trace-of-a-test", &st) < 0);
 }
 
+static const char *const own_namespaces[] = { "/proc/self/ns/mnt", "/proc/self/ns/pid", "/proc/self/ns/user", "/proc/self/ns/ipc",
+	"/proc/self/ns/uts", "/proc/self/ns/net", "/proc/self/ns/cgroup" };
+
 static uint64_t inode_of(const char *path)
 {
 	struct stat st;
@@ -369,6 +374,92 @@ static int roots(void)
 		n += str_eq(str_cut(&line, ' '), STR("/"));
 	}
 	return n;
+}
+
+/* How many descriptors this process has. */
+static int descriptors(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* The number of the first thing that the first process of a cell holds and should not, 0 when it holds nothing. */
+static int holds(const struct cell *cell, void *self)
+{
+	auto_buf struct buf text = BUF_MAX(1 << 16);
+
+	(void)self;
+	if (descriptors() != 3)
+		return 1;
+	if (prctl(PR_GET_DUMPABLE) != 0)
+		return 2;
+	for (int cap = 0; cap < 64; cap++)
+		if (prctl(PR_CAPBSET_READ, cap) == 1)
+			return 3;
+	if (cell->spec->root.idmap && getgroups(0, NULL) != 0)
+		return 4;
+	if (getuid() == 0 || getgid() == 0 || getuid() != cell->uid)
+		return 5;
+	if (cell->has_proc && (file_read(AT_FDCWD, "/proc/sys/user/max_user_namespaces", &text, ERR_DISCARD) < 0 ||
+				      !str_eq(buf_str(&text), STR("0\n"))))
+		return 6;
+	return 0;
+}
+
+TEST(cell_s_first_process_holds_nothing_that_it_was_not_given)
+{
+	static const gid_t groups[] = { 1, 20, 100 };
+	auto_dir struct test_dir ws = test_dir_new();
+	int left = open("/dev/null", O_RDONLY); /* not marked: nobody is to rely on who opened it */
+
+	if (!jailed_possible())
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct cell_spec spec = jailed_cell(&ws);
+		pid_t pid = fork();
+		int st = 0;
+
+		spec.lock = i;
+		if (pid == 0) {
+			if (geteuid() == 0 && setgroups(COUNT(groups), groups) < 0)
+				_exit(99);
+			_exit(run_cell(&spec, holds, NULL));
+		}
+		CHECK(waitpid(pid, &st, 0) == pid);
+		CHECK_INT(WIFEXITED(st) ? WEXITSTATUS(st) : 1000 + WTERMSIG(st), 0);
+	}
+	close(left);
+}
+
+/* The number of the first namespace that is the host's. */
+static int is_the_hosts(const struct cell *cell, void *self)
+{
+	const uint64_t *host = self;
+
+	for (size_t i = 0; cell->has_proc && i < COUNT(own_namespaces); i++)
+		if (inode_of(own_namespaces[i]) == host[i])
+			return (int)i + 1;
+	return 0;
+}
+
+TEST(cell_has_namespaces_of_its_own)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	uint64_t host[COUNT(own_namespaces)];
+
+	if (!jailed_possible())
+		return;
+	for (size_t i = 0; i < COUNT(own_namespaces); i++)
+		host[i] = inode_of(own_namespaces[i]);
+	for (int i = 0; i < 2; i++) {
+		struct cell_spec spec = jailed_cell(&ws);
+
+		spec.lock = i;
+		CHECK_INT(run_cell(&spec, is_the_hosts, host), 0);
+	}
 }
 
 /* The number of the first thing that is not as it should be, 0 when all is. */

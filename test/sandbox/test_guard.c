@@ -173,6 +173,60 @@ TEST(guard_outlives_the_launcher_and_cleans_up)
 	close(fd);
 }
 
+/* Nobody is left then to sweep: the command itself goes with it. */
+TEST(guard_takes_its_command_along_when_it_is_killed)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = hardened(&ws, mem, "echo $PPID > guardian; exec 9>fifo; exec sleep 1000");
+	auto_buf struct buf guardian = BUF_MAX(64);
+	struct err err = { 0 };
+	int64_t pid;
+
+	if (!possible())
+		return;
+	CHECK(mkfifoat(ws.fd, "fifo", 0600) == 0);
+	pid_t launcher = fork();
+	if (launcher == 0) {
+		auto_once struct once_result r = { 0 };
+
+		_exit(once_run(&p, &r, ERR_DISCARD) < 0);
+	}
+	autoclose int fd = openat(ws.fd, "fifo", O_RDONLY | O_CLOEXEC); /* opens when the command has opened its end */
+	CHECK_OK(file_read(ws.fd, "guardian", &guardian, &err));
+	CHECK_OK(str_to_i64(str_trim(buf_str(&guardian)), &pid, &err));
+	CHECK(kill((pid_t)pid, SIGKILL) == 0);
+	struct pollfd wait = { fd, POLLIN, 0 };
+	CHECK_INT(poll(&wait, 1, 60000), 1);
+	CHECK(wait.revents & POLLHUP);
+	CHECK(waitpid(launcher, NULL, 0) == launcher);
+}
+
+/* What a command and its guardian hold: nothing of whoever started them, and no way back to it. */
+TEST(guard_and_command_hold_nothing_they_were_not_given)
+{
+	static const char script[] =
+		"grep -E '^(CapPrm|CapEff|NoNew|Seccomp:)' /proc/self/status; grep -E '^(CapPrm|CapEff|NoNew)' /proc/$PPID/status\n"
+		"umask; ulimit -c; ls /proc/self/fd | wc -l; readlink /proc/$PPID/fd/0 || echo closed\n"
+		"cat /etc/machine-id >/dev/null 2>&1 || echo not all of /etc; python3 -c 'import os; os.truncate(os.environ[\"RO\"] + \"/f\", 0)' 2>/dev/null"
+		" || echo not cut";
+#define HELD_AS_NOBODY "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n"
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_dir struct test_dir ro = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = hardened(&ws, mem, script);
+	int left = open("/dev/null", O_RDONLY); /* one that somebody forgot to mark */
+
+	test_write(&ro, "f", STR("x"));
+	policy_list_add(&p.extra_ro_paths, mem, ro.path);
+	policy_list_add(&p.env, mem, str_printf(mem, "RO=%s", ro.path).p);
+	if (!possible())
+		return;
+	check_says(&p, HELD_AS_NOBODY "Seccomp:\t2\n" HELD_AS_NOBODY "0022\n0\n4\nclosed\nnot all of /etc\nnot cut\n");
+	CHECK(file_is(ro.fd, "f", STR("x")));
+	close(left);
+}
+
 TEST(guard_refuses_what_landlock_cannot_say)
 {
 	auto_dir struct test_dir ws = test_dir_new();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "sandbox/landlock.h"
 #include "test/sandbox/jailed.h"
 
 #include <errno.h>
@@ -50,12 +51,13 @@ TEST(jail_says_why_a_command_cannot_be_executed)
 		{ "no such path", "/usr/bin/no-such-program", ENOENT },
 		{ "a directory", "/usr", EACCES },
 		{ "not executable", "/etc/passwd", EACCES },
-		{ "an empty PATH word is not here", "local", ENOENT },
+		{ "here is no place to look for programs, whatever PATH says", "local", ENOENT },
 	};
 	auto_dir struct test_dir ws = test_dir_new();
 	struct cell_spec spec = jailed_cell(&ws);
 
 	test_write(&ws, "local", STR("#!/bin/sh\n"));
+	CHECK(fchmodat(ws.fd, "local", 0755, 0) == 0);
 	if (!jailed_possible())
 		return;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -132,6 +134,70 @@ TEST(jail_of_the_agent_writes_the_workspace_and_executes_nothing_there)
 	check_attempts(JOB_AGENT, yes);
 }
 
+/* A write grant is not narrowed by a mount of its own: what a class may do there, Landlock says alone. */
+TEST(jail_in_a_grant_does_what_its_class_may)
+{
+	static const struct {
+		enum job_class class;
+		const char *want;
+	} cases[] = {
+		{ JOB_COMMAND, "write yes\nexec yes\n" },
+		{ JOB_INDEX, "write no\nexec no\n" },
+		{ JOB_LANGUAGE, "write no\nexec no\n" },
+		{ JOB_AGENT, "write yes\nexec no\n" },
+	};
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_dir struct test_dir grant = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct cell_spec spec = jailed_cell(&ws);
+
+	test_write(&grant, "tool", STR("#!/bin/sh\n"));
+	CHECK(fchmodat(grant.fd, "tool", 0755, 0) == 0);
+	policy_list_add(&spec.root.rw_paths, mem, grant.path);
+	if (!jailed_possible())
+		return;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_jailed struct jailed j = jailed_sh(&spec, cases[i].class,
+			str_printf(mem, "cd %s\n" TRY_SH("write", "echo x > f") TRY_SH("exec", "./tool"), grant.path).p);
+
+		CHECK_STR(buf_str(&j.out), str_from(cases[i].want));
+	}
+}
+
+TEST(jail_in_a_read_only_cell_writes_nothing)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+
+	spec.root.workspace_ro = true;
+	if (!jailed_possible())
+		return;
+	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND, TRY_SH("write", "echo x > f") TRY_SH("make", "mkdir d"));
+	CHECK_STR(buf_str(&j.out), STR("write no\nmake no\n"));
+}
+
+/* The host's network has the host's abstract sockets in it, and only newer kernels keep them away by Landlock. */
+TEST(jail_in_the_hosts_network_has_no_unix_socket_where_nothing_else_holds_it)
+{
+	static const struct {
+		int abi;
+		const char *want;
+	} cases[] = { { LL_SCOPES_ABI, "unix yes\ntcp yes\n" }, { LL_SCOPES_ABI - 1, "unix no\ntcp yes\n" } };
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+
+	spec.root.host_network = true;
+	if (!jailed_possible())
+		return;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_jailed struct jailed j = jailed_under(&spec, cases[i].abi,
+			TRY_SH("unix", "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'")
+				TRY_SH("tcp", "python3 -c 'import socket; socket.socket()'"));
+
+		CHECK_STR(buf_str(&j.out), str_from(cases[i].want));
+	}
+}
+
 TEST(jail_of_git_executes_git_alone)
 {
 	auto_dir struct test_dir ws = test_dir_new();
@@ -188,4 +254,93 @@ TEST(jail_is_refused_by_name_when_its_directory_is_gone)
 	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND, "true");
 	CHECK_INT(j.code, -1);
 	CHECK(strstr(j.err.msg, "workspace") && strstr(j.err.msg, "No such file"));
+}
+
+/* A command's own process, and the first one of its jail, which outlives what it becomes. */
+TEST(jail_holds_each_of_its_processes)
+{
+	static const char script[] =
+		"grep -E '^(SigBlk|SigIgn|Cap|NoNew|Seccomp:)' /proc/self/status; grep -E '^(Cap|NoNew)' /proc/1/status\n"
+		"python3 -c 'import ctypes, os; print(\"securebits\", ctypes.CDLL(None).prctl(27), os.getsid(0) == os.getppid())'\n"
+		"umask; ulimit -c; cat /proc/sys/user/max_user_namespaces";
+#define NO_CAPS                                                                                                      \
+	"CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\n" \
+	"CapAmb:\t0000000000000000\nNoNewPrivs:\t1\n"
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+
+	if (!jailed_possible())
+		return;
+	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND, script);
+	CHECK_STR(buf_str(&j.out), STR("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n" NO_CAPS "Seccomp:\t2\n" NO_CAPS
+				       "securebits 207 True\n0022\n0\n0\n"));
+}
+
+/* The options of what was mounted last at path, each with its ','; "" where nothing is. */
+static struct str mounted(struct str table, const char *path, struct arena *mem)
+{
+	struct str found = STR("");
+
+	for (struct str rest = table; rest.n > 0;) {
+		struct str line = str_line(&rest);
+
+		for (int field = 0; field < 4; field++)
+			str_cut(&line, ' ');
+		struct str at = str_cut(&line, ' '), options = str_cut(&line, ' ');
+		if (str_eqz(at, path))
+			found = str_printf(mem, STR_FMT ",", STR_ARG(options));
+	}
+	return found;
+}
+
+/* Who reads /proc in a jail whose workspace is narrowed: a language server. */
+TEST(jail_mounts_are_as_narrow_as_what_stands_in_them)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec plain = jailed_cell(&ws), git = plain, reading = plain;
+	const struct {
+		const char *why;
+		const struct cell_spec *spec;
+		enum job_class class;
+		const char *path, *want;
+	} cases[] = {
+		{ "the root", &plain, JOB_COMMAND, "/", "ro,nosuid,nodev," },
+		{ "a system directory", &plain, JOB_COMMAND, "/usr", "ro,nosuid,nodev," },
+		{ "the workspace", &plain, JOB_COMMAND, ws.path, "rw,nosuid,nodev," },
+		{ "git's", &git, JOB_COMMAND, ws.path, "rw,nosuid,nodev,noexec," },
+		{ "of who asks", &reading, JOB_COMMAND, ws.path, "ro,nosuid,nodev," },
+		{ "of who reads it", &plain, JOB_LANGUAGE, ws.path, "ro,nosuid,nodev,noexec," },
+		{ "what is shared", &plain, JOB_COMMAND, "/tmp", "rw,nosuid,nodev," },
+		{ "memory that is shared", &plain, JOB_COMMAND, "/dev/shm", "rw,nosuid,nodev," },
+		{ "a device", &plain, JOB_COMMAND, "/dev/null", "ro,nosuid,noexec," },
+		{ "processes", &plain, JOB_COMMAND, "/proc", "ro,nosuid,nodev,noexec," },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	git.root.workspace_noexec = true;
+	reading.root.workspace_ro = true;
+	if (!jailed_possible())
+		return;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_jailed struct jailed j = jailed_sh(cases[i].spec, cases[i].class, "exec cat /proc/self/mountinfo");
+		struct str found = mounted(buf_str(&j.out), cases[i].path, mem); /* a jail's /proc lies over its cell's */
+
+		if (!str_starts(found, str_from(cases[i].want)))
+			CHECK_STR(str_printf(mem, "%s: " STR_FMT, cases[i].why, STR_ARG(found)), str_from(cases[i].want));
+	}
+}
+
+/* Of every mount, whatever it is. */
+TEST(jail_mounts_spread_nowhere_and_hold_so_much)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+
+	if (!jailed_possible())
+		return;
+	auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND,
+		"grep -E ' (shared|master):' /proc/self/mountinfo; grep -v ' /dev/[a-z]* .* - devtmpfs' /proc/self/mountinfo | "
+		"grep -vE ' [^ ]*nosuid,nodev' | grep -v ' /dev/'; grep -c ' /tmp .* - tmpfs .*size=1327104k,nr_inodes=524288' /proc/self/mountinfo\n"
+		"for f in kallsyms keys key-users acpi bus irq fs scsi; do test ! -e /proc/$f || grep -q \" /proc/$f \" /proc/self/mountinfo || echo $f; done");
+	CHECK_STR(buf_str(&j.out), STR("1\n"));
 }

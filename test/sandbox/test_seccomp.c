@@ -4,15 +4,19 @@
 #include "sandbox/confine.h"
 #include "sandbox/resolver_files.h"
 #include "sandbox/seccomp_priv.h"
+#include "sys/file.h"
 #include "test/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -284,6 +288,57 @@ TEST(confine_leaves_a_role_what_it_was_granted_and_nothing_else)
 	CHECK_INT(confined(SECCOMP_RECORDER, rules, COUNT(rules), role_tries, dir.path), 0);
 	CHECK_INT(confined(SECCOMP_AGENT, rules, COUNT(rules), role_tries, dir.path), 0);
 	CHECK_INT(confined(SECCOMP_VIEW, rules, COUNT(rules), role_tries, dir.path), 0);
+}
+
+/* The number of the first thing that a role still has, 0: none. Root begins with everything. */
+static int role_holds(const char *dir)
+{
+	static const char *const nothing[] = { "CapInh:\t0000000000000000\n", "CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n",
+		"CapAmb:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Seccomp:\t2\n" };
+	auto_buf struct buf text = BUF_MAX(1 << 16);
+	struct rlimit core;
+
+	(void)dir;
+	if (file_read(AT_FDCWD, "/proc/self/status", &text, ERR_DISCARD) < 0)
+		return 1;
+	for (size_t i = 0; i < COUNT(nothing); i++)
+		if (str_find(buf_str(&text), str_from(nothing[i])) == text.n)
+			return 10 + (int)i;
+	if (prctl(PR_GET_DUMPABLE) != 0)
+		return 2;
+	if (getrlimit(RLIMIT_CORE, &core) < 0 || core.rlim_cur != 0 || core.rlim_max != 0)
+		return 3;
+	if (geteuid() == 0 && str_find(buf_str(&text), STR("CapBnd:\t0000000000000000\n")) == text.n)
+		return 4; /* nobody else may drop it, and NO_NEW_PRIVS makes it useless */
+	return 0;
+}
+
+/* Those that its filter keeps a role from asking about. */
+static int drops(void)
+{
+	const int locked = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+		SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+
+	if (caps_drop_all(ERR_DISCARD) < 0)
+		return 1;
+	return prctl(PR_GET_SECUREBITS) == (geteuid() == 0 ? locked : 0) ? 0 : 2;
+}
+
+TEST(confine_leaves_a_role_no_way_back)
+{
+	const struct ll_rule rules[] = { { LL_PATH, .path = "/proc", .access = LL_RO } };
+	int st = 0;
+	pid_t pid;
+
+	if (landlock_abi() == 0)
+		TEST_SKIP("this kernel has no Landlock");
+	CHECK_INT(confined(SECCOMP_RECORDER, rules, COUNT(rules), role_holds, NULL), 0);
+	CHECK_INT(confined(SECCOMP_AGENT, rules, COUNT(rules), role_holds, NULL), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(drops());
+	CHECK(waitpid(pid, &st, 0) == pid);
+	CHECK_INT(WIFEXITED(st) ? WEXITSTATUS(st) : 1000 + WTERMSIG(st), 0);
 }
 
 /* A daemon of the host's that executes what it is told listens on a path: D-Bus, docker. Connects to it, or tells it something,

@@ -7,11 +7,16 @@
 #include "test/lib/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -46,6 +51,8 @@ static const struct {
 	{ "execve", __NR_execve, OWN, { 0 } },
 	{ "execveat", __NR_execveat, OWN, { 0 } },
 	{ "fork", __NR_clone, OWN, { SIGCHLD } },
+	{ "fork, the old way", __NR_fork, OWN | OF(SECCOMP_GIT_HARDENED), { 0 } },
+	{ "vfork", __NR_vfork, OWN | OF(SECCOMP_GIT_HARDENED), { 0 } },
 	{ "another process of git's", __NR_clone, OF(SECCOMP_GIT_HARDENED), { SIGCHLD } },
 	{ "another process of git's, as vfork makes it", __NR_clone, OF(SECCOMP_GIT_HARDENED), { CLONE_VM | CLONE_VFORK | SIGCHLD } },
 	{ "the mode of a file, unseen by a guardian", __NR_fchmodat, WITHOUT_NAMESPACES, { 0, 0, 0644 } },
@@ -109,7 +116,98 @@ static const struct {
 	{ "removing a file", __NR_unlinkat, OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 0 } },
 	{ "making a file", __NR_mknodat, OF(SECCOMP_CLIENT) | OF(SECCOMP_CLIENT_OPEN) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 0 } },
 	{ "a name for a socket", __NR_bind, OWN & ~(OF(SECCOMP_RESOLVER) | OF(SECCOMP_CLIENT_OPEN)), { 0 } },
+	{ "a set-uid file made by open", __NR_open, ALL, { 0, O_CREAT, 04755 } },
+	{ "a set-gid file made by openat", __NR_openat, ALL, { 0, 0, O_CREAT, 02755 } },
+	{ "a set-uid file without a name", __NR_openat, ALL, { 0, 0, O_TMPFILE, 04755 } },
+	{ "a set-uid file by creat", __NR_creat, ALL, { 0, 04755 } },
+	{ "a set-gid directory", __NR_mkdir, ALL, { 0, 02755 } },
+	{ "a set-gid directory by mkdirat", __NR_mkdirat, ALL, { 0, 0, 02755 } },
+	{ "set-uid by chmod", __NR_chmod, ALL, { 0, 04755 } },
+	{ "set-gid by fchmod", __NR_fchmod, ALL, { 0, 02755 } },
+	{ "set-gid by fchmodat", __NR_fchmodat, ALL, { 0, 0, 02755 } },
+	{ "set-uid by fchmodat2", __NR_fchmodat2, ALL, { 0, 0, 04755 } },
+	{ "a set-uid file by mknod", __NR_mknod, ALL, { 0, S_IFREG | 04755 } },
+	{ "a set-uid file by mknodat", __NR_mknodat, ALL, { 0, 0, S_IFREG | 04755 } },
+	{ "a character device by mknod", __NR_mknod, ALL, { 0, S_IFCHR | 0600 } },
+	{ "a disk by mknod", __NR_mknod, ALL, { 0, S_IFBLK | 0600 } },
+	{ "typing for the operator", __NR_ioctl, ALL, { 0, TIOCSTI } },
+	{ "pasting for the operator", __NR_ioctl, ALL, { 0, 0x541C /* TIOCLINUX */ } },
+	{ "taking a terminal", __NR_ioctl, ALL, { 0, TIOCSCTTY } },
+	{ "a line discipline", __NR_ioctl, ALL, { 0, TIOCSETD } },
+	{ "signals for somebody by ioctl", __NR_ioctl, ALL, { 0, FIOSETOWN } },
+	{ "signals for somebody by a socket", __NR_ioctl, ALL, { 0, SIOCSPGRP } },
+	{ "a console's kind", __NR_ioctl, ALL, { 0, 0x4B33 /* KDGKBTYPE */ } },
+	{ "the flags of an inode", __NR_ioctl, ALL, { 0, FS_IOC_SETFLAGS } },
+	{ "the flags of an inode, the newer way", __NR_ioctl, ALL, { 0, FS_IOC_FSSETXATTR } },
+	{ "anything of a device", __NR_ioctl, OWN, { 0, 0x1234 } },
+	{ "signals for somebody by fcntl", __NR_fcntl, ALL, { 0, F_SETOWN } },
+	{ "signals for somebody's thread", __NR_fcntl, ALL, { 0, 15 /* F_SETOWN_EX */ } },
+	{ "being dumped again", __NR_prctl, OWN, { PR_SET_DUMPABLE, 1 } },
+	{ "outliving a parent", __NR_prctl, OWN, { PR_SET_PDEATHSIG, 0 } },
+	{ "being traced by somebody", __NR_prctl, OWN, { PR_SET_PTRACER, 1 } },
+	{ "addresses that are known", __NR_personality, ALL, { 0x40000 /* ADDR_NO_RANDOMIZE */ } },
+	{ "another's limits", __NR_prlimit64, OWN | WITHOUT_NAMESPACES, { 5 } },
+	{ "another's scheduler", __NR_sched_setscheduler, OWN | WITHOUT_NAMESPACES, { 5 } },
+	{ "another's parameters", __NR_sched_setparam, OWN | WITHOUT_NAMESPACES, { 5 } },
+	{ "another's processors", __NR_sched_setaffinity, OWN | WITHOUT_NAMESPACES, { 5 } },
+	{ "another's attributes", __NR_sched_setattr, OWN | WITHOUT_NAMESPACES, { 5 } },
+	{ "another's priority", __NR_setpriority, OWN | WITHOUT_NAMESPACES, { 0, 5 } },
+	{ "another's priority at the disk", __NR_ioprio_set, OWN | WITHOUT_NAMESPACES, { 1, 5 } },
+	{ "a thread of git's with a namespace of its own", __NR_clone, OF(SECCOMP_GIT_HARDENED), { CLONE_THREAD | CLONE_NEWNET } },
+	{ "netlink but for routes", __NR_socket, ALL | ZYGOTES, { AF_NETLINK, SOCK_RAW, 9 /* NETLINK_AUDIT */ } },
+	{ "raw packets of the newer family", __NR_socket, ALL | ZYGOTES, { AF_INET6, SOCK_RAW, 58 } },
 };
+
+/* Other processes' memory, tracing, modules, clocks, keys, and what is old or odd: nothing that runs a repository's programs needs
+ * it, nor anything of ours. */
+static const int kernels[] = { __NR_ptrace, __NR_process_vm_writev, __NR_kcmp, __NR_pidfd_getfd, __NR_process_madvise,
+	__NR_process_mrelease, __NR_userfaultfd, __NR_bpf, __NR_perf_event_open, __NR_keyctl, __NR_add_key, __NR_request_key, __NR_swapon,
+	__NR_swapoff, __NR_reboot, __NR_setdomainname, __NR_init_module, __NR_finit_module, __NR_delete_module, __NR_create_module,
+	__NR_kexec_load, __NR_kexec_file_load, __NR_acct, __NR_quotactl, __NR_quotactl_fd, __NR_settimeofday, __NR_clock_settime,
+	__NR_clock_adjtime, __NR_adjtimex, __NR_iopl, __NR_ioperm, __NR_modify_ldt, __NR_name_to_handle_at, __NR_open_by_handle_at,
+	__NR_fanotify_init, __NR_fanotify_mark, __NR_syslog, __NR_vhangup, __NR_uselib, __NR_sysfs, __NR__sysctl, __NR_ustat,
+	__NR_nfsservctl, __NR_lookup_dcookie, __NR_move_pages, __NR_migrate_pages, __NR_mbind, __NR_set_mempolicy,
+	__NR_set_mempolicy_home_node, __NR_remap_file_pages, __NR_vmsplice, __NR_memfd_secret, __NR_lsm_get_self_attr,
+	__NR_lsm_set_self_attr, __NR_lsm_list_modules, __NR_get_robust_list, __NR_file_setattr, __NR_io_uring_setup, __NR_io_uring_enter,
+	__NR_io_uring_register };
+/* Mounts and namespaces: only who makes jails in a cell. */
+static const int worlds[] = { __NR_mount, __NR_umount2, __NR_pivot_root, __NR_chroot, __NR_open_tree, __NR_open_tree_attr,
+	__NR_move_mount, __NR_fsopen, __NR_fsconfig, __NR_fsmount, __NR_fspick, __NR_mount_setattr, __NR_statmount, __NR_listmount,
+	__NR_unshare, __NR_setns, __NR_sethostname, __NR_clone3 };
+/* What reaches others of the same user, and what Landlock does not know of files: a guardian does that, or nobody. */
+static const int others[] = { __NR_chown, __NR_lchown, __NR_fchown, __NR_fchownat, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_semget,
+	__NR_semop, __NR_semctl, __NR_semtimedop, __NR_msgget, __NR_msgsnd, __NR_msgrcv, __NR_msgctl, __NR_mq_open, __NR_mq_unlink,
+	__NR_setxattrat, __NR_removexattrat, __NR_chmod, __NR_fchmod, __NR_fchmodat, __NR_fchmodat2, __NR_utime, __NR_utimes,
+	__NR_futimesat, __NR_utimensat, __NR_setxattr, __NR_lsetxattr, __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr,
+	__NR_fremovexattr };
+
+static const struct {
+	const char *name;
+	const int *nr;
+	size_t n;
+	uint32_t none_of;
+} lists[] = {
+	{ "kernels", kernels, COUNT(kernels), ALL | ZYGOTES },
+	{ "worlds", worlds, COUNT(worlds), ALL | OF(SECCOMP_ZYGOTE_HARDENED) | OF(SECCOMP_ZYGOTE_HOSTNET) },
+	{ "others", others, COUNT(others), WITHOUT_NAMESPACES },
+};
+
+TEST(no_role_and_no_command_may_ask_for_what_nobody_needs)
+{
+	static const uint64_t none[6] = { 0 };
+	auto_arena struct arena *mem = arena_new();
+	struct seccomp_filter *f = arena_alloc(mem, sizeof(*f));
+	struct err err = { 0 };
+
+	for (enum seccomp_profile p = 0; p < SECCOMP_COUNT; p++) {
+		CHECK_OK(seccomp_build(p, f, &err));
+		for (size_t i = 0; i < COUNT(lists); i++)
+			for (size_t k = 0; k < lists[i].n && (lists[i].none_of & OF(p)); k++)
+				if (seccomp_judge(f, MINE, lists[i].nr[k], none) == 0)
+					CHECK_STR(str_printf(mem, "%s allows call %d of %s", seccomp_name(p), lists[i].nr[k], lists[i].name),
+						STR("nothing of the kind"));
+	}
+}
 
 TEST(no_role_may_ask_the_kernel_for_what_its_part_does_not_need)
 {
