@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXIT_REFUSED 2
 #define ANSWER_MAX   (16 * 1024 * 1024)
@@ -42,7 +43,8 @@ static int run_once(struct err *err)
 	if (policy.profile == PROFILE_NONE)
 		fputs("agent6-jail: UNCONFINED: profile \"none\" ran the command with all of this user's rights\n",
 			stderr);
-	return file_write_fd(1, buf_str(&answer), err);
+	TRY(file_write_fd(1, buf_str(&answer), err));
+	_exit(0); /* the kernel takes all of it back at once, faster than piece by piece */
 }
 
 /* Whether this program may make the namespaces that "strict" needs: AppArmor may allow it what it refuses others, or refuse

@@ -54,7 +54,7 @@ static int run_main(void *self)
 int side_run(const struct side *s, int life, side_fn *fn, void *self, struct err *err)
 {
 	struct run run = { .side = s, .fn = fn, .self = self, .life = life };
-	autofree char *stack = mem_alloc(STACK);
+	_Alignas(16) char stack[STACK]; /* this process waits meanwhile */
 	long pid = launch_clone(run_main, stack + STACK, CLONE_VFORK | SIGCHLD, &run, NULL);
 
 	if (pid < 0)

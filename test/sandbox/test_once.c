@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "sandbox/namespace.h"
 #include "sandbox/once.h"
+#include "sys/file.h"
 #include "test/sandbox/jailed.h"
 
 #include <fcntl.h>
@@ -51,6 +52,32 @@ TEST(once_answers_in_one_line)
 	p = policy(&ws, mem, "kill -KILL $$");
 	check_answer(&p, "{\"returncode\":137,\"stdout\":\"\",\"stderr\":\"\",\"exec_failed\":false,"
 			 "\"timed_out\":false}\n");
+}
+
+/* What is granted there lies on top of what a cell has anyway. */
+TEST(once_grants_in_etc_lie_on_what_every_cell_has_there)
+{
+	static const char *const granted[] = { "/etc/ssl", "/etc/passwd", "/etc/ld.so.conf.d", "/etc/login.defs",
+		"/etc/services", "/etc/terminfo", "/etc/timezone" };
+	static const char script[] = "cat /etc/passwd; test -e /etc/ssl/certs && test -e /etc/ld.so.cache && test -e /etc/group";
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf host = BUF_MAX(1 << 20);
+	struct err err = { 0 };
+
+	if (!jailed_possible())
+		return;
+	CHECK_OK(file_read(AT_FDCWD, "/etc/passwd", &host, &err));
+	struct sandbox_policy p = policy(&ws, mem, script);
+	for (size_t i = 0; i < COUNT(granted); i++)
+		policy_list_add(&p.extra_ro_paths, mem, granted[i]);
+	for (int i = 0; i < 5; i++) {
+		auto_once struct once_result r = { 0 };
+
+		CHECK_OK(once_run(&p, &r, &err));
+		CHECK_STR(buf_str(&r.out.head), buf_str(&host));
+		CHECK_INT(r.code, 0);
+	}
 }
 
 TEST(once_tells_what_cannot_be_executed_from_what_fails)
