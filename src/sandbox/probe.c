@@ -23,27 +23,51 @@ static bool file_says(const char *path, char first)
 	return fd >= 0 && read(fd, text, 2) >= 1 && text[0] == first && (text[1] == '\n' || text[1] == '\0');
 }
 
+static void set_name(char out[PROBE_LABEL_MAX], struct str name)
+{
+	name = str_head(name, PROBE_LABEL_MAX - 1);
+	for (size_t i = 0; i < name.n; i++)
+		out[i] = name.p[i] > ' ' && name.p[i] < 0x7f ? name.p[i] : '?';
+	out[name.n] = '\0';
+}
+
 void probe_set_apparmor(struct probe *p, struct str label)
 {
 	struct str name = str_trim(label);
-	size_t mode = str_find(name, STR(" ("));
 
-	name = str_head(str_head(name, mode), sizeof(p->apparmor) - 1);
-	for (size_t i = 0; i < name.n; i++)
-		p->apparmor[i] = name.p[i] > ' ' && name.p[i] < 0x7f ? name.p[i] : '?';
-	p->apparmor[name.n] = '\0';
+	set_name(p->apparmor, str_head(name, str_find(name, STR(" ("))));
 	snprintf(p->apparmor_reason, sizeof(p->apparmor_reason), "the AppArmor profile \"%s\" does not let user namespaces be made and used",
 		p->apparmor);
 }
 
-/* Where AppArmor is not used the kernel refuses to say. */
-static void ask_apparmor(struct probe *p)
+void probe_set_selinux(struct probe *p, struct str label)
 {
-	autoclose int fd = open("/proc/self/attr/apparmor/current", O_RDONLY | O_CLOEXEC);
-	char text[256];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	struct str rest = label, name;
 
-	probe_set_apparmor(p, n > 0 ? str_of(text, (size_t)n) : STR(""));
+	str_cut(&rest, ':');
+	str_cut(&rest, ':');
+	name = str_trim(str_cut(&rest, ':'));
+	set_name(p->selinux, name);
+	snprintf(p->selinux_reason, sizeof(p->selinux_reason), "SELinux does not let the domain \"%s\" make user namespaces", p->selinux);
+}
+
+/* Of a module that is not used the kernel refuses to say. The file without a module's name is of whichever labels more than files. */
+static void ask_labels(struct probe *p)
+{
+	static const struct {
+		const char *path;
+		void (*set)(struct probe *p, struct str label);
+	} files[] = { { "/proc/self/attr/apparmor/current", probe_set_apparmor }, { "/proc/self/attr/current", probe_set_selinux } };
+
+	for (size_t i = 0; i < COUNT(files); i++) {
+		autoclose int fd = open(files[i].path, O_RDONLY | O_CLOEXEC);
+		char text[256];
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+		while (n > 0 && text[n - 1] == '\0') /* SELinux's ends with one */
+			n--;
+		files[i].set(p, n > 0 ? str_of(text, (size_t)n) : STR(""));
+	}
 }
 
 static bool in_container(void)
@@ -128,7 +152,7 @@ int probe_look(struct probe *out, struct err *err)
 	p.apparmor_restricts = file_says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1');
 	p.userns_zero = file_says("/proc/sys/user/max_user_namespaces", '0');
 	p.userns_privileged = !p.real_root && file_says("/proc/sys/kernel/unprivileged_userns_clone", '0');
-	ask_apparmor(&p);
+	ask_labels(&p);
 	*out = p;
 	return 0;
 }
@@ -172,7 +196,7 @@ int probe_hear(struct probe *p, struct str line, struct err *err)
 	return 0;
 }
 
-enum cause { CAUSE_NONE, CAUSE_ARCH, CAUSE_APPARMOR, CAUSE_ZERO, CAUSE_PRIVILEGED, CAUSE_PROFILE, CAUSE_OWN_PROFILE, CAUSE_NESTED,
+enum cause { CAUSE_NONE, CAUSE_ARCH, CAUSE_APPARMOR, CAUSE_ZERO, CAUSE_PRIVILEGED, CAUSE_PROFILE, CAUSE_OWN_PROFILE, CAUSE_SELINUX, CAUSE_NESTED,
 	CAUSE_CONTAINER, CAUSE_OTHER, CAUSE_COUNT };
 
 static const struct {
@@ -191,6 +215,8 @@ static const struct {
 		"run \"sudo agent6 system apparmor install\"; where that profile lets no other begin, have it allow \"userns,\", or use "
 		"profile = \"hardened\"" },
 	[CAUSE_OWN_PROFILE] = { NULL, "have that profile, which is agent6-jail's, allow \"userns,\", or use profile = \"hardened\"" },
+	[CAUSE_SELINUX] = { NULL, "start agent6 in a domain that may (unconfined_t), have the policy allow this one user_namespace { create }, or "
+		"use profile = \"hardened\"" },
 	[CAUSE_NESTED] = { "namespaces can be made here, but nothing can be mounted in them: agent6 runs inside another sandbox "
 			   "(Landlock, AppArmor or SELinux)",
 		"start agent6 outside of it, or use profile = \"hardened\"" },
@@ -216,6 +242,7 @@ static enum cause find_cause(const struct probe *p)
 		: p->userns_zero     ? CAUSE_ZERO
 		: p->userns_privileged ? CAUSE_PRIVILEGED
 		: profile_refuses(p) ? (p->apparmor_own ? CAUSE_OWN_PROFILE : CAUSE_PROFILE)
+		: p->selinux[0] && p->userns_errno == EACCES ? CAUSE_SELINUX
 		: p->userns_empty    ? CAUSE_NESTED
 		: p->container	     ? CAUSE_CONTAINER
 				     : CAUSE_OTHER;
@@ -223,9 +250,10 @@ static enum cause find_cause(const struct probe *p)
 
 const char *probe_reason(const struct probe *p)
 {
-	const char *reason = causes[find_cause(p)].reason;
+	enum cause cause = find_cause(p);
+	const char *reason = causes[cause].reason;
 
-	return reason ? reason : p->apparmor_reason;
+	return reason ? reason : cause == CAUSE_SELINUX ? p->selinux_reason : p->apparmor_reason;
 }
 
 const char *probe_remedy(const struct probe *p)

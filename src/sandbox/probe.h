@@ -28,6 +28,8 @@ struct probe {
 	bool userns_privileged; /* kernel.unprivileged_userns_clone = 0, a switch of Debian's kernels, and this is not root */
 	char apparmor[PROBE_LABEL_MAX];         /* the profile that AppArmor has around us; "unconfined", or "" without AppArmor */
 	char apparmor_reason[PROBE_LABEL_MAX + 80]; /* probe_set_apparmor's */
+	char selinux[PROBE_LABEL_MAX];          /* the domain SELinux has us in, or "" without SELinux */
+	char selinux_reason[PROBE_LABEL_MAX + 80]; /* probe_set_selinux's */
 	bool apparmor_own; /* it is around agent6-jail and not around who starts that */
 	bool container;
 	bool real_root;
@@ -42,6 +44,8 @@ int probe_look(struct probe *out, struct err *err) CHECKED;
 void probe_try(struct probe *p);
 /* The label as the kernel writes it, "NAME (enforce)" say; what is not printable becomes '?', a long one is cut. */
 void probe_set_apparmor(struct probe *p, struct str label);
+/* The same of SELinux, "USER:ROLE:DOMAIN:LEVEL"; "" for what is no such label. */
+void probe_set_selinux(struct probe *p, struct str label);
 /* Why no user namespace could be made, on one line from the process that tried to the one that asked it. Heard, it replaces
  * what p says of them; -ERR_INVALID for anything else, and p is as it was. */
 int probe_tell(const struct probe *p, struct buf *out, struct err *err) CHECKED;

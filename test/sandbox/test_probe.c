@@ -62,6 +62,31 @@ TEST(probe_resolution_never_weakens_in_silence)
 	}
 }
 
+TEST(probe_names_the_domain_of_selinux_that_refuses)
+{
+	static const struct {
+		const char *why, *label;
+		int sys;
+		const char *says;
+	} cases[] = {
+		{ "it refuses", "user_u:user_r:user_t:s0", EACCES, "the domain \"user_t\"" },
+		{ "without levels", "user_u:user_r:user_t\n", EACCES, "the domain \"user_t\"" },
+		{ "somebody else refuses", "user_u:user_r:user_t:s0", EPERM, "this host does not let" },
+		{ "a label of another module", "unconfined", EACCES, "this host does not let" },
+		{ "a name that is none", "a:b:c\033[2J:s0", EACCES, "\"c?[2J\"" },
+		{ "no label", "", EACCES, "this host does not let" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct probe p = { .linux_arch = true, .landlock = 7, .seccomp = true, .userns_errno = cases[i].sys };
+
+		probe_set_selinux(&p, str_from(cases[i].label));
+		if (!strstr(probe_reason(&p), cases[i].says))
+			CHECK_STR(str_from(probe_reason(&p)), str_from(cases[i].why));
+		CHECK(probe_remedy(&p)[0] != '\0');
+	}
+}
+
 TEST(probe_names_the_profile_of_apparmor_that_refuses)
 {
 	static const struct {
