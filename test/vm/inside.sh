@@ -21,7 +21,7 @@ as_user() { # GROUP LINE: as an ordinary user whose shell is in that group
 	sh -c "echo \$\$ >$1/cgroup.procs && exec su user -c 'cd /home/user/w && $2'"
 }
 old_landlock() { # too old for hardened
-	as_user $SH "agent6 check sandbox" | grep -a "landlock_abi: [012] " >/dev/null
+	as_user $SH "agent6 check sandbox" | grep -aE "landlock_abi: [012]( |,)" >/dev/null
 }
 left() { ls -d $U/agent6-* 2>/dev/null | grep -q .; }
 soon() { # LINE: true within ten seconds; nothing else tells of a directory's end
@@ -58,17 +58,15 @@ echo "+memory +pids" >$U/cgroup.subtree_control
 chown user $U $U/cgroup.procs $U/cgroup.subtree_control $U/shell $U/shell/cgroup.procs
 SH=$U/shell
 
+printf '[sandbox]\nprofile = "strict"\n' >/tmp/strict.toml
+strict='agent6 exec --config /tmp/strict.toml --'
+row() { grep -a "\] profile: " /tmp/o; }
 printf '[mcp.idle]\ncommand = ["sleep", "600"]\nstartup_timeout_s = 120\n[sandbox]\nmemory_limit_mb = 128\n' >/tmp/idle.toml
 printf '[mcp.greedy]\nstartup_timeout_s = 120\ncommand = ["sh", "-c", "for i in 1 2 3 4; do dd if=/dev/zero of=/dev/null bs=60M count=20 & done; wait; exit 1"]\n[sandbox]\nmemory_limit_mb = 128\n' >/tmp/greedy.toml
 chmod 644 /tmp/idle.toml /tmp/greedy.toml
 
-case_ "an ordinary command runs" 'as_user $SH "agent6 exec -- echo hello" | grep -q hello'
-case_ "check sandbox says that a group can be made" 'as_user $SH "agent6 check sandbox" | grep -a memory_group | grep -q 128'
-case_ "check sandbox says why where nothing is delegated" \
-	'as_user $G/other "agent6 check sandbox" | grep -a memory_group | grep -q "is not delegated"'
-case_ "a command runs where nothing is delegated" 'as_user $G/other "agent6 exec -- echo hello" | grep -q hello'
-
-tests() { # PROFILE PLACE: one whose files are memory
+# The control group of a cell: what it limits, and that it goes with everything in it.
+group_cases() { # PROFILE PLACE: one whose files are memory
 	place=$2
 	case_ "$1: no group is left" '! left'
 	case_ "$1: what fills a memory file system is killed, and the key is named" \
@@ -107,108 +105,8 @@ tests() { # PROFILE PLACE: one whose files are memory
 	soon '! left'
 	echo max >$SH/memory.max
 }
-tests strict /dev/shm
-[ -z "${AGENT6_VM_UNITS:-}" ] || case_ "the unit tests of the sandbox pass on this kernel" 'su user -c "cd /tmp && timeout 200 unit cell_" && su user -c "cd /tmp && timeout 200 unit zygote_"'
 
-printf '[sandbox]\nprofile = "strict"\n' >/tmp/strict.toml
-strict='agent6 exec --config /tmp/strict.toml --'
-
-# A host that restricts user namespaces: by Ubuntu's switch where the kernel has it, and, from Linux 6.7 on, by a profile
-# around whoever starts agent6: one that does not let them be made, one that lets nothing be done in them (which is what
-# the switch does), one of agent6-jail's own.
-P=/usr/sbin/apparmor_parser
-R=/proc/sys/kernel/apparmor_restrict_unprivileged_userns
-profile() { # NAME HEAD RULES: all is allowed but user namespaces; every program goes on in it that has no profile of its own
-	cat >/etc/apparmor.d/$1 <<-END
-		abi <abi/4.0>,
-		profile $1 $2 {
-		  /{,**} rwlkm,
-		  /{,**} pix,
-		  network, mount, remount, umount, pivot_root, ptrace, signal, unix, dbus, mqueue, io_uring,
-		  $3
-		}
-	END
-	$P -r -K /etc/apparmor.d/$1
-}
-within() { # PROFILE LINE: as an ordinary user whose shell has that profile around it
-	sh -c "echo 'exec $1' >/proc/self/attr/apparmor/exec && exec su user -c 'cd /home/user/w && $2'"
-}
-as_on_ubuntu() { # PROFILE LINE
-	as_user $SH "$2"
-}
-row() { grep -a "\] profile: " /tmp/o; }
-allowed() { # HOW PROFILE REASON: what is refused in it, and what the installed profile of ours changes
-	how=$1
-	in=$2
-	why=$3
-	here="AppArmor: $how $in"
-	case_ "$here: auto is hardened, and who refuses and what helps are said" \
-		'$how $in "agent6 check sandbox" >/tmp/o && row | grep -a "hardened it is: .*$why" | grep -q "sudo agent6 system apparmor install"'
-	case_ "$here: a command runs, with that said" \
-		'$how $in "agent6 exec -- echo hello" >/tmp/o 2>&1 && grep -qx hello /tmp/o && grep -q "hardened.*instead of.*$why" /tmp/o'
-	case_ "$here: strict is refused, with the reason and the remedy" \
-		'! $how $in "$strict true" >/tmp/o 2>&1 && grep -q "strict.*not possible here: .*$why" /tmp/o && grep -q "hint: .*apparmor install" /tmp/o'
-	case_ "$here: no ordinary user installs the profile" \
-		'! su user -c "agent6 system apparmor install" >/tmp/o 2>&1 && grep -q "root.s to change" /tmp/o && [ ! -e /etc/apparmor.d/agent6-jail ]'
-	case_ "$here: root does, and one profile is more than before" \
-		'sort $K >/tmp/k && agent6 system apparmor install && [ "$(sort $K | grep -vxFf /tmp/k)" = "agent6-jail (unconfined)" ]'
-	case_ "$here: status tells of it" \
-		'agent6 system apparmor status >/tmp/o && grep -q "agent6-jail: there$" /tmp/o && grep -q "^loaded *yes" /tmp/o'
-	case_ "$here: it is strict, and every probe holds" '$how $in "agent6 check sandbox" >/tmp/o && row | grep -q "strict it is"'
-	case_ "$here: a command runs in a strict jail" '[ "$($how $in "$strict ls /home/user")" = w ]'
-	case_ "$here: a command in it makes no namespace" '! $how $in "$strict unshare -U true"'
-	case_ "$here: a whole run works there" '$how $in "agent6 demo" >/tmp/o 2>&1 && ! grep -q hardened /tmp/o'
-	case_ "$here: no other program makes one" '! $how $in "unshare -Ur mount -t tmpfs x /home/user/w"'
-	case_ "$here: nor does a copy of agent6-jail" \
-		'cp /usr/bin/agent6-jail /home/user/w/j && ! $how $in "./j --probe" && $how $in "AGENT6_JAIL_BIN=/home/user/w/j agent6 check sandbox" >/tmp/o && row | grep -q "hardened it is"'
-	case_ "$here: removed, nothing of it is left" \
-		'agent6 system apparmor remove && sort $K | cmp - /tmp/k && [ ! -e /etc/apparmor.d/agent6-jail ] && $how $in "agent6 check sandbox" >/tmp/o && row | grep -q "hardened it is"'
-}
-K=/sys/kernel/security/apparmor/profiles
-if [ -x $P ] && grep -qw userns_create /sys/kernel/security/apparmor/features/namespaces/mask; then
-	case_ "AppArmor: without a profile and a switch it is strict" \
-		'as_user $SH "agent6 check sandbox" >/tmp/o && row | grep -q "strict it is"'
-	profile office "" "capability,"
-	allowed within office 'AppArmor profile "office"'
-	profile powerless "" "userns, capability setuid, capability setgid,"
-	allowed within powerless 'AppArmor profile "powerless"'
-	profile jailer /usr/bin/agent6-jail "capability,"
-	case_ "AppArmor: a profile of somebody else's for agent6-jail that refuses is named, and it is hardened" \
-		'as_user $SH "agent6 check sandbox" >/tmp/o && row | grep -a "hardened it is: .*AppArmor profile \"jailer\"" | grep -q "agent6-jail.s, allow"'
-	case_ "AppArmor: strict is refused there" \
-		'! as_user $SH "$strict true" >/tmp/o 2>&1 && grep -q "strict.*not possible here: .*\"jailer\"" /tmp/o'
-	case_ "AppArmor: a command runs there" 'as_user $SH "agent6 exec -- echo hello" | grep -qx hello'
-	$P -R /etc/apparmor.d/jailer
-else
-	echo "vm: skipped: AppArmor profiles about user namespaces: this kernel or this machine has them not"
-fi
-if [ -e $R ] && [ -x $P ]; then
-	echo 1 >$R
-	allowed as_on_ubuntu unconfined 'apparmor_restrict_unprivileged_userns = 1'
-	echo 0 >$R
-else
-	echo "vm: skipped: AppArmor's switch for all programs: this kernel or this machine has it not"
-fi
-C=/proc/sys/kernel/unprivileged_userns_clone
-if [ -e $C ]; then
-	echo 0 >$C
-	case_ "Debian's switch: strict is refused, and the switch is named" \
-		'! as_user $SH "$strict true" >/tmp/o 2>&1 && grep -q "strict.*not possible here: .*unprivileged_userns_clone = 0" /tmp/o && grep -q "hint: .*unprivileged_userns_clone = 1" /tmp/o'
-	case_ "Debian's switch: root has them all the same" 'agent6 --allow-root check sandbox >/tmp/o; row | grep -q "strict it is"'
-	old_landlock || case_ "Debian's switch: auto is hardened and says why" \
-		'as_user $SH "agent6 check sandbox" >/tmp/o && row | grep -q "hardened it is: .*unprivileged_userns_clone = 0"'
-	echo 1 >$C
-fi
-echo 0 >/proc/sys/user/max_user_namespaces
-if old_landlock; then
-	case_ "without user namespaces and with an old Landlock nothing runs, and the remedy is said" \
-		'! as_user $SH "agent6 exec -- true" && as_user $SH "agent6 exec -- true" 2>&1 | grep -q "use Linux 6.2 or newer"'
-	echo "vm: $passed passed, $failed failed"
-	exit
-fi
-case_ "without user namespaces auto is hardened and says why" \
-	'as_user $SH "agent6 check sandbox" | grep -a profile | grep -q "hardened it is.*max_user_namespaces"'
-tests hardened .
-case_ "strict is refused there, with the remedy" \
-	'as_user $SH "$strict true" 2>&1 | grep -q "max_user_namespaces"'
+for c in $(cat /vm/cases); do
+	. "/vm/$c.sh"
+done
 echo "vm: $passed passed, $failed failed"
