@@ -46,7 +46,8 @@ static int look_at(const char *objects, int depth, struct arena *mem, struct str
 
 	if (r < 0)
 		return r == -ERR_NOENT ? 0 : r;
-	for (struct str rest = buf_str(&b); rest.n > 0;) {
+	/* git takes what it has read for a string of C. */
+	for (struct str rest = str_head(buf_str(&b), str_find(buf_str(&b), STR("\0"))); rest.n > 0;) {
 		struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
 
 		if (line.n > 0 && line.p[0] != '#')

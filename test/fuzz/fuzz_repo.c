@@ -2,10 +2,13 @@
 /* Copyright The agent6 authors. */
 /* Any bytes as the files of a repository that are read without git: its .git, HEAD, index, refs, configuration, modules.
  * Nothing is found outside of what git itself would take, and no path of an index leads out. */
+#include "git/alternates.h"
 #include "git/discover.h"
 #include "git/gitindex.h"
+#include "git/gitop.h"
 #include "git/head.h"
 #include "git/ongoing.h"
+#include "git/plain.h"
 #include "sys/file.h"
 
 #include <fcntl.h>
@@ -20,14 +23,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static char top[64];
 
-static const char *const dirs[] = { ".git", ".git/objects", ".git/refs", ".git/refs/heads", ".git/info", ".git/modules",
+static const char *const dirs[] = { ".git", ".git/objects", ".git/objects/info", ".git/refs", ".git/refs/heads", ".git/info", ".git/modules",
 	".git/modules/sub", ".git/modules/sub/objects", ".git/modules/sub/refs", ".git/worktrees", ".git/worktrees/w",
 	".git/rebase-merge", "sub" };
 /* The first byte of a piece says which. */
 static const char *const files[] = { ".git/HEAD", ".git/index", ".git/packed-refs", ".git/refs/heads/main", ".git/config",
 	".git/commondir", ".git/gitdir", ".git/modules/sub/HEAD", ".git/modules/sub/config", ".git/modules/sub/index",
 	".git/worktrees/w/gitdir", ".git/worktrees/w/HEAD", ".git/rebase-merge/head-name", ".git/MERGE_HEAD", ".git/BISECT_START",
-	"sub/.git", ".git/config.worktree", ".git/modules/sub/commondir" };
+	"sub/.git", ".git/config.worktree", ".git/modules/sub/commondir", ".git/objects/info/alternates" };
 
 static void at(char out[128], const char *name)
 {
@@ -81,6 +84,24 @@ static void clear(void)
 	}
 }
 
+/* What git need not be asked. */
+static void check_plain(const struct discovered *d, struct arena *mem)
+{
+	struct str_list names = { 0 }, stores = { 0 };
+	struct str sha = { 0 };
+	size_t total = 0;
+
+	if (plain_config(d) && plain_files(d, 50, mem, &names, &total))
+		BUG_IF(names.n > 50 || names.n > total);
+	for (size_t i = 0; i < names.n; i++)
+		BUG_IF(names.p[i].n == 0 || memchr(names.p[i].p, '\0', names.p[i].n) || (i > 0 && str_eq(names.p[i], names.p[i - 1])));
+	if (plain_ref(d, STR("refs/heads/main"), mem, &sha) > 0)
+		BUG_IF(!git_sha_ok(sha));
+	if (alternates_find(d->common_dir, mem, &stores, ERR_DISCARD) == 0)
+		for (size_t i = 0; i < stores.n; i++)
+			BUG_IF(stores.p[i].n == 0 || stores.p[i].p[0] != '/');
+}
+
 static int link_found(void *self, struct str path, struct err *err)
 {
 	(void)err;
@@ -112,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				BUG_IF(!path_is_within(in.dirs[i], top));
 		if (head_read(&d, mem, &head, ERR_DISCARD) > 0)
 			BUG_IF((head.sha.n != 0 && head.sha.n != 40 && head.sha.n != 64) || memchr(head.branch.p ? head.branch.p : "", '\n', head.branch.n));
+		check_plain(&d, mem);
 		(void)!ongoing_check(&d, STR("main"), mem, ERR_DISCARD);
 	}
 	clear();

@@ -182,7 +182,6 @@ static void take_shown(void)
 static void take_line(struct str line, bool asks)
 {
 	auto_json json_t *msg = NULL;
-	auto_buf struct buf words = BUF_MAX(CHAN_BODY + MCP_LINE_MAX);
 	struct err err;
 	const char *method;
 

@@ -50,6 +50,22 @@ TEST(alternates_are_found_wherever_they_lead)
 		play(&rows[i]);
 }
 
+TEST(alternates_end_at_a_nul_as_they_do_for_git)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	static const char *const dirs[] = { "repo", "repo/objects", "repo/objects/info", "one", "two" };
+	struct str_list list;
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < COUNT(dirs); i++)
+		CHECK_INT(mkdirat(dir.fd, dirs[i], 0755), 0);
+	test_write(&dir, "repo/objects/info/alternates", STR("../../one\n/gone\0x\n../../two\n"));
+	CHECK_OK(alternates_find(str_printf(mem, "%s/repo", dir.path).p, mem, &list, &err));
+	CHECK_INT(list.n, 1);
+	CHECK(str_ends(list.p[0], STR("/one")));
+}
+
 TEST(alternates_that_lead_too_far_are_refused)
 {
 	auto_dir struct test_dir dir = test_dir_new();
