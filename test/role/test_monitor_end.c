@@ -181,6 +181,66 @@ TEST(monitor_goes_on_without_a_view_and_a_spawner)
 
 /* ---- peers that do not behave ---- */
 
+/* Whole messages, which the one whose they are is heard for. */
+static void put_request(struct buf *body, uint16_t type)
+{
+	switch (type) {
+	case WIRE_APPROVE:
+		bench_put_approve(body, 1, JOB_COMMAND, STR("x"));
+		break;
+	case WIRE_ASK:
+		bench_put_ask(body, 1, 1);
+		break;
+	case WIRE_DONE:
+		pack_u8(body, 0);
+		pack_u8(body, 0);
+		pack_str(body, STR("finish_run"));
+		pack_str(body, STR("done"));
+		break;
+	case WIRE_JOB_END:
+		pack_u32(body, 1);
+		pack_u8(body, JOB_COMMAND);
+		pack_u32(body, 0);
+		pack_u8(body, JOB_EXITED);
+		break;
+	case WIRE_AGENT_EXIT:
+		pack_u32(body, 0);
+		pack_u32(body, 0);
+		break;
+	case WIRE_GIT_FOUND:
+		for (int i = 0; i < 4; i++)
+			pack_str(body, STR("x"));
+		break;
+	default: /* WIRE_LOST_UP, WIRE_GIT_CHANGED */
+		pack_str(body, STR("x"));
+	}
+}
+
+TEST(monitor_hears_each_request_from_nobody_but_whose_it_is)
+{
+	static const struct {
+		enum side who;
+		uint16_t type;
+	} cases[] = {
+		{ AGENT, WIRE_APPROVE }, { AGENT, WIRE_LOST_UP }, { AGENT, WIRE_GIT_FOUND }, { AGENT, WIRE_GIT_CHANGED },
+		{ AGENT, WIRE_JOB_END }, { AGENT, WIRE_AGENT_EXIT }, { ZYGOTE, WIRE_DONE }, { ZYGOTE, WIRE_ASK },
+		{ ZYGOTE, WIRE_LOST_UP }, { CLIENT, WIRE_DONE }, { CLIENT, WIRE_GIT_CHANGED }, { CLIENT, WIRE_APPROVE },
+		{ BROKER, WIRE_DONE }, { VIEW, WIRE_DONE }, { VIEW, WIRE_ASK }, { RESOLVER, WIRE_APPROVE },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_buf struct buf body = BUF_MAX(4096);
+		struct bench b;
+
+		bench_start(&b, APPROVE_YES, true);
+		put_request(&body, cases[i].type);
+		bench_say(&b, cases[i].who, cases[i].type, &body);
+		bench_hear_note(&b, "run.end");
+		bench_hear_close(&b, false);
+		CHECK_STR(str_from(bench_finish(&b).reason), STR("protocol"));
+	}
+}
+
 TEST(monitor_ends_a_run_with_a_peer_that_breaks_a_rule)
 {
 	static const struct {
@@ -362,6 +422,23 @@ TEST(monitor_records_what_was_set_aside_and_goes_on)
 	bench_say_done(&b, 0, 0, "finish_run");
 	bench_hear_close(&b, false);
 	CHECK_INT(bench_finish(&b).exit_code, 0);
+}
+
+TEST(monitor_ends_a_run_whose_repository_was_changed)
+{
+	struct bench b;
+
+	bench_start(&b, APPROVE_YES, false);
+	bench_say_git_changed(&b, "/w/.git/config");
+	bench_hear_note(&b, "jail.git_changed");
+	struct str said = bench_hear_note(&b, "run.end");
+
+	CHECK(str_find(said, STR("\"reason\":\"git_changed\"")) < said.n);
+	bench_hear_close(&b, false);
+	struct monitor_end end = bench_finish(&b);
+
+	CHECK_INT(end.exit_code, 1);
+	CHECK(strstr(end.message, "/w/.git/config"));
 }
 
 TEST(monitor_ends_the_run_when_a_repository_cannot_be_set_aside)

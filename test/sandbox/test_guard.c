@@ -81,6 +81,8 @@ TEST(guard_changes_metadata_beneath_the_workspace_only)
 		TRY_SH("out_link", "chmod 777 l") TRY_SH("out_magic", "chmod 777 /proc/self/root/$OTHER/f")
 		TRY_SH("out_time", "touch -c -t 200001010000 $OTHER/f") TRY_SH("missing", "chmod 700 nothing")
 		TRY_SH("out_fd", "python3 -c 'import os,sys; os.fchmod(os.open(os.environ[\"RO\"] + \"/f\", os.O_RDONLY), 0o777)'")
+		TRY_SH("in_magic", "chmod 700 /proc/self/root/$PWD/f")
+		TRY_SH("too_long", "python3 -c 'import ctypes; exit(ctypes.CDLL(None).setxattr(b\"f\", b\"user.a\", b\"b\", ctypes.c_size_t(1 << 62), 0) != 0)'")
 		TRY_SH("ro_read", "cat $RO/f");
 	auto_dir struct test_dir ws = test_dir_new();
 	auto_dir struct test_dir other = test_dir_new();
@@ -103,7 +105,7 @@ TEST(guard_changes_metadata_beneath_the_workspace_only)
 		return;
 	check_says(&p, "mode yes\nmode_deep yes\nmode_abs yes\ntime yes\nnow yes\nlink_time yes\nxattr yes\nfd yes\nset_id no\n"
 		       "owner no\nout_mode no\nout_rel no\nout_link no\nout_magic no\nout_time no\nmissing no\nout_fd no\n"
-		       "ro_read yes\n");
+		       "in_magic no\ntoo_long no\nro_read yes\n");
 	CHECK(fstatat(other.fd, "f", &st, 0) == 0 && (st.st_mode & 07777) == 0604);
 	CHECK(fstatat(ro.fd, "f", &st, 0) == 0 && (st.st_mode & 07777) == 0604);
 	CHECK(fstatat(ws.fd, "f", &st, 0) == 0 && (st.st_mode & 07777) == 0711);

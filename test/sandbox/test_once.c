@@ -133,6 +133,22 @@ TEST(once_limits_memory)
 			 "\"timed_out\":false}\n");
 }
 
+/* There is no jail around it that mounts one of its own: it is the cell's, masked and for good. */
+TEST(once_shows_processes_and_nothing_of_the_kernel)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct sandbox_policy p = policy(&ws, mem,
+		"awk '$5 == \"/proc\" { o = $6 } END { split(o, f, \",\"); print f[1], f[2], f[3], f[4] }' /proc/self/mountinfo\n"
+		"for f in kallsyms keys key-users acpi bus irq fs scsi; do test ! -e /proc/$f || grep -q \" /proc/$f \" /proc/self/mountinfo || echo $f; done\n"
+		"cat /proc/sys/user/max_user_namespaces; ls /proc/1/fd >/dev/null 2>&1 || echo closed; umount /proc 2>/dev/null || echo stays");
+
+	if (!jailed_possible())
+		return;
+	check_answer(&p, "{\"returncode\":0,\"stdout\":\"ro nosuid nodev noexec\\n0\\nclosed\\nstays\\n\",\"stderr\":\"\",\"exec_failed\":false,"
+			 "\"timed_out\":false}\n");
+}
+
 TEST(once_killed_takes_its_command_along)
 {
 	auto_dir struct test_dir ws = test_dir_new();

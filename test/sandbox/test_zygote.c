@@ -104,7 +104,7 @@ static void asks(struct zy *z)
 	size_t n;
 
 	zy_start(z);
-	zy_send_run(z, 1, JOB_VERIFY, "echo checked > asked");
+	zy_send_run(z, 1, JOB_VERIFY, "echo checked >> asked");
 	m = zy_from_monitor_side(z);
 	CHECK_INT(m->type, WIRE_APPROVE);
 	u = unpack_from(m->body);
@@ -114,9 +114,10 @@ static void asks(struct zy *z)
 	const struct str *argv = unpack_strs(&u, z->mem, 10, &n);
 
 	CHECK_INT(n, 3);
-	CHECK_STR(argv[2], STR("echo checked > asked"));
+	CHECK_STR(argv[2], STR("echo checked >> asked"));
 	CHECK(faccessat(z->dir.fd, "ws/asked", F_OK, 0) < 0);
 	zy_verdict(z, 1, true, "");
+	zy_verdict(z, 1, true, ""); /* a second yes starts nothing again */
 	a = zy_exit_of(z, 1);
 	CHECK_INT(a.why, JOB_EXITED);
 	CHECK(file_is(z->dir.fd, "ws/asked", STR("checked\n")));
@@ -130,14 +131,21 @@ static void asks(struct zy *z)
 	CHECK_STR(str_from(a.note), STR("the operator said no"));
 	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_JOB_END);
 
+	/* The operator sees its words and not its input. */
+	const struct str cat[] = { STR("sh") };
+
+	z->client.last_job = 2;
+	zy_argv(z, &(struct zygote_call){ .class = JOB_VERIFY, .args = cat, .nargs = 1, .in = STR("echo unseen > denied\n") });
+	CHECK_INT(z->answer.why, JOB_REFUSED);
+
 	/* Taken back while it was asked about; the late yes meets nothing. */
-	zy_send_run(z, 3, JOB_VERIFY, "echo late > denied");
+	zy_send_run(z, 4, JOB_VERIFY, "echo late > denied");
 	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_APPROVE);
-	zy_order(z, WIRE_KILL, 3);
-	CHECK_INT(zy_exit_of(z, 3).why, JOB_STOPPED);
+	zy_order(z, WIRE_KILL, 4);
+	CHECK_INT(zy_exit_of(z, 4).why, JOB_STOPPED);
 	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_JOB_END);
-	zy_verdict(z, 3, true, "");
-	z->client.last_job = 3;
+	zy_verdict(z, 4, true, "");
+	z->client.last_job = 4;
 	CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
 	CHECK(faccessat(z->dir.fd, "ws/denied", F_OK, 0) < 0);
 	zy_stop(z);
@@ -320,7 +328,7 @@ TEST(zygote_refuses_what_is_not_in_the_ceiling_and_goes_on)
 /* Sends something that breaks a rule; the zygote ends, and with it the job that ran. */
 static void breaks(struct zy *z)
 {
-	enum { UNKNOWN_TYPE, USED_NUMBER, MANGLED, EXTRA_FD, WRONG_DIRECTION, WAYS };
+	enum { UNKNOWN_TYPE, USED_NUMBER, MANGLED, CUT, EXTRA_FD, WRONG_DIRECTION, WAYS };
 	struct err err = { 0 };
 
 	for (int way = 0; way < WAYS; way++) {
@@ -333,6 +341,8 @@ static void breaks(struct zy *z)
 			zy_send_run(z, 5, JOB_COMMAND, "echo again");
 		if (way == MANGLED)
 			CHECK_OK(chan_send(z->asker, WIRE_RUN, STR("\xff\xff"), NULL, 0, &err));
+		if (way == CUT) /* a number that would do, and nothing behind it */
+			CHECK_OK(chan_send(z->asker, WIRE_RUN, STR("\6\0\0\0"), NULL, 0, &err));
 		if (way == EXTRA_FD)
 			CHECK_OK(chan_send(z->asker, WIRE_KILL, STR("\5\0\0\0"), (int[]){ 0 }, 1, &err));
 		if (way == WRONG_DIRECTION)
@@ -537,6 +547,74 @@ static void unconfined(struct zy *z)
 TEST(zygote_without_a_sandbox_serves_the_same_words)
 {
 	as_each_user(unconfined);
+}
+
+static void spec_odd_name(struct zygote_spec *s, struct arena *mem)
+{
+	(void)mem;
+	s->run_id = "../../other";
+}
+
+static void spec_git_for_commands(struct zygote_spec *s, struct arena *mem)
+{
+	(void)mem;
+	s->policy.git_cell = true;
+}
+
+static void spec_server_with_workspace(struct zygote_spec *s, struct arena *mem)
+{
+	(void)mem;
+	s->kind = ZYGOTE_SERVER;
+}
+
+static void spec_without_git_dir(struct zygote_spec *s, struct arena *mem)
+{
+	(void)mem;
+	s->kind = ZYGOTE_GIT;
+	s->policy.git_cell = true;
+}
+
+static void spec_quarantine_outside(struct zygote_spec *s, struct arena *mem)
+{
+	policy_list_add(&s->no_git, mem, "/other");
+}
+
+static void spec_inner_outside(struct zygote_spec *s, struct arena *mem)
+{
+	policy_list_add(&s->inner_git, mem, "/wider/.git");
+}
+
+TEST(zygote_spec_refuses_what_does_not_fit_together)
+{
+	static const struct {
+		const char *why;
+		void (*change)(struct zygote_spec *s, struct arena *mem);
+		const char *says;
+	} cases[] = {
+		{ "a name that leads elsewhere", spec_odd_name, "run_id must be" },
+		{ "git where commands run", spec_git_for_commands, "kind and git_cell disagree" },
+		{ "a workspace for a server", spec_server_with_workspace, "kind and bare disagree" },
+		{ "no directory of git's for git", spec_without_git_dir, "must be absolute paths" },
+		{ "a place outside that is set aside", spec_quarantine_outside, "is not in the workspace" },
+		{ "a repository inside that lies elsewhere", spec_inner_outside, "is not in the workspace, nor granted" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_buf struct buf b = BUF_MAX(ZYGOTE_BYTES_MAX);
+		struct zygote_spec s = { .kind = ZYGOTE_COMMAND, .git_dir = "", .common_dir = "", .run_id = "calm-fox-1", .git_config = "",
+			.policy = { .profile = PROFILE_STRICT, .cwd = "/w", .root_as_uid = 64006 } }, got;
+		struct err err = { 0 };
+
+		CHECK_OK(zygote_spec_encode(&s, &b, &err));
+		CHECK_OK(zygote_spec_decode(buf_str(&b), mem, &got, &err));
+		cases[i].change(&s, mem);
+		buf_clear(&b);
+		CHECK_OK(zygote_spec_encode(&s, &b, &err));
+		CHECK_INT(zygote_spec_decode(buf_str(&b), mem, &got, &err), -ERR_INVALID);
+		if (!strstr(err.msg, cases[i].says))
+			CHECK_STR(str_from(err.msg), str_from(cases[i].says));
+	}
 }
 
 TEST(zygote_spec_survives_its_encoding)
