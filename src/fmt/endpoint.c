@@ -76,27 +76,51 @@ static enum host_range range_of_v4(uint32_t a)
 	return found;
 }
 
+/* The ways by which an IPv6 address reaches an IPv4 one: mapped and translated, NAT64 (RFC 6052, 8215), 6to4, Teredo, ISATAP. A
+ * network's own NAT64 prefix looks like any address. */
+static bool v4_within(const unsigned char *b, uint32_t *out)
+{
+	static const struct {
+		unsigned char bytes[12];
+		uint8_t from, n; /* where these stand in the address */
+		uint8_t at;      /* and where the other one does */
+		uint32_t turned; /* the bits of it that are */
+	} ways[] = {
+		{ { 0 }, 0, 12, 12, 0 }, { { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff }, 0, 12, 12, 0 },
+		{ { 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0 }, 0, 12, 12, 0 },
+		{ { 0, 0x64, 0xff, 0x9b }, 0, 12, 12, 0 }, { { 0, 0x64, 0xff, 0x9b, 0, 1 }, 0, 6, 12, 0 },
+		{ { 0x20, 0x02 }, 0, 2, 2, 0 }, { { 0x20, 0x01, 0, 0 }, 0, 4, 12, UINT32_MAX },
+		{ { 0, 0, 0x5e, 0xfe }, 8, 4, 12, 0 }, { { 2, 0, 0x5e, 0xfe }, 8, 4, 12, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(ways); i++) {
+		const unsigned char *a = b + ways[i].at;
+
+		if (memcmp(b + ways[i].from, ways[i].bytes, ways[i].n) != 0)
+			continue;
+		*out = ((uint32_t)a[0] << 24 | a[1] << 16 | a[2] << 8 | a[3]) ^ ways[i].turned;
+		return true;
+	}
+	return false;
+}
+
 enum host_range host_range_of(int family, const void *addr)
 {
+	/* Two clouds' metadata: fd00:ec2::254, fd20:ce::254. */
+	static const unsigned char metadata[][4] = { { 0xfd, 0, 0x0e, 0xc2 }, { 0xfd, 0x20, 0, 0xce } };
 	const unsigned char *b = addr;
-	static const unsigned char zero[16], nat64[12] = { 0, 0x64, 0xff, 0x9b };
-	uint32_t low;
+	uint32_t v4;
 
 	if (family == AF_INET)
 		return range_of_v4((uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]);
-	low = (uint32_t)b[12] << 24 | b[13] << 16 | b[14] << 8 | b[15];
-	if (memcmp(b, zero, 15) == 0 && b[15] <= 1)
-		return HOST_LOOPBACK;
-	if ((memcmp(b, zero, 10) == 0 && b[10] == 0xff && b[11] == 0xff) || memcmp(b, nat64, 12) == 0 ||
-		memcmp(b, zero, 12) == 0)
-		return range_of_v4(low);
-	if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
-		return range_of_v4((uint32_t)b[2] << 24 | b[3] << 16 | b[4] << 8 | b[5]);
 	if ((b[0] == 0xfe && (b[1] & 0x80)) || b[0] == 0xff) /* link- and site-local, multicast */
 		return HOST_LOCAL;
-	if (b[0] == 0xfd && b[1] == 0x00 && b[2] == 0x0e && b[3] == 0xc2) /* fd00:ec2::254 */
-		return HOST_LOCAL;
-	return (b[0] & 0xfe) == 0xfc ? HOST_PRIVATE : HOST_PUBLIC;
+	for (size_t i = 0; i < COUNT(metadata); i++)
+		if (memcmp(b, metadata[i], sizeof(metadata[i])) == 0)
+			return HOST_LOCAL;
+	if ((b[0] & 0xfe) == 0xfc)
+		return HOST_PRIVATE;
+	return v4_within(b, &v4) ? range_of_v4(v4) : HOST_PUBLIC; /* ::1 and :: are 0.0.0.1 and 0.0.0.0, this host */
 }
 
 enum host_range host_range(struct str host)

@@ -165,15 +165,17 @@ static void check_inet_kind(struct build *b)
 	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-static void check_socket(struct build *b, bool with_unix)
+static void check_socket(struct build *b, bool with_unix, bool with_route)
 {
 	load_arg(b, 0);
 	if (with_unix)
 		ret_if_is(b, AF_UNIX, action(V_ALLOW));
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3);
-	load_arg(b, 2);
-	ret_if_is(b, 0 /* NETLINK_ROUTE */, action(V_ALLOW));
-	load_arg(b, 0);
+	if (with_route) {
+		emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3);
+		load_arg(b, 2);
+		ret_if_is(b, 0 /* NETLINK_ROUTE */, action(V_ALLOW));
+		load_arg(b, 0);
+	}
 	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
 	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
 	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
@@ -256,9 +258,11 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_PERSONALITY:
 		return check_list(b, 0, personalities, COUNT(personalities), V_ALLOW, V_EPERM);
 	case V_SOCKET:
-		return check_socket(b, true);
+		return check_socket(b, true, true);
 	case V_SOCKET_INET:
-		return check_socket(b, false);
+		return check_socket(b, false, true);
+	case V_SOCKET_IP:
+		return check_socket(b, false, false);
 	case V_SOCKET_TCP:
 		return check_tcp(b);
 	case V_PAIR:

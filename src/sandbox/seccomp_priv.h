@@ -30,6 +30,7 @@ enum verdict {
 	V_SOCKET,                 /* unix; TCP and UDP; route netlink */
 	V_SOCKET_UNIX,
 	V_SOCKET_INET,            /* TCP and UDP; route netlink */
+	V_SOCKET_IP,              /* TCP and UDP */
 	V_SOCKET_TCP,
 	V_PAIR,                   /* a pair of unix sockets that stays a pair: a datagram socket may be connected anew */
 	V_PAIR_STREAM,            /* of streams only */

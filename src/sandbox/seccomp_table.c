@@ -178,12 +178,12 @@ static const struct seccomp_row own_pair_rows[] = {
 };
 static const struct seccomp_set own_pair = { own_pair_rows, COUNT(own_pair_rows) };
 
-/* Asking name servers; netlink says which families have an address. No unix socket: Landlock keeps none of the host's away
- * before ABI 9, among them those of daemons that execute what they are told, and libc asks a name server where nscd or
- * systemd-resolved cannot be reached by one. */
+/* Asking name servers. No name of its own: who asks is answered where it asked from. No netlink: libc, which would know by it which
+ * families have an address, asks for both. No unix socket: Landlock keeps none of the host's away before ABI 9, among them those of
+ * daemons that execute what they are told, and libc asks a name server where nscd or systemd-resolved cannot be reached by one. */
 static const struct seccomp_row own_lookup_rows[] = {
-	{ NR(socket), V_SOCKET_INET }, { NR(connect), V_ALLOW }, { NR(bind), V_ALLOW }, { NR(getsockname), V_ALLOW },
-	{ NR(getpeername), V_ALLOW }, { NR(setsockopt), V_ALLOW }, { NR(recvmmsg), V_ALLOW }, { NR(sendmmsg), V_SEND3 },
+	{ NR(socket), V_SOCKET_IP }, { NR(connect), V_ALLOW }, { NR(getsockname), V_ALLOW }, { NR(getpeername), V_ALLOW },
+	{ NR(setsockopt), V_ALLOW }, { NR(recvmmsg), V_ALLOW }, { NR(sendmmsg), V_SEND3 },
 };
 static const struct seccomp_set own_lookup = { own_lookup_rows, COUNT(own_lookup_rows) };
 

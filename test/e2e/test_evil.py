@@ -277,7 +277,7 @@ TAKEN = {
     "view": [], "recorder": [], "reader": [], "forker": [], "runs": [], "watch": [], "replay": [], "history": [], "memory": [],
     "broker": [r"HOLE socket tcp6? = "],
     "agent6-net": [r"HOLE connect channel = 0$", r"net (pair-path|pair-abstract|socketpair) reached$"],
-    "agent6-resolver": [r"HOLE socket (tcp6?|udp|netlink) = ", r"net (udp|dns|netlink) reached$"],
+    "agent6-resolver": [r"HOLE socket (tcp6?|udp) = ", r"net (udp|dns) reached$"],
 }
 
 

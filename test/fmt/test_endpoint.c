@@ -68,6 +68,10 @@ static const struct {
 	{ "168.63.129.16", HOST_LOCAL }, { "168.63.129.17", HOST_PUBLIC }, { "192.0.0.192", HOST_LOCAL },
 	{ "fd00:ec2::254", HOST_LOCAL }, { "224.0.0.1", HOST_LOCAL }, { "255.255.255.255", HOST_LOCAL },
 	{ "::ffff:127.0.0.1", HOST_LOOPBACK }, { "::ffff:169.254.169.254", HOST_LOCAL },
+	{ "::ffff:0:169.254.169.254", HOST_LOCAL }, { "64:ff9b:1::a00:1", HOST_PRIVATE }, { "64:ff9b:1::808:808", HOST_PUBLIC },
+	{ "2001:0:1:2:3:4:f5ff:fffe", HOST_PRIVATE }, { "2001:0:1:2:3:4:5601:5601", HOST_LOCAL }, { "2001:1::f5ff:fffe", HOST_PUBLIC },
+	{ "2001:db8::5efe:127.0.0.1", HOST_LOOPBACK }, { "2001:db8::200:5efe:10.0.0.1", HOST_PRIVATE }, { "2001:db8::5efe:8.8.8.8", HOST_PUBLIC },
+	{ "fd20:ce::254", HOST_LOCAL }, { "fd20:cf::254", HOST_PRIVATE },
 	{ "::127.0.0.1", HOST_LOOPBACK }, { "64:ff9b::a9fe:a9fe", HOST_LOCAL }, { "2002:7f00:1::", HOST_LOOPBACK },
 	{ "2606:4700::1", HOST_PUBLIC }, { "example.com", HOST_NAME }, { "127.1", HOST_NAME }, { "", HOST_NAME },
 };
