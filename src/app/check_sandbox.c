@@ -59,7 +59,8 @@ static void landlock_row(const struct box *b)
 	if (landlock_lacks(abi, &lacks, ERR_DISCARD) < 0)
 		return;
 	row(b, abi > 0 ? CHECK_PASS : CHECK_FAIL, "landlock_abi", "P9",
-		str_printf(b->k->mem, "%d%s" STR_FMT, abi, lacks.n > 0 ? ", which does not know: " : "", STR_ARG(buf_str(&lacks))).p);
+		abi == 0 ? "none: agent6's own processes cannot be confined, and no run begins"
+			 : str_printf(b->k->mem, "%d%s" STR_FMT, abi, lacks.n > 0 ? ", which does not know: " : "", STR_ARG(buf_str(&lacks))).p);
 }
 
 static void host_rows(const struct box *b)

@@ -116,28 +116,32 @@ static int enter_net(const struct line *line, bool *early, struct err *err)
 
 /* What is mounted stays for good. Beneath the cell of a zygote there are mount namespaces of younger user namespaces, so its
  * mounts are locked; a cell for one command that root built keeps its mount namespace in the host's user namespace, where
- * nobody in the cell has any right, and its masks are made before that. */
-static int shut(const struct cell_spec *spec, bool has_proc, int life, struct err *err)
+ * nobody in the cell has any right, and its masks are made before that. outer: the /proc of who made it, for a cell that has none. */
+static int shut(const struct cell_spec *spec, bool has_proc, int outer, int life, struct err *err)
 {
 	bool alone = spec->root.idmap && !spec->lock, mask = has_proc && spec->root.mask_proc;
-	autoclose int proc = -1;
+	autoclose int own = -1;
+	int proc = has_proc ? -1 : outer;
 
 	if (alone && mask)
-		TRY(procmask_lock(&proc, err));
+		TRY(procmask_lock(&own, err));
+	if (own >= 0)
+		proc = own;
 	if (spec->root.idmap)
 		TRY(leave_root(spec, life, err));
 	if (alone)
 		TRY(ns_own_users(proc, spec->root.uid, spec->root.gid, err));
 	else if (spec->lock)
-		TRY(ns_lock(spec->root.uid, spec->root.gid, err));
-	if (has_proc)
-		ns_no_more_users(proc);
+		TRY(ns_lock(proc, spec->root.uid, spec->root.gid, err));
+	ns_no_more_users(proc);
 	return mask && !alone ? procmask_lock(NULL, err) : 0;
 }
 
 static int set_up(const struct cell_spec *spec, struct root *root, const struct line *line, struct cell *c, bool *early,
 	struct err *err)
 {
+	autoclose int outer = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC); /* gone before anything but us runs here */
+
 	*early = true;
 	TRY(parent_lives(line->life, err));
 	TRY(take_identity(spec, err));
@@ -146,11 +150,11 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	if (!spec->root.host_network)
 		TRY(enter_net(line, early, err));
 	TRY(parent_lives(line->life, err)); /* nobody else holds it from here on */
-	TRY(shut(spec, root_has_proc(root), line->life, err));
+	TRY(shut(spec, root_has_proc(root), outer, line->life, err));
 	*c = (struct cell){ .spec = spec, .uid = spec->root.uid, .gid = spec->root.gid,
 		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
 	if (!c->has_proc)
-		note(c, "/proc is empty: this host does not let a new one be mounted");
+		note(c, "/proc is empty: this host does not let a new one be mounted (a container's runtime covers parts of its own)");
 	if (c->landlock_abi == 0)
 		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
 	TRY(caps_drop_bounding(err));

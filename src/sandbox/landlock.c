@@ -153,7 +153,11 @@ int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err
 		else if (rules[i].kind == LL_FS_FREE)
 			all.handled_fs = 0;
 	if (size == 0)
-		return err_set(err, ERR_UNSUPPORTED, "this kernel has no Landlock (it came with Linux 5.13)");
+		return err_set(err, ERR_UNSUPPORTED, "%s", landlock_forbidden()
+				? "a filter around agent6 forbids Landlock, by which its own processes are confined: start it where "
+				  "landlock_create_ruleset is allowed (a container's seccomp profile decides that)"
+				: "this kernel has no Landlock (it came with Linux 5.13), by which agent6's own processes are confined: "
+				  "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
 	fd = (int)syscall(NR_CREATE_RULESET, &all, size, 0);
 	if (fd < 0 && all.scoped) { /* seen with vendor kernels: the ABI without its scopes */
 		all.scoped &= SCOPE_ABSTRACT;

@@ -124,13 +124,13 @@ int ns_lo_up(struct err *err)
 	return 0;
 }
 
-int ns_lock(uid_t uid, gid_t gid, struct err *err)
+int ns_lock(int proc, uid_t uid, gid_t gid, struct err *err)
 {
 	/* Mounts that come along into a mount namespace of a younger user namespace are locked together: none can
 	 * be unmounted, moved, or lose a flag, with whatever capabilities there. */
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return err_sys(err, errno, "make the locking namespaces");
-	return ns_map_self(uid, gid, err);
+	return map_self(proc, uid, gid, err);
 }
 
 int ns_own_users(int proc, uid_t uid, gid_t gid, struct err *err)

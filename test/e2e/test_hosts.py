@@ -33,6 +33,7 @@ HOSTS = {
                      "none": ("none", "UNSANDBOXED")},
     "landlock": {"auto": ("hardened", NESTED), "strict": (None, NESTED), "hardened": ("hardened", ""),
                  "none": ("none", "UNSANDBOXED")},
+    "masked-proc": {"auto": ("strict", "")},
     "no-landlock": {"auto": ("strict", NO_LL), "strict": ("strict", NO_LL), "hardened": (None, ABI0),
                     "none": ("none", "UNSANDBOXED")},
     "forbidden-landlock": {"auto": ("strict", FORBIDDEN_LL), "hardened": (None, FORBIDDEN_ABI0)},
@@ -82,6 +83,13 @@ def test_a_profile_becomes_what_the_host_can_do_or_is_refused_with_the_reason(pl
     assert f"{asked} asked for, {want} it is" in got[0]["detail"]
     tried = {r["name"]: r["verdict"] for r in rows if r["name"].startswith("jail_")}
     assert (want == "none") == (not tried)
+    r = on(host, conftest.AGENT6, "exec", "--", "echo", "works", cwd=place.ws, env=place.env, stdin=subprocess.DEVNULL)
+    if want != "none" and host in FAILS:  # the jail stands without Landlock; who reads what a model may have written does not
+        assert r.returncode == 2 and b"by which agent6's own processes are confined: use" in r.stderr or \
+            b"by which its own processes are confined: start it where" in r.stderr, r.stderr
+    elif not (ROOT and want == "hardened"):  # that is refused in a workspace of root's
+        assert r.returncode == 0 and r.stdout == b"works\n", r.stderr
+        assert (b"/proc is empty" in r.stderr) == (host == "masked-proc"), r.stderr
     # What stands there is held: every probe passes, on the weak host as on the strong one.
     bad = [r for r in rows if r["verdict"] == "FAIL" and r["name"] not in FAILS.get(host, set())]
     assert want == "none" or bad == [], bad

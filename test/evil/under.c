@@ -7,6 +7,7 @@
  *   no-landlock    the kernel answers as one without Landlock
  *   forbidden-landlock  a filter refuses it, as older containers' do
  *   max-userns-0   user.max_user_namespaces is 0
+ *   masked-proc    a container's: a pid namespace whose /proc is covered in part, so that no new one may be mounted
  *   landlock       a Landlock domain, which forbids every mount, is around it already
  */
 #include <errno.h>
@@ -20,8 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -101,20 +104,44 @@ static void forbidden_landlock(void)
 	landlock_answers(EPERM);
 }
 
-static void max_userns_0(void)
+static void own_users(int more)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 	char line[64];
 
-	if (unshare(CLONE_NEWUSER) < 0)
+	if (unshare(CLONE_NEWUSER | more) < 0)
 		die("unshare");
 	put("/proc/self/setgroups", "deny");
 	snprintf(line, sizeof(line), "%u %u 1", uid, uid);
 	put("/proc/self/uid_map", line);
 	snprintf(line, sizeof(line), "%u %u 1", gid, gid);
 	put("/proc/self/gid_map", line);
+}
+
+static void max_userns_0(void)
+{
+	own_users(0);
 	put("/proc/sys/user/max_user_namespaces", "0");
+}
+
+/* The program runs as process 1's only child would: its status is handed on. */
+static void masked_proc(void)
+{
+	int st;
+
+	own_users(CLONE_NEWNS | CLONE_NEWPID);
+	pid_t pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (pid > 0) {
+		if (waitpid(pid, &st, 0) != pid)
+			die("wait");
+		exit(WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st));
+	}
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ||
+		mount("/dev/null", "/proc/keys", NULL, MS_BIND, NULL) < 0)
+		die("mask /proc");
 }
 
 static void landlock(void)
@@ -137,7 +164,7 @@ static const struct {
 	const char *name;
 	void (*go)(void);
 } kinds[] = { { "no-userns", no_userns }, { "no-newuser", no_newuser }, { "no-landlock", no_landlock },
-	{ "forbidden-landlock", forbidden_landlock }, { "max-userns-0", max_userns_0 },
+	{ "forbidden-landlock", forbidden_landlock }, { "max-userns-0", max_userns_0 }, { "masked-proc", masked_proc },
 	{ "landlock", landlock } };
 
 static void enter(const char *name, size_t n)
