@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sandbox/mnt.h"
+#include "sandbox/namespace.h"
 #include "sys/file.h"
 #include "test/sandbox/jailed.h"
 
@@ -233,6 +234,103 @@ TEST(cell_refuses_what_it_cannot_keep)
 		if (!strstr(err.msg, cases[i].says))
 			CHECK_STR(str_from(err.msg), str_from(cases[i].says));
 	}
+}
+
+/* In mounts of its own, where what is mounted is gone with it. */
+static bool apart(void)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && ns_map_self(uid, gid, ERR_DISCARD) == 0;
+}
+
+static void exchange_workspace(const struct test_dir *ws)
+{
+	char other[300];
+
+	snprintf(other, sizeof(other), "%s.other", ws->path);
+	CHECK(rename(ws->path, other) == 0 && mkdir(ws->path, 0755) == 0);
+}
+
+static void exchange_protected(const struct test_dir *ws)
+{
+	CHECK(renameat(ws->fd, "keep", ws->fd, "old") == 0 && mkdirat(ws->fd, "keep", 0755) == 0);
+}
+
+/* It leads to the same directory: but whose link it is nobody knows. */
+static void lead_through_link(const struct test_dir *ws)
+{
+	CHECK(renameat(ws->fd, "a", ws->fd, "b") == 0 && symlinkat("b", ws->fd, "a") == 0);
+}
+
+/* What was looked at is what is used, whatever its names lead to by then. */
+TEST(cell_is_built_of_what_was_looked_at)
+{
+	static const struct {
+		void (*change)(const struct test_dir *ws);
+		const char *says;
+	} cases[] = {
+		{ exchange_workspace, "it was exchanged for something else" },
+		{ exchange_protected, "keep: it was exchanged for something else" },
+		{ lead_through_link, "a/grant: Too many levels of symbolic links" },
+	};
+
+	if (!jailed_possible())
+		return;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_dir struct test_dir parent = test_dir_new();
+		auto_arena struct arena *mem = arena_new();
+		struct root_spec spec = { .uid = geteuid(), .gid = getegid() };
+		struct test_dir ws = parent;
+
+		test_write(&parent, "ws/keep/file", STR("x"));
+		test_write(&parent, "ws/a/grant/file", STR("x"));
+		snprintf(ws.path, sizeof(ws.path), "%.100s/ws", parent.path);
+		ws.fd = open(ws.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		spec.workspace = ws.path;
+		policy_list_add(&spec.protect_paths, mem, str_printf(mem, "%s/keep", ws.path).p);
+		policy_list_add(&spec.ro_paths, mem, str_printf(mem, "%s/a/grant", ws.path).p);
+		pid_t pid = fork();
+		int st = 0;
+
+		if (pid == 0) {
+			struct root *root = NULL;
+			struct err err = { 0 };
+
+			if (root_pin(&spec, mem, &root, &err) < 0 || !apart())
+				_exit(9);
+			cases[i].change(&ws);
+			_exit(root_build(root, &(struct side){ -1, -1 }, &err) == 0 ? 1 : strstr(err.msg, cases[i].says) ? 0 : 2);
+		}
+		CHECK(waitpid(pid, &st, 0) == pid);
+		CHECK_INT(WIFEXITED(st) ? WEXITSTATUS(st) : 1000 + WTERMSIG(st), 0);
+		close(ws.fd);
+	}
+}
+
+TEST(cell_shows_no_window_into_the_kernel_wherever_it_is_mounted)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct root_spec spec = jailed_cell(&ws).root;
+	int st = 0;
+
+	test_write(&ws, "window/file", STR("x"));
+	policy_list_add(&spec.ro_paths, mem, str_printf(mem, "%s/window", ws.path).p);
+	if (!jailed_possible())
+		return;
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct root *root = NULL;
+		struct err err = { 0 };
+
+		if (root_pin(&spec, mem, &root, &err) < 0 || !apart() || mount("/proc", spec.ro_paths.p[0], NULL, MS_BIND | MS_REC, NULL) < 0)
+			_exit(9);
+		_exit(root_pin(&spec, mem, &root, &err) == 0 ? 1 : strstr(err.msg, "it is on a proc file system") ? 0 : 2);
+	}
+	CHECK(waitpid(pid, &st, 0) == pid);
+	CHECK_INT(WIFEXITED(st) ? WEXITSTATUS(st) : 1000 + WTERMSIG(st), 0);
 }
 
 TEST(cell_protects_every_kind_of_git_entry)
