@@ -5,6 +5,7 @@
 #include "app/check_priv.h"
 
 #include "fmt/json.h"
+#include "sandbox/cell.h"
 #include "sys/file.h"
 #include "sys/proc.h"
 
@@ -205,6 +206,18 @@ static int probe_true(const struct box *b)
 	return err.code != ERR_NONE || r.code != 0 ? -1 : 0;
 }
 
+/* Which a container may forbid, and then much works and much does not. */
+static void look_for_proc(const struct box *b)
+{
+	static const struct probe_row p = { .name = "proc", .promise = "" };
+	static const char *const argv[] = { "test", "-e", "/proc/version", NULL };
+	const struct sandbox_policy policy = { .network = NETWORK_NONE, .timeout_ms = PROBE_MS };
+	struct result r = { 0 };
+
+	if (run_jailed(b, argv, &policy, &r, ERR_DISCARD) == 0 && r.code == 1)
+		row(b, CHECK_INFO, &p, CELL_NO_PROC);
+}
+
 /* The program that tries, a repository to protect, a file to hide. Everybody may read what is outside: only the jail does not. */
 static int furnish(const struct box *b, struct err *err)
 {
@@ -228,6 +241,7 @@ int check_probes(struct box *b, struct err *err)
 {
 	if (probe_true(b) < 0) /* nothing else could be told from a jail that does not stand */
 		return 0;
+	look_for_proc(b);
 	TRY(furnish(b, err));
 	for (size_t i = 0; i < COUNT(probes); i++)
 		if (probes[i].in & 1 << b->profile)

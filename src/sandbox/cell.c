@@ -154,7 +154,7 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	*c = (struct cell){ .spec = spec, .uid = spec->root.uid, .gid = spec->root.gid,
 		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
 	if (!c->has_proc)
-		note(c, "/proc is empty: this host does not let a new one be mounted (a container's runtime covers parts of its own)");
+		note(c, CELL_NO_PROC);
 	if (c->landlock_abi == 0)
 		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
 	TRY(caps_drop_bounding(err));

@@ -15,6 +15,9 @@
 #include "sandbox/root.h"
 
 #define CELL_NOTES_MAX 8
+#define CELL_NO_PROC                                                                                                              \
+	"/proc is empty, without which Java, Go and others do not work: this host does not let a new one be mounted, since a container's " \
+	"runtime covers parts of its own (docker: --security-opt systempaths=unconfined, podman: --security-opt unmask=ALL)"
 #define CELL_KEEP_MAX  32
 
 struct cell_spec {

@@ -90,6 +90,8 @@ def test_a_profile_becomes_what_the_host_can_do_or_is_refused_with_the_reason(pl
     elif not (ROOT and want == "hardened"):  # that is refused in a workspace of root's
         assert r.returncode == 0 and r.stdout == b"works\n", r.stderr
         assert (b"/proc is empty" in r.stderr) == (host == "masked-proc"), r.stderr
+    said = [r["detail"] for r in rows if r["name"] == "proc"]
+    assert (host == "masked-proc") == bool(said) and all("systempaths=unconfined" in d for d in said), said
     # What stands there is held: every probe passes, on the weak host as on the strong one.
     bad = [r for r in rows if r["verdict"] == "FAIL" and r["name"] not in FAILS.get(host, set())]
     assert want == "none" or bad == [], bad
