@@ -194,7 +194,10 @@ static int job_exit(struct jobs *j, struct chan_msg *m, struct err *err)
 	struct job_behind *b = waited || id == 0 ? NULL : behind_find(j, id);
 
 	if (unpack_done(&u) && !waited && !b && id != 0 && why >= JOB_EXITED && why <= JOB_STOPPED) {
-		int r = jobs_server_exit(j, id, &result, note, err);
+		auto_buf struct buf text = BUF_MAX(NOTE_BYTES);
+
+		TRY(buf_add_utf8(&text, note, err));
+		int r = jobs_server_exit(j, id, &result, buf_str(&text), err);
 
 		if (r != 0)
 			return r < 0 ? r : 0;

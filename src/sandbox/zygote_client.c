@@ -112,8 +112,8 @@ static int on_exit_of(struct talk *t, struct unpack *u, struct err *err)
 	t->answer->why = (enum job_end)unpack_u8(u);
 	t->answer->wall_us = unpack_u64(u);
 	note = unpack_str(u);
-	if (!unpack_done(u) || job != t->job)
-		return err_set(err, ERR_PROTOCOL, "WIRE_EXIT of another job");
+	if (!unpack_done(u) || job != t->job || t->answer->why < JOB_EXITED || t->answer->why > JOB_STOPPED)
+		return err_set(err, ERR_PROTOCOL, "WIRE_EXIT of another job, or for no reason");
 	snprintf(t->answer->note, sizeof(t->answer->note), STR_FMT, STR_ARG(note));
 	t->ended = true;
 	return 0;

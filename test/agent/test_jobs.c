@@ -64,7 +64,7 @@ static void say_started(struct pair *p, uint32_t number, const char *out, const 
 	}
 }
 
-static void say_exit(struct pair *p, uint32_t number, uint32_t code)
+static void say_exit_with(struct pair *p, uint32_t number, uint32_t code, struct str note)
 {
 	auto_buf struct buf b = BUF_MAX(128);
 	struct err err = { 0 };
@@ -73,8 +73,13 @@ static void say_exit(struct pair *p, uint32_t number, uint32_t code)
 	pack_u32(&b, code);
 	pack_u8(&b, JOB_EXITED);
 	pack_u64(&b, 1000);
-	pack_str(&b, STR("a note"));
+	pack_str(&b, note);
 	CHECK_OK(chan_send(p->zygote, WIRE_EXIT, buf_str(&b), NULL, 0, &err));
+}
+
+static void say_exit(struct pair *p, uint32_t number, uint32_t code)
+{
+	say_exit_with(p, number, code, STR("a note"));
 }
 
 TEST(jobs_that_were_begun_are_fetched_in_any_order_with_their_streams_apart)
@@ -168,6 +173,25 @@ TEST(a_start_that_was_not_asked_for_is_a_breach)
 	CHECK_OK(begin(&p, &number, &err));
 	say_started(&p, number + 1, "", "");
 	CHECK_INT(jobs_fetch(&p.jobs, number, mem, &r, &err), -ERR_PROTOCOL);
+}
+
+static int keep_note(void *self, const struct job_result *r, struct err *err)
+{
+	return buf_add(self, r->note, err);
+}
+
+TEST(what_is_said_of_a_servers_end_is_text_whatever_the_zygote_sends)
+{
+	CLEANUP(pair_fini) struct pair p;
+	auto_buf struct buf note = BUF_MAX(64);
+	struct job_server s = { .in = -1, .on_end = keep_note, .self = &note };
+	struct err err = { 0 };
+
+	pair_init(&p);
+	CHECK_OK(jobs_serve(&p.jobs, &s, 0, &err));
+	say_exit_with(&p, s.job, 1, STR("a \xff note"));
+	CHECK_INT(links_pump(&p.links, 0, &err), 1);
+	CHECK_STR(buf_str(&note), STR("a \xEF\xBF\xBD note"));
 }
 
 TEST(a_zygote_that_is_gone_leaves_nothing_to_fetch)
