@@ -322,6 +322,10 @@ def test_every_process_has_the_descriptors_it_was_given_and_no_other(held_by_eac
     command = [p for ps in held.kinds.values() for p in ps if p["argv"][:2] == ["sh", "-c"]]
     assert len(command) == 1
     assert set(command[0]["fds"]) == {0, 1, 2} and "pts" not in str(command[0]["fds"])
+    # The first process of a jail in a cell only waits, and holds nothing; hardened has a guardian there, with its socket.
+    first = int(command[0]["status"]["PPid"])
+    mine = [p for p in held.kinds["agent6-jail"] if p["pid"] == first]
+    assert len(mine) == 1 and (held.profile == "hardened" or mine[0]["fds"] == {}), mine
 
 
 def test_who_reads_hostile_bytes_has_a_network_of_its_own(held):

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -274,6 +275,34 @@ TEST(zygote_is_not_held_up_by_output)
 	as_each_user(floods);
 }
 
+/* What could block whoever reads it, or change meanwhile, is no input. */
+static void refuses_input(struct zy *z)
+{
+	const struct str cat[] = { STR("cat") };
+	struct err err = { 0 };
+	int ends[2];
+
+	CHECK_INT(pipe2(ends, O_CLOEXEC), 0);
+	autoclose int loose = memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const int given[] = { ends[0], loose };
+
+	for (size_t i = 0; i < COUNT(given); i++) {
+		auto_buf struct buf b = BUF_MAX(4096);
+		uint32_t job = ++z->client.last_job;
+
+		pack_u32(&b, job);
+		pack_u8(&b, JOB_COMMAND);
+		pack_u32(&b, 0);
+		pack_str(&b, STR(""));
+		pack_strs(&b, cat, 1);
+		pack_strs(&b, NULL, 0);
+		CHECK_OK(chan_send(z->asker, WIRE_RUN, buf_str(&b), &given[i], 1, &err));
+		CHECK_INT(zy_exit_of(z, job).why, JOB_REFUSED);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void refuses(struct zy *z)
 {
 	const struct {
@@ -310,6 +339,7 @@ static void refuses(struct zy *z)
 		if (cases[i].note)
 			CHECK_STR(str_from(z->answer.note), str_from(cases[i].note));
 	}
+	refuses_input(z);
 	const struct str argv[] = { STR("/bin/sh"), STR("-c"), STR("pwd; echo $TERM") }, env[] = { STR("TERM=dumb") };
 
 	CHECK_INT(zy_run(z, JOB_COMMAND, "mkdir -p d/e"), 0);
