@@ -5,7 +5,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "base/vec.h"
+#include "base/siphash.h"
 #include "fmt/jscan.h"
 #include "fmt/json.h"
 #include "session/chain.h"
@@ -15,10 +15,12 @@
 #include "sys/file.h"
 #include "sys/term.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define FILE_MAX_BYTES ((size_t)2 << 30)
 #define AROUND         70 /* bytes shown before and after a match */
@@ -27,7 +29,14 @@
 #define NESTED_MAX     4  /* JSON in a string, in a string */
 #define STEPS_MAX      10000000
 #define SEEN_MAX       65536
+#define SEEN_PLACES    (2 * SEEN_MAX) /* a power of two */
 #define FILES_MAX      200000
+
+/* Numbers of texts. 0 is an empty place. */
+struct seen {
+	uint64_t *p; /* SEEN_PLACES */
+	size_t n;
+};
 
 struct search {
 	/* Words are looked for as JSON holds them in a file of JSON, to find the lines, and as they were said in what is taken
@@ -37,9 +46,10 @@ struct search {
 	pcre2_match_data *data;
 	pcre2_match_context *limits;
 	struct buf text; /* of one file */
-	struct {
-		VEC(uint64_t);
-	} seen;          /* hashes of what was told of this record */
+	bool words;      /* no regular expression */
+	uint64_t key[2]; /* of the numbers below: whoever is looked through must not choose what has the same one */
+	struct seen told; /* snippets of this record ... */
+	struct seen read; /* ... and the strings of its journal in which all was found that is there */
 	int64_t bytes;
 };
 
@@ -109,6 +119,7 @@ static int compile_both(const struct search_spec *spec, struct search *s, struct
 	TRY(spec->regex ? buf_add(&raw, spec->pattern, err) : add_words(&raw, spec->pattern, err));
 	TRY(compile(spec, buf_str(&said), &s->said, err));
 	s->raw = s->said;
+	s->words = !spec->regex;
 	/* Of these characters JSON itself is made: they would match where nobody said anything. */
 	s->as_it_stands = spec->regex || str_find_any(spec->pattern, STR("\"\\{}[]:,\t\r\n")) == spec->pattern.n;
 	return str_eq(buf_str(&raw), buf_str(&said)) ? 0 : compile(spec, buf_str(&raw), &s->raw, err);
@@ -119,6 +130,10 @@ int search_new(const struct search_spec *spec, struct search **out, struct err *
 	auto_search struct search *s = mem_alloc(sizeof(*s));
 
 	s->text = BUF_MAX(FILE_MAX_BYTES);
+	s->told.p = mem_alloc(SEEN_PLACES * sizeof(*s->told.p));
+	s->read.p = mem_alloc(SEEN_PLACES * sizeof(*s->read.p));
+	if (getrandom(s->key, sizeof(s->key), 0) != (ssize_t)sizeof(s->key))
+		return err_sys(err, errno, "getrandom");
 	if (spec->pattern.n == 0)
 		return err_set(err, ERR_INVALID, "an empty pattern is everywhere");
 	TRY(compile_both(spec, s, err));
@@ -140,7 +155,8 @@ void search_free(struct search *s)
 	pcre2_match_data_free(s->data);
 	pcre2_match_context_free(s->limits);
 	buf_fini(&s->text);
-	vec_fini(&s->seen);
+	free(s->told.p);
+	free(s->read.p);
 	free(s);
 }
 
@@ -179,18 +195,33 @@ static int make_snippet(struct str line, size_t from, size_t to, struct buf *out
 	return end < line.n || shown < to ? buf_addz(out, "...", err) : 0;
 }
 
+/* False: it is there already. When there is no room it is not kept, and new every time. */
+static bool seen_add(struct seen *l, uint64_t number)
+{
+	uint64_t h = number > 0 ? number : 1;
+	size_t at = h & (SEEN_PLACES - 1);
+
+	while (l->p[at] != 0 && l->p[at] != h)
+		at = (at + 1) & (SEEN_PLACES - 1);
+	if (l->p[at] == h)
+		return false;
+	if (l->n < SEEN_MAX) {
+		l->p[at] = h;
+		l->n++;
+	}
+	return true;
+}
+
+static void seen_clear(struct seen *l)
+{
+	if (l->n > 0)
+		memset(l->p, 0, SEEN_PLACES * sizeof(*l->p));
+	l->n = 0;
+}
+
 static bool is_new(struct search *s, struct str snippet)
 {
-	uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-	for (size_t i = 0; i < snippet.n; i++)
-		h = (h ^ (unsigned char)snippet.p[i]) * 0x100000001b3ULL;
-	for (size_t i = 0; i < s->seen.n; i++)
-		if (s->seen.p[i] == h)
-			return false;
-	if (s->seen.n < SEEN_MAX)
-		*vec_new(&s->seen) = h;
-	return true;
+	return seen_add(&s->told, siphash(s->key, snippet));
 }
 
 static void note_turn(struct str line, int64_t *turn)
@@ -491,12 +522,82 @@ static int look_in_transcript(struct looking *l, struct str line, struct err *er
 	return 0;
 }
 
+/* The next string of a part of a line that is JSON, without its quotes. */
+static bool next_string(struct str *rest, struct str *out)
+{
+	const char *open = rest->n > 0 ? memchr(rest->p, '"', rest->n) : NULL, *end = rest->p + rest->n, *close = open;
+
+	while (close && (close == open || !is_quote(str_of(open + 1, (size_t)(end - open) - 1), (size_t)(close - open) - 1)))
+		close = close + 1 < end ? memchr(close + 1, '"', (size_t)(end - close) - 1) : NULL;
+	if (!close)
+		return false;
+	*out = str_of(open + 1, (size_t)(close - open) - 1);
+	*rest = str_of(close + 1, (size_t)(end - close) - 1);
+	return true;
+}
+
+/* 1: something may be found in a string that was not found there before; 0: nothing new; -1: nothing at all. */
+static int may_tell(struct search *s, struct str string, bool wire)
+{
+	const uint64_t all[] = { siphash(s->key, string), wire };
+	size_t from, to;
+
+	if (!matches(s, s->raw, string, 0, &from, &to))
+		return -1;
+	return seen_add(&s->read, siphash(s->key, str_of((const char *)all, sizeof(all))));
+}
+
+/* "\u" or "\/", at whatever depth. */
+static bool spells(struct str s)
+{
+	const char *at = s.p, *end = s.p + s.n;
+
+	while (at < end && (at = memchr(at, '\\', (size_t)(end - at))) && ++at < end)
+		if (*at == 'u' || *at == '/')
+			return true;
+	return false;
+}
+
+/* Of an event as the recorder writes it nothing need be taken apart when no string of it holds the words, or each that does was
+ * taken apart before: by whom it was said is a matter of the event's type. found: it holds them. Of JSON that spells what it
+ * could write as it is nothing can be told that way, nor of what is no JSON. */
+static bool is_known(struct search *s, const struct journal_line *jl, struct str line, bool *found)
+{
+	bool wire = is_wire(who_of_member(jl->type, "")), more = false;
+	struct str rest = jl->rest, string;
+
+	if (!s->words || jl->kind != LINE_DURABLE || str_eqz(jl->type, event_at(EVENT_RECORD_MANIFEST)->type) ||
+		spells(line) || jval_from(line).type != JSCAN_OBJECT)
+		return false;
+	const struct str head[] = { jl->ts, jl->type };
+
+	for (size_t i = 0; i < COUNT(head); i++) {
+		int r = may_tell(s, head[i], wire);
+
+		*found |= r >= 0;
+		more |= r > 0;
+	}
+	while (next_string(&rest, &string)) {
+		int r = rest.n > 0 && rest.p[0] == ':' ? -1 : may_tell(s, string, wire);
+
+		*found |= r >= 0;
+		more |= r > 0;
+	}
+	return !more;
+}
+
 /* stands: the line is to be shown as it is, where nothing was found in it. */
-static int look_in_line(struct looking *l, struct str line, enum kind kind, bool *stands, struct err *err)
+static int look_in_line(struct looking *l, const struct journal_line *jl, struct str line, enum kind kind, bool *stands, struct err *err)
 {
 	auto_json json_t *j = NULL;
+	bool found = false;
 
 	*stands = l->s->as_it_stands || kind == KIND_PLAIN;
+	if (kind == KIND_JOURNAL && is_known(l->s, jl, line, &found)) {
+		l->found += found;
+		l->hit.who = STR("agent6");
+		return 0;
+	}
 	if (kind == KIND_TRANSCRIPT)
 		return look_in_transcript(l, line, err);
 	if (kind == KIND_PLAIN)
@@ -540,7 +641,7 @@ static int search_file(struct search *s, int dir, const char *name, const char *
 
 		bool stands;
 
-		r = look_in_line(&l, line, kind, &stands, err);
+		r = look_in_line(&l, &jl, line, kind, &stands, err);
 		if (r == 0 && l.found == 0 && stands)
 			r = tell(&l, line, from - p.at, (to < p.at + line.n ? to : p.at + line.n) - p.at, err);
 		if (r != 0)
@@ -560,7 +661,8 @@ int search_record(struct search *s, int record, search_hit_fn *on_hit, void *sel
 	size_t n;
 	int r;
 
-	s->seen.n = 0;
+	seen_clear(&s->told);
+	seen_clear(&s->read);
 	for (size_t i = 0; i < COUNT(names); i++) {
 		TRY(r = search_file(s, record, names[i], names[i], i < KIND_PLAIN ? (enum kind)i : KIND_PLAIN, on_hit, self, err));
 		if (r > 0)

@@ -3,6 +3,7 @@
 """What is done with runs of the past: searched, read as a transcript, removed."""
 import json
 import os
+import random
 import subprocess
 
 import pytest
@@ -231,3 +232,61 @@ def test_the_hour_in_the_list_is_the_persons_own(lab):
     if not os.path.exists("/usr/share/zoneinfo/Asia/Tokyo"):
         there["Asia/Tokyo"] = lab.agent6("runs", "list", env={"TZ": "JST-9"}).out.splitlines()[1][:11]
     assert there["Asia/Tokyo"] != there["UTC"], there
+
+
+# ---- what is passed over ----
+
+def odd_events(rng, n):
+    """Members of events as the recorder writes them: texts with quotes and JSON in them, over and over, beside what holds no text."""
+    texts = ["", "plain words", 'say "well"', "{", "}", "a: b, c", "path\\to", "line\nline e", "ends in \\", '\\"', "[1, 2]", "Z é 語",
+             json.dumps({"e": "path", "list": ["a, b", {"type": "e"}]}), json.dumps(json.dumps({"k": 'deep "e"'}, ensure_ascii=False)),
+             '{"broken": ', "[", '"', "e" * 40]
+    types = ["tool.call", "tool.result", "loop.budget", "role.result", "question.answer", "loop.btw.answer", "verify.end", "run.start", "diff.applied"]
+
+    def value(depth):
+        kind = rng.randrange(7 if depth < 3 else 4)
+        if kind < 3:
+            return rng.choice(texts)
+        if kind == 3:
+            return rng.choice([0, -1.5, True, None, 12345])
+        if kind < 6:
+            return {rng.choice(["type", "h", "path", "e", "text", "question"]): value(depth + 1) for _ in range(rng.randrange(4))}
+        return [value(depth + 1) for _ in range(rng.randrange(4))]
+
+    first = [("tool.result", {"text": t}) for t in texts]  # what a tool hands over is judged otherwise than what somebody says
+    return first + [(rng.choice(types), {k: value(0) for k in rng.sample(["text", "path", "args", "question", "result", "e"], 3)}) for _ in range(n)]
+
+
+def write_events(path, events, more):
+    with open(path, "w", encoding="utf-8") as f:
+        for i, (kind, members) in enumerate(events):
+            f.write('{"ts":"2026-11-29T20:00:%02d.123456Z","seq":%d,"type":"%s",' % (i % 60, i + 1, kind) +
+                    json.dumps(members, ensure_ascii=False, separators=(",", ":"))[1:-1] + more + ',"h":"%064x"}\n' % i)
+
+
+def test_an_event_that_is_passed_over_holds_nothing_that_is_not_told(lab):
+    """A line that spells a character otherwise than the recorder does is always taken apart: the same events with such a member
+    at their end are searched the long way."""
+    record = os.path.join(past(lab), "record")
+    for name in os.listdir(record):
+        if name not in ("logs.jsonl", "manifest.json", "transcripts"):
+            os.remove(os.path.join(record, name))
+    for name in os.listdir(record + "/transcripts"):
+        os.remove(os.path.join(record, "transcripts", name))
+    events = odd_events(random.Random(7), 400)
+
+    def hits(words, more, *flags):
+        write_events(record + "/logs.jsonl", events, more)
+        r = lab.agent6("history", "search", "--json", *flags, "--", words)
+        assert r.returncode in (0, 1), r.both
+        # What is shown as the line stands is cut out of a line that is longer by what was added.
+        return [{k: v for k, v in h.items() if k != "text" or h["who"] != "agent6"} for h in json.loads(r.out)]
+
+    found = 0
+    for words in ("e", "{", "}", '"', ",", ":", "[", "path", "well", 'say "well"', "\\", "Z", "é", "type", "a, b", '": "', '{"', "plain words",
+                  "2026", "loop.budget", "000000", "deep", "line", "seq", 'deep \\"e', "k", "null", "h"):
+        for flags in ([], ["--ignore-case"]):
+            told = hits(words, "", *flags)
+            assert told == hits(words, ',"@":"@\\/"', *flags), words
+            found += len(told)
+    assert found > 1000
