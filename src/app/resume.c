@@ -115,14 +115,19 @@ static int take_checkout(struct start *s, struct err *err)
 	return r;
 }
 
+int resume_hear(struct start *s, struct err *err)
+{
+	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &s->record_fd, err));
+	return reader_start_facts(s->record_fd, false, &s->record_reader, err);
+}
+
 int resume_lock(struct start *s, struct err *err)
 {
 	s->kept = true;
 	if (s->mode->writes)
 		TRY(take_checkout(s, err));
 	TRY(session_lock(s->repo_dir, &s->ref, &s->run_lock, err));
-	TRY(dir_open(AT_FDCWD, session_path(s->repo_dir, &s->ref, "record", s->mem), &s->record_fd, err));
-	return reader_start_facts(s->record_fd, false, &s->record_reader, err);
+	return resume_hear(s, err);
 }
 
 int resume_session(struct start *s, struct err *err)

@@ -282,8 +282,10 @@ int app_run_could_begin(const struct run_request *rq, struct err *err)
 
 	TRY(settings_workspace(&s, err));
 	TRY(settings_paths(&s, err));
-	TRY(settings_load(&s, err));
 	TRY(find_mode(&s, err));
+	if (rq->resume)
+		TRY(resume_hear(&s, err));
+	TRY(settings_load(&s, err));
 	TRY(settings_owner(&s, err));
 	TRY(settings_apart(&s, err));
 	TRY(settings_policy(&s, err));

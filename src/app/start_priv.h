@@ -147,7 +147,8 @@ void start_notice(struct start *s, struct str text);
 /* stash.c: what git.auto_stash wants before a run begins. The checkout is ours. */
 int stash_before(struct start *s, struct err *err) CHECKED;
 
-/* resume.c: the run that is to go on is locked, and what its record says asked for; then it goes into params. */
+/* resume.c: what the record of the run that is to go on says is asked for; the same when it is locked; then it goes into params. */
+int resume_hear(struct start *s, struct err *err) CHECKED;
 int resume_lock(struct start *s, struct err *err) CHECKED;
 int resume_session(struct start *s, struct err *err) CHECKED;
 

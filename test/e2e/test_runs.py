@@ -426,3 +426,26 @@ def test_a_run_that_finds_the_checkout_in_use_is_parked_and_starts_when_resumed(
     assert json.loads(lab.agent6("runs", "show", "later", "--json").out)["state"] == "finished"
     r = lab.agent6("resume", "--auto-approve", "later")
     assert r.returncode == 2 and "nothing left to do" in r.err, r.both
+
+
+def test_whether_a_fork_could_go_on_is_asked_of_the_preset_that_goes_with_the_run(lab):
+    """It is in the record of the run that is forked, as for a resume."""
+    lab.repo(a_DOT_txt="one\n")
+    lab.mock(script(finish()), extra='[presets.kept]\nbudget.max_usd = 1.0\n[providers.keyless]\napi_format = "anthropic"\n'
+             'api_key_env = "NOBODY_SET_IT"\nbase_url = "http://127.0.0.1:9"\n')
+    path = lab.home + "/.config/agent6/config.toml"
+    with open(path, encoding="utf-8") as f:
+        was = f.read()
+    assert lab.run("do it", "--preset", "kept", "--run-id", "one").returncode == 0
+    lab.config(was.replace("budget.max_usd = 1.0", 'models.worker.provider = "keyless"'))
+    runs = len(lab.run_dirs())
+    for words in ([], ["--preset", "kept"]):
+        r = lab.agent6("fork", "one", "--auto-approve", "--steer", "go on", *words)
+        assert r.returncode != 0 and "keyless" in r.both and "forked" not in r.both, r.both
+        assert len(lab.run_dirs()) == runs
+    r = lab.agent6("fork", "one", "--no-run")  # nobody goes on with it yet
+    assert r.returncode == 0, r.both
+    # The other way round: only the preset makes it possible.
+    lab.config(was.replace('provider = "mock"', 'provider = "keyless"').replace("budget.max_usd = 1.0", 'models.worker.provider = "mock"'))
+    r = lab.agent6("fork", "one", "--auto-approve", "--steer", "go on")
+    assert r.returncode == 0 and "forked" in r.both, r.both
