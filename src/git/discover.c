@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "git/discover.h"
 #include "base/buf.h"
+#include "git/gitconfig.h"
 #include "git/gitindex.h"
 #include "sys/file.h"
 
@@ -80,24 +81,20 @@ static bool is_git_dir(const char *dir, const char *common, struct arena *mem)
 		exists(below(common, "refs", mem), S_IFDIR);
 }
 
-/* core.worktree of the repository's own configuration, wherever in the file: a submodule's has it. The last one
- * counts, as for git; NULL: it is not set, or names nothing. */
+/* core.worktree of the repository's own configuration: a submodule's has it. The last one counts, as for git; NULL: it is not
+ * set, or names nothing. */
 static const char *configured_top(const char *git_dir, struct arena *mem)
 {
 	auto_buf struct buf b = BUF_MAX(CONFIG_MAX);
 	const char *named = NULL;
-	struct str rest;
 
 	if (file_read(AT_FDCWD, below(git_dir, "config", mem), &b, ERR_DISCARD) < 0)
 		return NULL;
-	rest = buf_str(&b);
-	while (rest.n > 0) {
-		struct str value = str_trim(str_line(&rest)), key = str_trim(str_cut(&value, '='));
+	auto_gitconfig struct gitconfig c = gitconfig_from(buf_str(&b));
 
-		value = str_trim(value);
-		if (str_eqz(key, "worktree") && value.n > 0 && !memchr(value.p, '\0', value.n))
-			named = canonical(from_dir(git_dir, value, mem), mem);
-	}
+	while (gitconfig_next(&c) > 0)
+		if (gitconfig_is(&c, "core", "worktree") && c.value.n > 0)
+			named = canonical(from_dir(git_dir, buf_str(&c.value), mem), mem);
 	return named;
 }
 

@@ -13,7 +13,8 @@
 #define MODE_DIR   0040000 /* a sparse index: a directory whose files are not named */
 #define EXTENDED   0x4000
 #define ASSUMED    0x8000 /* of flags: git is to believe that the file is unchanged ... */
-#define SKIPPED    0x4000 /* of the extended ones: ... or is not to look for it */
+#define SKIPPED    0x4000u /* of the extended ones: ... or is not to look for it */
+#define ANNOUNCED  0x2000u /* git add -N */
 #define LENGTH     0x0fff /* of flags; as much: longer than that */
 
 struct reading {
@@ -22,6 +23,8 @@ struct reading {
 	unsigned version;
 	char path[PATH_MAX]; /* '/', and the name of the entry before, which version 4 continues */
 	size_t name_n;
+	bool whole;          /* the last name continues nothing */
+	struct str offsets;  /* of an extension: where blocks of entries begin, which git reads each by itself */
 };
 
 static unsigned be(const char *p, size_t n)
@@ -73,6 +76,7 @@ static int take_name(struct reading *r, size_t fixed, struct err *err)
 
 	if (r->version == 4)
 		TRY(take_cut(r, &cut, err));
+	r->whole = cut == r->name_n;
 	end = r->rest.n > 0 ? memchr(r->rest.p, '\0', r->rest.n) : NULL;
 	n = end ? (size_t)(end - r->rest.p) : 0;
 	if (!end || r->name_n - cut + n >= sizeof(r->path))
@@ -109,6 +113,8 @@ static int read_entry(struct reading *r, entry_fn *each, void *self, struct err 
 		if (r->version < 3 || !more)
 			return broken(err);
 		extended = be(more, 2);
+		if (extended & ~(SKIPPED | ANNOUNCED))
+			return broken(err);
 	}
 	TRY(take_name(r, fixed, err));
 	if ((flags & LENGTH) != (r->name_n < LENGTH ? r->name_n : LENGTH))
@@ -120,18 +126,52 @@ static int read_entry(struct reading *r, entry_fn *each, void *self, struct err 
 	return each(self, &e, err);
 }
 
-/* They end where the checksum begins. */
-static int read_extensions(struct reading *r, struct err *err)
+/* They end where the checksum begins. What git would read by another way than from the beginning must be the same that way. */
+static int read_extensions(struct reading *r, size_t begin, struct err *err)
 {
 	while (r->rest.n > r->hash) {
-		const char *p = take_bytes(r, 8);
+		const char *p = take_bytes(r, 8), *body = p ? take_bytes(r, be(p + 4, 4)) : NULL;
 
-		if (!p || !take_bytes(r, be(p + 4, 4)))
+		if (!body || p[0] < 'A' || p[0] > 'Z') /* a small letter: who does not know it must not read on */
 			return broken(err);
-		if (memcmp(p, "link", 4) == 0 || memcmp(p, "sdir", 4) == 0)
+		if (memcmp(p, "EOIE", 4) == 0 && (be(p + 4, 4) < 4 || be(body, 4) != begin))
 			return broken(err);
+		if (memcmp(p, "IEOT", 4) == 0)
+			r->offsets = str_of(body, be(p + 4, 4));
 	}
 	return r->rest.n == r->hash ? 0 : broken(err);
+}
+
+static int no_entry(void *self, const struct entry *e, struct err *err)
+{
+	(void)self;
+	(void)e;
+	(void)err;
+	return 0;
+}
+
+/* A version, then an offset and a number of entries for each block: every block begins where the one before it ended, with a
+ * whole name, and all of them are all. */
+static int check_offsets(struct str bytes, const struct reading *all, unsigned n, struct err *err)
+{
+	struct reading r = { .rest = str_skip(bytes, 12), .hash = all->hash, .version = all->version, .path = "/" };
+	struct str o = str_skip(all->offsets, 4);
+
+	if (all->offsets.n < 4 || o.n % 8 != 0)
+		return broken(err);
+	for (; o.n > 0; o = str_skip(o, 8)) {
+		unsigned block = be(o.p + 4, 4);
+
+		if (be(o.p, 4) != (size_t)(r.rest.p - bytes.p) || block > n || block == 0)
+			return broken(err);
+		for (unsigned i = 0; i < block; i++) {
+			TRY(read_entry(&r, no_entry, NULL, err));
+			if (i == 0 && r.version == 4 && !r.whole)
+				return broken(err);
+		}
+		n -= block;
+	}
+	return n == 0 ? 0 : broken(err);
 }
 
 static int read_all(struct str bytes, size_t hash, entry_fn *each, void *self, struct err *err)
@@ -148,14 +188,21 @@ static int read_all(struct str bytes, size_t hash, entry_fn *each, void *self, s
 		return broken(err);
 	for (unsigned i = 0; i < n; i++)
 		TRY(read_entry(&r, each, self, err));
-	return read_extensions(&r, err);
+	TRY(read_extensions(&r, (size_t)(r.rest.p - bytes.p), err));
+	return r.offsets.p ? check_offsets(bytes, &r, n, err) : 0;
 }
 
+/* Names of objects have 20 bytes or 32: what can be read either way is taken as both, since whoever wrote it may have meant
+ * the other one. */
 static int read_either(struct str bytes, entry_fn *each, void *self, struct err *err)
 {
 	int r = read_all(bytes, 20, each, self, err);
 
-	return r == -ERR_INVALID ? read_all(bytes, 32, each, self, err) : r;
+	if (r < 0 && r != -ERR_INVALID)
+		return r;
+	int other = read_all(bytes, 32, each, self, r < 0 ? err : ERR_DISCARD);
+
+	return other == -ERR_INVALID ? r : other;
 }
 
 struct links {
@@ -208,17 +255,14 @@ static int add_name(void *self, const struct entry *e, struct err *err)
 	return 0;
 }
 
-int gitindex_names(struct str bytes, size_t max, struct arena *mem, struct str_list *out, size_t *total, struct err *err)
+int gitindex_names(struct str bytes, size_t digits, size_t max, struct arena *mem, struct str_list *out, size_t *total, struct err *err)
 {
 	size_t most = bytes.n / STAT_BYTES; /* each entry has more */
 	struct names l = { .mem = mem, .max = max < most ? max : most };
 
 	l.p = arena_array(mem, l.max + 1, sizeof(*l.p));
 
-	if (read_all(bytes, 20, add_name, &l, ERR_DISCARD) < 0) { /* names of objects have 32 bytes then */
-		l.total = l.last_n = 0;
-		TRY(read_all(bytes, 32, add_name, &l, err));
-	}
+	TRY(read_all(bytes, digits / 2, add_name, &l, err));
 	*out = (struct str_list){ l.p, l.total < l.max ? l.total : l.max };
 	*total = l.total;
 	return 0;
@@ -246,12 +290,13 @@ static int add_entry(void *self, const struct entry *e, struct err *err)
 
 int gitindex_digest(struct str bytes, const uint64_t key[2], uint64_t *out, struct err *err)
 {
-	struct digest d = { key, 0 };
+	struct digest as20 = { key, 0 }, as32 = { key, 0 };
+	int r = read_all(bytes, 20, add_entry, &as20, ERR_DISCARD), other = read_all(bytes, 32, add_entry, &as32, err);
 
-	if (read_all(bytes, 20, add_entry, &d, ERR_DISCARD) < 0) { /* names of 32 bytes then */
-		d.sum = 0;
-		TRY(read_all(bytes, 32, add_entry, &d, err));
-	}
-	*out = d.sum;
+	if (r < 0)
+		TRY(other);
+	const uint64_t both[] = { r < 0 ? 0 : as20.sum, other < 0 ? 0 : as32.sum }; /* what was made of it before it failed is nothing */
+
+	*out = siphash(key, str_of((const char *)both, sizeof(both)));
 	return 0;
 }

@@ -19,8 +19,9 @@ typedef int gitindex_found_fn(void *self, struct str path, struct err *err);
 
 /* key: unknown to who wrote it, so that no other index can be made to have the same number. */
 int gitindex_digest(struct str bytes, const uint64_t key[2], uint64_t *out, struct err *err) CHECKED;
-/* Every path once, in the index's order: the first max of them, and how many there are. */
-int gitindex_names(struct str bytes, size_t max, struct arena *mem, struct str_list *out, size_t *total, struct err *err) CHECKED;
+/* digits: of an object's name there, 40 or 64. Every path once, in the index's order: the first max of them, and how many there are. */
+int gitindex_names(struct str bytes, size_t digits, size_t max, struct arena *mem, struct str_list *out, size_t *total,
+	struct err *err) CHECKED;
 int gitindex_links(struct str bytes, gitindex_found_fn *found, void *self, struct err *err) CHECKED;
 
 #endif

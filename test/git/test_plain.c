@@ -11,6 +11,10 @@ struct plain_case {
 	bool plain, files;
 };
 
+/* As many as git reads in blocks, each with a thread. */
+#define MANY "h=$(git hash-object -w a.txt); seq 25000 | sed \"s|.*|100644 $h\tmany/f&|\" | git -c index.threads=4 update-index --index-info; " \
+	"grep -q IEOT .git/index"
+
 static const struct plain_case cases[] = {
 	{ "as git init makes it", "true", true, true },
 	{ "a branch that follows another one has a merge of its own", "git config branch.main.merge refs/heads/main", true, true },
@@ -32,6 +36,10 @@ static const struct plain_case cases[] = {
 	{ "short names", "git update-index --index-version 4", true, true },
 	{ "names that are no text", "touch \"$(printf 'b\\377\\n')\"; git add .", true, true },
 	{ "an index in two parts", "git update-index --split-index", true, false },
+	{ "a part that must be understood", "git status -s >/dev/null; grep -q TREE .git/index; LC_ALL=C sed -i s/TREE/tREE/ .git/index", true, false },
+	{ "in blocks", MANY, true, true },
+	{ "in blocks that begin elsewhere", MANY "; LC_ALL=C sed -i 's/\\(IEOT...........\\)./\\1\\x01/' .git/index", true, false },
+	{ "and whose end lies elsewhere", MANY "; LC_ALL=C sed -i 's/\\(EOIE....\\)./\\1\\x7f/' .git/index", true, false },
 	{ "no index", "rm .git/index", true, false },
 };
 
@@ -49,7 +57,7 @@ static void tells_the_same(struct fixture *f)
 	shell(f, c->lines);
 	CHECK_OK(discover_repo(f->dir.path, f->mem, &d, &err));
 	CHECK(plain_config(&d) == c->plain);
-	files_told = plain_files(&d, 100, f->mem, &files, &total);
+	files_told = plain_files(&d, 100000, f->mem, &files, &total);
 	CHECK(files_told == c->files);
 	if (!files_told)
 		return;
@@ -70,6 +78,37 @@ TEST(plain_files_tell_what_git_says_or_nothing)
 
 static const struct {
 	const char *why, *lines;
+	bool plain;
+} configs[] = {
+	{ "as git init makes it", "true", true },
+	{ "the version of extensions, without one", "git config core.repositoryFormatVersion 1", true },
+	{ "a version from the future", "git config core.repositoryFormatVersion 7", false },
+	{ "the same, continued", "printf '[core]\n\trepositoryFormatVersion = 1\\\n2\n' >>.git/config", false },
+	{ "a line that git does not read", "echo 'x y' >>.git/config", false },
+	{ "a quote that does not end", "printf '[x]\n\ty = \"z\n' >>.git/config", false },
+	{ "an alias of the person's", "git config alias.x '!f() { echo \"$1\"; }; f'", true },
+};
+
+static void knows_it(struct fixture *f)
+{
+	const size_t i = *(size_t *)f->row;
+	struct discovered d;
+	struct err err = { 0 };
+
+	repo_with_commit(f);
+	shell(f, configs[i].lines);
+	CHECK_OK(discover_repo(f->dir.path, f->mem, &d, &err));
+	CHECK(plain_config(&d) == configs[i].plain);
+}
+
+TEST(plain_config_is_one_that_git_reads_to_its_end)
+{
+	for (size_t i = 0; i < COUNT(configs); i++)
+		each_host_for(knows_it, &i);
+}
+
+static const struct {
+	const char *why, *lines;
 	int r;
 } refs[] = {
 	{ "there is none", "true", 0 },
@@ -81,6 +120,9 @@ static const struct {
 	{ "so is where another one leads", "git symbolic-ref " CHAIN " refs/heads/main", -1 },
 	{ "and what is no name of an object", "mkdir -p .git/refs/agent6/" RUN_ID "; echo x >.git/" CHAIN, -1 },
 	{ "or no file", "mkdir -p .git/" CHAIN, -1 },
+	{ "what begins with a blank", "git update-ref " CHAIN " HEAD; sed -i 's/^/ /' .git/" CHAIN, -1 },
+	{ "a name that is too long", "git update-ref " CHAIN " HEAD; sed -i 's/^/000000000000000000000000/' .git/" CHAIN, -1 },
+	{ "no object at all", "git update-ref " CHAIN " HEAD; sed -i s/././g .git/" CHAIN "; tr . 0 <.git/" CHAIN " >x; cp x .git/" CHAIN, -1 },
 };
 
 static void finds(struct fixture *f)
