@@ -146,7 +146,8 @@ userland() { # as Debian has it: busybox knows fewer words, and says others
 redteam() { # the corpus and its programs
 	corpus=${AGENT6_SHARED:-../shared}/redteam
 	[ -f "$corpus/run.py" ] || { echo "vm: the red-team corpus is not at $corpus (AGENT6_SHARED)" >&2; exit 2; }
-	mkdir -p "$root/shared" "$root/source/test" "$root/srv/rt"
+	mkdir -p "$root/shared" "$root/source/test" "$root/srv/rt" "$root/mnt" "$root/var/lib" "$root/var/spool"
+	for d in bin sbin lib; do mkdir -p "$root/usr/local/$d"; done
 	cp -a "$corpus" "$root/shared/"
 	cp -a test/redteam "$root/source/test/"
 	find "$root/shared" -name __pycache__ -prune -exec rm -r {} +
