@@ -50,6 +50,13 @@ int str_to_f64(struct str s, double *out, struct err *err) CHECKED;
 /* UTF-8. utf8_next reads one code point at s.p[*i], moves *i on; -1 for an invalid byte (moves one). */
 int32_t utf8_next(struct str s, size_t *i);
 bool utf8_valid(struct str s);
+/* What a reader sees of it. */
+enum utf8_sight {
+	UTF8_SEEN,
+	UTF8_JOINS,  /* nothing by itself: a joiner or a variant, which emoji and some scripts need */
+	UTF8_HIDDEN, /* a control, nothing, or a change of what stands around it */
+};
+enum utf8_sight utf8_sight(int32_t c); /* -1 is hidden */
 size_t utf8_head(struct str s, size_t max); /* longest prefix of at most max bytes that cuts no character */
 
 /* Edit distance for "did you mean"; large when either is longer than 64 bytes. */

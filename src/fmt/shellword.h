@@ -4,7 +4,7 @@
  *
  * Shape    shellword_add per word, with whatever stands between them added by the caller.
  * Errors   -ERR_LIMIT past the buf's max; then the word may be there in part.
- * Source   POSIX.1-2017, XCU 2.2.2, "Single-Quotes".
+ * Source   POSIX.1-2017, XCU 2.2.2, "Single-Quotes"; POSIX.1-2024, XCU 2.2.4, "Dollar-Single-Quotes", with \u as bash has it.
  */
 #ifndef FMT_SHELLWORD_H
 #define FMT_SHELLWORD_H
@@ -12,7 +12,8 @@
 #include "base/buf.h"
 
 /* As it is when it holds nothing but ASCII letters, digits and harmless marks, else in single quotes: a space of
- * another script must not look like the end of the word. */
+ * another script must not look like the end of the word. What nobody sees (utf8_sight) is written out, in $'...': two
+ * different words never look the same. */
 int shellword_add(struct buf *b, struct str word, struct err *err) CHECKED;
 
 #endif

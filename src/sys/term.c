@@ -8,28 +8,6 @@
 
 #define TAB_STOP 8
 
-/* Code points that are valid and yet change what a reader sees around them. */
-static const struct { int32_t first, last; } hostile[] = {
-	{ 0x061C, 0x061C },   /* Arabic letter mark */
-	{ 0x180E, 0x180E },   /* Mongolian vowel separator */
-	{ 0x200E, 0x200F },   /* left-to-right and right-to-left marks */
-	{ 0x2028, 0x202E },   /* line and paragraph separators, embeddings and overrides */
-	{ 0x2060, 0x206F },   /* invisible operators, isolates, deprecated controls */
-	{ 0xFEFF, 0xFEFF },   /* byte order mark inside a text */
-	{ 0xFFF9, 0xFFFB },   /* interlinear annotation */
-	{ 0xE0000, 0xE0FFF }, /* tags: text nobody sees */
-};
-
-static bool is_hostile(int32_t c)
-{
-	if (c < 0x20 || (c >= 0x7F && c <= 0x9F))
-		return true;
-	for (size_t i = 0; i < COUNT(hostile); i++)
-		if (c >= hostile[i].first && c <= hostile[i].last)
-			return true;
-	return false;
-}
-
 static int add_visible(struct buf *out, int32_t c, struct err *err)
 {
 	switch (c) {
@@ -74,7 +52,7 @@ static int clean(struct str in, enum term_keep keep, struct buf *out, struct err
 		size_t at = i;
 		int32_t c = utf8_next(in, &i);
 
-		if (c >= 0 && !is_hostile(c))
+		if (c >= 0 && utf8_sight(c) != UTF8_HIDDEN)
 			continue;
 		/* What stood before it is copied in one piece. */
 		TRY(buf_add(out, str_of(in.p + plain, at - plain), err));

@@ -466,14 +466,14 @@ def test_no_command_runs_without_the_approval_that_is_demanded(evil_of_each_prof
     assert ok, said
 
 
-def run_attended(evil, case):
-    """At a terminal where nobody types."""
+def run_attended(evil, case, *then):
+    """At a terminal. then: (what is to be seen behind what was seen last, what is done) in that order; nobody types else."""
     report = os.path.join(evil.lab.ws, "evil.report")
     leader, follower = pty.openpty()
     p = subprocess.Popen([EVIL, "run", "evil " + case], cwd=evil.lab.ws, env=evil.lab.env, stdin=follower,
                          stdout=follower, stderr=follower, start_new_session=True)
     os.close(follower)
-    out = b""
+    out, at, then = b"", 0, list(then)
     while True:
         try:
             piece = os.read(leader, 65536)
@@ -482,10 +482,30 @@ def run_attended(evil, case):
         if not piece:
             break
         out += piece
+        while then and then[0][0] in out[at:]:
+            seen, act = then.pop(0)
+            at = out.index(seen, at) + len(seen)
+            act(leader) if callable(act) else os.write(leader, act)
     os.close(leader)
     p.wait(timeout=60)
     evil.result = subprocess.CompletedProcess(p.args, p.returncode, out, b"")
+    assert then == [], out
     return evil.judge(report)
+
+
+def test_a_question_in_the_place_of_another_is_not_answered_by_who_typed_for_that_one(evil_of_each_profile):
+    """And words that look like others are shown so that they do not."""
+    evil, ws = evil_of_each_profile, evil_of_each_profile.lab.ws
+    lines = run_attended(evil, "swap", (b"Allow run_command: true", lambda _: open(os.path.join(ws, "seen"), "w", encoding="utf-8").close()),
+                         (b"Allow run_command: touch without-approval", b""), (b"N never: ", b"y\n"),
+                         (b"was taken back as you typed", b""), (b"N never: ", b"n\n"))
+    assert [l for l in lines if l.startswith("swapped")] == [f"swapped command: why {DENIED} code 0 the operator said no"], lines
+    assert not os.path.exists(os.path.join(ws, "without-approval"))
+    prompts = [p["prompt"].removeprefix("Allow run_command: touch ") for p in evil.lab.events("approval.prompt")]
+    assert prompts == [r"$'a\nb'", r"'a\nb'", r"$'a\u200b'", r"$'\u202eb'", r"$'\033]52;c;eA==\007'", r"$'\377'", r"$'\u009b2J'",
+                       "Allow run_command: true", "without-approval"], prompts
+    answers = [(a["approved"], a["source"]) for a in evil.lab.events("approval.answer")]
+    assert answers == [(False, "withdrawn")] * 8 + [(False, "frontend")], answers
 
 
 def test_one_message_against_the_rules_ends_that_channel(evil_of_each_profile):

@@ -141,6 +141,10 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_client(e);
 	else if (str_eqz(what, "approval"))
 		evil_approval(e);
+	else if (str_eqz(what, "swap"))
+		evil_swap(e);
+	else if (str_eqz(what, "flood"))
+		evil_flood(e);
 	else if (str_eqz(what, "server"))
 		evil_server(e);
 	else if (str_eqz(what, "remote"))

@@ -37,6 +37,8 @@ void evil_commands(struct evil *e);          /* the command zygote, with well-fo
 void evil_git(struct evil *e);               /* the git zygote */
 void evil_client(struct evil *e);            /* the model client */
 void evil_approval(struct evil *e);          /* a command that somebody would have to allow */
+void evil_swap(struct evil *e);              /* a question in the place of another */
+void evil_flood(struct evil *e);             /* of every channel; does not return */
 void evil_server(struct evil *e);            /* an MCP server whose calls somebody would have to allow */
 void evil_remote(struct evil *e);            /* the same over HTTP */
 void evil_remote_again(struct evil *e);      /* and a number twice */

@@ -395,3 +395,121 @@ void evil_approval(struct evil *e)
 	/* Who forges a verdict is killed, so this is said only if it was not. */
 	evil_say(e, "zygote %s", evil_dropped(PEER_ZYGOTE, 3000) ? "hung up" : "KEPT");
 }
+
+/* Whoever looks at the terminal makes it. */
+static void wait_file(const struct evil *e, const char *name)
+{
+	for (int left = ANSWER_MS; left > 0 && faccessat(e->workspace, name, F_OK, 0) < 0; left -= 5)
+		poll(NULL, 0, 5);
+}
+
+/* Words that look like others, each taken back before anybody can answer; then one that takes the place of a harmless one. */
+void evil_swap(struct evil *e)
+{
+	static const char *const words[] = { "a\nb", "a\\nb", "a\xe2\x80\x8b", "\xe2\x80\xae" "b", "\x1b]52;c;eA==\a", "\xff", "\xc2\x9b" "2J" };
+	static const char *const harmless[] = { "true", NULL }, *const meant[] = { "touch", "without-approval", NULL }, *const none[] = { NULL };
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX), number = BUF_MAX(8);
+
+	for (size_t i = 0; i <= COUNT(words); i++) {
+		const char *const argv[] = { "touch", i < COUNT(words) ? words[i] : "x", NULL };
+
+		buf_clear(&b);
+		buf_clear(&number);
+		pack_run(e, &b, JOB_COMMAND, "", i < COUNT(words) ? argv : harmless, none);
+		evil_send(e, PEER_ZYGOTE, WIRE_RUN, buf_str(&b), NULL, 0);
+		if (i == COUNT(words)) /* it is on the screen */
+			wait_file(e, "seen");
+		pack_u32(&number, e->job);
+		evil_send(e, PEER_ZYGOTE, WIRE_KILL, buf_str(&number), NULL, 0);
+		say_end(e, "withdrawn", i < COUNT(words) ? "words" : "harmless", wait_end(e, PEER_ZYGOTE, e->job, ANSWER_MS));
+	}
+	buf_clear(&b);
+	pack_run(e, &b, JOB_COMMAND, "", meant, none);
+	evil_send(e, PEER_ZYGOTE, WIRE_RUN, buf_str(&b), NULL, 0);
+	say_end(e, "swapped", "command", wait_end(e, PEER_ZYGOTE, e->job, ANSWER_MS));
+}
+
+static void throw_run(struct evil *e, struct buf *b)
+{
+	static const char *const argv[] = { "true", NULL }, *const none[] = { NULL };
+
+	pack_run(e, b, JOB_COMMAND, "", argv, none);
+}
+
+static void throw_kill(struct evil *e, struct buf *b)
+{
+	pack_u32(b, e->job);
+}
+
+static void throw_git(struct evil *e, struct buf *b)
+{
+	const struct str head = STR("HEAD");
+
+	pack_u32(b, ++e->job);
+	pack_u8(b, GIT_RESOLVE);
+	pack_strs(b, &head, 1);
+}
+
+static void throw_ask(struct evil *e, struct buf *b)
+{
+	pack_u32(b, ++e->job);
+	pack_u32(b, 1);
+	pack_str(b, STR("y?"));
+	pack_strs(b, NULL, 0);
+}
+
+static void throw_request(struct evil *e, struct buf *b)
+{
+	pack_u32(b, ++e->job);
+	pack_u8(b, 255);
+	pack_u8(b, ROUTE_MODELS);
+}
+
+static void throw_delta(struct evil *e, struct buf *b)
+{
+	static char json[40000] = "{\"role\":\"worker\",\"text\":\"";
+	size_t n = strlen(json);
+
+	(void)e;
+	if (n < 1000) {
+		memset(json + n, 'x', sizeof(json) - 3 - n);
+		memcpy(json + sizeof(json) - 3, "\"}", 3);
+	}
+	pack_u8(b, RECORD_EVENT);
+	pack_u32(b, 1);
+	pack_str(b, STR("role.text_delta"));
+	pack_str(b, str_from(json));
+}
+
+static void throw_notice(struct evil *e, struct buf *b)
+{
+	(void)e;
+	pack_u8(b, RECORD_EVENT);
+	pack_u32(b, 0);
+	pack_str(b, STR("run.notice"));
+	pack_str(b, STR("{\"level\":\"warning\",\"text\":\"flood\"}"));
+}
+
+/* As fast as each takes it, and no answer is ever read but descriptors, whose number is bounded. Does not return. */
+void evil_flood(struct evil *e)
+{
+	static const struct { enum peer to; uint16_t type; void (*make)(struct evil *e, struct buf *b); } all[] = {
+		{ PEER_ZYGOTE, WIRE_RUN, throw_run }, { PEER_ZYGOTE, WIRE_KILL, throw_kill }, { PEER_GIT, WIRE_GIT, throw_git },
+		{ PEER_MONITOR, WIRE_ASK, throw_ask }, { PEER_CLIENT, WIRE_REQ, throw_request },
+		{ PEER_RECORDER, WIRE_RECORD, throw_delta }, { PEER_RECORDER, WIRE_RECORD, throw_notice } };
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
+	struct pollfd in[AGENT_FDS];
+
+	evil_say(e, "flood");
+	for (size_t i = 0;; i = (i + 1) % COUNT(all)) {
+		buf_clear(&b);
+		all[i].make(e, &b);
+		(void)!chan_send(3 + (int)all[i].to, all[i].type, buf_str(&b), NULL, 0, ERR_DISCARD);
+		for (int p = 0; p < AGENT_FDS; p++)
+			in[p] = (struct pollfd){ .fd = 3 + p, .events = POLLIN };
+		if (poll(in, AGENT_FDS, 0) > 0)
+			for (int p = 0; p < AGENT_FDS; p++)
+				if (in[p].revents & POLLIN && chan_recv(3 + p, e->msg, ERR_DISCARD) == 0)
+					chan_msg_fini(e->msg);
+	}
+}

@@ -26,6 +26,9 @@ TEST(term_clean_makes_every_control_visible)
 		{ "invalid UTF-8", { "\xFF\xC3(", 3 }, "\\xff\\xc3(", "\\xff\\xc3(" },
 		{ "cut UTF-8", { "a\xE4\xB8", 3 }, NULL, NULL },
 		{ "a tag nobody sees", { "\xF3\xA0\x81\x81", 4 }, "\\ue0041", "\\ue0041" },
+		{ "a space without width", { "a\xE2\x80\x8B" "b", 5 }, "a\\u200bb", "a\\u200bb" },
+		{ "a filler", { "\xE3\x85\xA4", 3 }, "\\u3164", "\\u3164" },
+		{ "a hyphen that is not there", { "a\xC2\xAD" "b", 4 }, "a\\xadb", "a\\xadb" },
 		{ "joined emoji stay", { "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB", 11 },
 			"\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB", "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB" },
 	};

@@ -6,6 +6,7 @@
 #include "ui/cli/composer.h"
 #include "ui/cli/term_view.h"
 
+#include "base/time.h"
 #include "sys/file.h"
 #include "sys/loop.h"
 #include "view/follow.h"
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define INPUT_MAX 8192
+#define HASTY_MS  2000 /* to see that another question stands where one was taken back */
 
 struct term_live {
 	struct term_live_spec spec;
@@ -30,6 +32,8 @@ struct term_live {
 	char asking[64];        /* the prompt whose answer is being typed, or empty */
 	size_t nth;             /* which of its questions */
 	char answered[64];      /* the last one answered here: its event may still be on its way */
+	bool replaced;          /* the prompt that was asked went away unanswered; */
+	int64_t hasty_ms;       /* until then an answer to the one in its place may have been meant for it */
 	bool menu;              /* the pause stands last on the screen */
 	bool said;              /* something was shown since the journal was read last */
 	bool ended;             /* run.end was shown */
@@ -62,7 +66,8 @@ static int on_journal_line(void *self, struct str line, struct err *err)
 	if (it.kind == VIEW_END || (view_state(l->view)->detached && l->spec.over_is_terminal))
 		l->ended = true;
 	if (it.kind == VIEW_ANSWER && l->asking[0] && str_eqz(it.name, l->asking)) {
-		l->asking[0] = '\0'; /* somebody else was faster */
+		l->asking[0] = '\0'; /* somebody else was faster, or it was taken back */
+		l->replaced = true;
 		buf_clear(&l->answers);
 	}
 	/* What can be answered here is asked properly, not told. */
@@ -106,6 +111,8 @@ static int ask_next(struct term_live *l, struct err *err)
 		if (strcmp(p->id, l->answered) == 0)
 			continue;
 		snprintf(l->asking, sizeof(l->asking), "%s", p->id);
+		l->hasty_ms = l->replaced ? time_mono_ms() + HASTY_MS : 0;
+		l->replaced = false;
 		l->nth = 0;
 		buf_clear(&l->answers);
 		buf_clear(&l->input);
@@ -222,6 +229,7 @@ static int on_words(struct term_live *l, struct str line, struct err *err)
 	const struct view_state *s = view_state(l->view);
 	struct typed t = compose(line, s->paused);
 
+	l->replaced = false;      /* who says something sees that nothing is asked */
 	l->term.mid_line = false; /* the person's own Enter ended the line */
 	if (l->over || l->ended)
 		return 0;
@@ -261,6 +269,12 @@ static int on_typed_line(struct term_live *l, struct str typed, struct err *err)
 	}
 	if (!p)
 		return can_answer(l) ? on_words(l, typed, err) : 0;
+	if (time_mono_ms() < l->hasty_ms) { /* once: who types it again has seen what it says */
+		l->hasty_ms = 0;
+		l->term.mid_line = false;
+		TRY(term_view_note(&l->term, "the question before this one was taken back as you typed: this is another one", err));
+		return ask_again(l, err);
+	}
 	return p->question ? answer_question(l, p, typed, err) : answer_approval(l, p, typed, err);
 }
 
