@@ -30,6 +30,7 @@ static const char *const settings[] = {
 	"diff.external=", "diff.autoRefreshIndex=false", "diff.orderFile=/dev/null", "diff.noprefix=false", "diff.mnemonicPrefix=false",
 	"diff.ignoreSubmodules=all", "submodule.recurse=false", "protocol.allow=never", "color.ui=false",
 	"i18n.commitEncoding=UTF-8", "gc.auto=0", "maintenance.auto=false", "core.quotePath=false",
+	"core.protectHFS=true", /* where a file system folds names, what nobody sees in one may fold to .git */
 };
 
 /* Where owners look different in the cell, an index compares times and sizes only. */

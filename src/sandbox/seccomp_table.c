@@ -212,6 +212,12 @@ static const struct seccomp_row own_parent_rows[] = {
 };
 static const struct seccomp_set own_parent = { own_parent_rows, COUNT(own_parent_rows) };
 
+/* Who holds the person's terminal does not open it to other users. */
+static const struct seccomp_row no_modes_rows[] = {
+	{ NR(fchmod), V_EPERM },
+};
+static const struct seccomp_set no_modes = { no_modes_rows, COUNT(no_modes_rows) };
+
 #ifdef AGENT6_SANITIZED
 /* What the sanitizers' run time needs beyond what every program of ours may: its own path. No memory becomes
  * executable for it either. This row set exists in that build only. */
@@ -243,5 +249,5 @@ const struct seccomp_table seccomp_tables[SECCOMP_COUNT] = {
 	[SECCOMP_CLIENT_OPEN] = { "client_open", V_EPERM, { &own_base, &own_io, &own_read, &own_lookup, &own_threads, SANITIZER } },
 	[SECCOMP_BROKER] = { "broker", V_EPERM, { &own_base, &own_io, &own_dial, SANITIZER } },
 	[SECCOMP_RESOLVER] = { "resolver", V_EPERM, { &own_base, &own_io, &own_read, &own_lookup, SANITIZER } },
-	[SECCOMP_VIEW] = { "view", V_EPERM, { &own_base, &own_io, &own_read, &own_write, SANITIZER } },
+	[SECCOMP_VIEW] = { "view", V_EPERM, { &own_base, &own_io, &own_read, &own_write, &no_modes, SANITIZER } },
 };

@@ -22,7 +22,8 @@
 
 #define FAULTY(call)    ((errno = fault_hit()) != 0 ? -1 : (call))
 #define MESSAGES_MAX    ((int64_t)2 << 30)
-#define TRANSCRIPTS_MAX ((int64_t)8 << 30) /* bytes of one leg */
+#define TRANSCRIPTS_MAX ((int64_t)8 << 30) /* bytes of one leg, */
+#define TRANSCRIPT_MIN  (64 * 1024)        /* of which each takes so many: 131072 files at most */
 #define TRANSCRIPT_DIR  "transcripts"
 #define AGAIN_MAX       1000 /* transcripts of one number */
 
@@ -93,6 +94,32 @@ static bool tells_of_work(const struct event_type *t)
 	return false;
 }
 
+/* What the person said, and how the run is held, the monitor has set before: views show it by the agent's event. */
+static int says_as_set(const struct store *s, const struct event_type *t, const json_t *fields, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct manifest m = { 0 };
+
+	if (t != event_at(EVENT_RUN_START) && t != event_at(EVENT_RUN_RESUME))
+		return 0;
+	int r = manifest_load(s->dir, mem, &m, err);
+
+	if (r < 0)
+		return r == -ERR_NOENT ? 0 : r;
+	const struct {
+		const char *name;
+		struct str set;
+	} rows[] = { { "user_task", m.user_task }, { "isolation", m.isolation } };
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const json_t *v = json_object_get(fields, rows[i].name);
+
+		if (json_is_string(v) && rows[i].set.n > 0 && !str_eq(str_of(json_string_value(v), json_string_length(v)), rows[i].set))
+			return err_set(err, ERR_INVALID, "%s: \"%s\" is not what was set before the run", t->type, rows[i].name);
+	}
+	return 0;
+}
+
 int store_event(struct store *s, unsigned sender, struct str type, struct str json, struct err *err)
 {
 	const struct event_type *t = event_find(type);
@@ -108,6 +135,7 @@ int store_event(struct store *s, unsigned sender, struct str type, struct str js
 	if (json_decode(json, JSON_EXACT, &fields, err) < 0)
 		return err_wrap(err, "%s", t->type);
 	TRY(event_check(t, fields, err));
+	TRY(sender == EVENT_AGENT ? says_as_set(s, t, fields, err) : 0);
 	s->work = s->work || tells_of_work(t);
 	return lose(s, journal_append(s->journal, t, fields, err), err);
 }
@@ -234,13 +262,15 @@ static int write_transcript(struct store *s, uint32_t seq, struct str bytes, str
 {
 	autoclose int dir = -1;
 
-	if (s->transcript_bytes + (int64_t)bytes.n > TRANSCRIPTS_MAX)
+	int64_t size = bytes.n > TRANSCRIPT_MIN ? (int64_t)bytes.n : TRANSCRIPT_MIN;
+
+	if (s->transcript_bytes + size > TRANSCRIPTS_MAX)
 		return err_set(err, ERR_LIMIT, "transcripts would grow past %lld bytes", (long long)TRANSCRIPTS_MAX);
 	if (FAULTY(mkdirat(s->dir, TRANSCRIPT_DIR, 0700)) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "make directory %s", TRANSCRIPT_DIR);
 	TRY(dir_open(s->dir, TRANSCRIPT_DIR, &dir, err));
 	TRY(write_new(dir, seq, bytes, err));
-	s->transcript_bytes += (int64_t)bytes.n;
+	s->transcript_bytes += size;
 	return 0;
 }
 

@@ -131,9 +131,11 @@ int chan_recv(int fd, struct chan_msg *m, struct err *err)
 		n = receive(fd, &msg);
 	if (n < 0)
 		return send_failed(errno, err);
-	if (n == 0)
-		return err_set(err, ERR_CLOSED, "the peer is gone");
 	collect_fds(&msg, m);
+	if (n == 0) { /* or it sent nothing, with whatever descriptors: none is kept */
+		chan_msg_fini(m);
+		return err_set(err, ERR_CLOSED, "the peer is gone");
+	}
 	if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || n < HEAD_BYTES ||
 		get_le(m->bytes + 4, 4) != (uint64_t)n - HEAD_BYTES) {
 		chan_msg_fini(m);

@@ -226,10 +226,12 @@ static int fill_and_rename(int dirfd, const char *tmp, const char *name, struct 
 	struct err *err)
 {
 	autoclose int fd = FAULTY(openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+	struct stat st;
 
 	if (fd < 0)
 		return err_sys(err, errno, "create %s", tmp);
-	if (FAULTY(fchmod(fd, mode)) < 0) /* the umask must not decide */
+	/* The umask must not decide. A view may not change a mode, and writes what none takes anything from. */
+	if (fstat(fd, &st) < 0 || ((st.st_mode & 07777) != mode && FAULTY(fchmod(fd, mode)) < 0))
 		return err_sys(err, errno, "chmod %s", tmp);
 	if (file_write_fd(fd, bytes, err) < 0)
 		return err_wrap(err, "%s", tmp);

@@ -5,7 +5,9 @@
 It writes down what it tried and what came of it; whether the promises held is asserted here, from outside: what is
 on disk, what the provider saw, what git says, which processes are left.
 """
+import contextlib
 import ctypes
+import fcntl
 import glob
 import hashlib
 import json
@@ -16,6 +18,10 @@ import shutil
 import signal
 import stat
 import subprocess
+import termios
+import threading
+import time
+import unicodedata
 
 import pytest
 
@@ -341,8 +347,12 @@ def test_git_does_what_is_in_its_table_and_runs_nothing_of_the_repository(evil_o
     assert len(bad) >= 20
     assert {n: e for n, e in bad.items() if not e.startswith(f"why {REFUSED} ")} == {}
     tree = [l.split()[1][:40] for l in lines if re.match(r"stdout [0-9a-f]{40}\\x0a$", l)][-1]
-    names = evil.lab.git("ls-tree", "-r", "--name-only", "--full-tree", tree).splitlines()
-    assert [n for n in names if n.startswith(("/", ".git/")) or ".." in n] == []
+    names = evil.lab.git("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree).split("\0")
+    assert [n for n in names if n.startswith("/") or ".." in n] == []
+    # None that a file system somewhere takes for the repository: cases folded, short names, what nobody sees left out.
+    parts = {"".join(c for c in part if unicodedata.category(c) != "Cf").lower() for n in names for part in n.split("/")}
+    assert names and parts & {".git", "git~1"} == set(), names
+    assert not evil.lab.git("ls-tree", tree, ".gitmodules").startswith("120000")
     assert {n for n, e in ends.items() if e == "no answer"} == set()
     # Nor does anything run later, in the hands of the person.
     evil.lab.git("status", "--ignore-submodules=all")
@@ -508,12 +518,128 @@ def test_a_question_in_the_place_of_another_is_not_answered_by_who_typed_for_tha
     assert answers == [(False, "withdrawn")] * 8 + [(False, "frontend")], answers
 
 
+def resident_kb(top):
+    """Of a process and all below it."""
+    parents, total = {}, 0
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/status", encoding="utf-8", errors="replace") as f:
+                status = f.read()
+        except OSError:
+            continue
+        rss = re.search(r"VmRSS:\s+(\d+)", status)
+        parents[int(p)] = (int(re.search(r"PPid:\s+(\d+)", status)[1]), int(rss[1]) if rss else 0)
+    for p, (_, rss) in parents.items():
+        at = p
+        while at in parents and at != top:
+            at = parents[at][0]
+        total += rss if at == top else 0
+    return total
+
+
+def test_whoever_floods_every_channel_is_stopped_by_ctrl_c_and_takes_no_memory(evil_of_each_profile):
+    evil, lab = evil_of_each_profile, evil_of_each_profile.lab
+    leader, follower = pty.openpty()
+
+    def take_terminal():
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    p = subprocess.Popen([EVIL, "run", "evil flood"], cwd=lab.ws, env=lab.env, stdin=follower, stdout=follower, stderr=follower,
+                         preexec_fn=take_terminal)
+    os.close(follower)
+    shown = []
+
+    def read():
+        with contextlib.suppress(OSError):
+            while piece := os.read(leader, 65536):
+                shown.append(len(piece))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+
+    def journal():
+        return sum(os.path.getsize(f) for f in glob.glob(os.path.join(lab.home, ".local/state/agent6/*/runs/*/record/logs.jsonl")))
+
+    lab.wait_for(lambda: journal() > 10 << 20)
+    used = resident_kb(p.pid)
+    log = os.open(glob.glob(os.path.join(lab.home, ".local/state/agent6/*/runs/*/record/logs.jsonl"))[0], os.O_RDONLY)
+    began = time.monotonic()
+    heard, tail = 0, b""
+
+    def told():
+        nonlocal tail
+        tail += os.read(log, 1 << 24)
+        return p.poll() is not None or len(re.findall(rb'"type":"run.(?:pause|stop)_requested"', tail)) > heard
+
+    os.lseek(log, journal(), os.SEEK_SET)
+    while p.poll() is None and heard < 4:  # to pause after the step, now, to end, and not to wait for it
+        os.write(leader, b"\x03")
+        lab.wait_for(told, 20)
+        heard += 1
+    p.wait(timeout=60)
+    took = time.monotonic() - began
+    reader.join()
+    os.close(leader)
+    os.close(log)
+    assert p.returncode == 130 and heard >= 3 and took < 30, (p.returncode, heard, took)
+    assert used < 150_000, used
+    evil.result = subprocess.CompletedProcess(p.args, p.returncode, b"", b"")
+    assert evil.judge(os.path.join(lab.ws, "evil.report")) == ["flood"]
+    ok, said = evil.verified()
+    assert ok, said
+
+
+# What may be on a terminal beside text: colours, and how a terminal ends a line.
+OURS = re.compile(rb"\x1b\[[0-9;]*m|\r(?=\n)")
+
+
+def steers(out):
+    """What of these bytes is no text that stays where it was put."""
+    try:
+        text = OURS.sub(b"", out).decode()
+    except UnicodeDecodeError as why:
+        return [str(why)]
+    return [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cn")]
+
+
+def on_terminal(lab, words):
+    leader, follower = pty.openpty()
+    p = subprocess.Popen(words, cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=follower, stderr=follower, start_new_session=True)
+    os.close(follower)
+    out = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(leader, 65536):
+            out += piece
+    os.close(leader)
+    p.wait(timeout=60)
+    return p.returncode, out
+
+
+def test_whatever_shows_a_record_of_a_taken_over_agent_shows_text(evil):
+    """Every event, member, file, name and message that it may write is one that would steer a terminal."""
+    lab = evil.lab
+    code, out = on_terminal(lab, [EVIL, "run", "--auto-approve", "--run-id", "owned", "evil words"])
+    with open(os.path.join(lab.ws, "evil.report"), encoding="utf-8") as f:
+        assert [l for l in f if l.startswith("FAIL")] == [] and os.path.getsize(f.name) > 0, out
+    shown = {"run": (code, out)}
+    for words in ("runs list", "runs list --json", "runs show owned", "runs show owned --json", "runs diff owned", "runs diff owned --stat",
+                  "runs commits owned", "runs transcript owned", "runs graph owned", "runs verify owned", "watch owned", "replay owned",
+                  "history search owned", "memory list", "memory show m-00000001", "prompt show", "runs merge owned", "runs rm owned"):
+        shown[words] = on_terminal(lab, [conftest.AGENT6, *words.split()])
+    assert {w: steers(o) for w, (_, o) in shown.items() if steers(o)} == {}
+    # It was there to be shown, and said to be what it is; what the person said is not the agent's to say.
+    assert {w: (c, o) for w, (c, o) in shown.items() if b"owned" not in o or c not in (0, 1 if w.startswith("replay") else 0)} == {}, shown
+    assert b"evil words" in shown["runs list"][1] and b"Allow owned" in shown["watch owned"][1] and b"x1b[2J" in shown["runs commits owned"][1]
+
+
 def test_one_message_against_the_rules_ends_that_channel(evil_of_each_profile):
     """Wrong types, directions, lengths, descriptors, numbers; records that are not its to write."""
     evil = evil_of_each_profile
     kept, seen = [], 0
+    case, least = ("break", 60) if evil.lab.profile == "strict" else ("break-jails", 25)  # recorder and client are the same there
     for nth in range(1000):
-        lines = evil.run(f"break {nth}")
+        lines = evil.run(f"{case} {nth}")
         if any(l.startswith("no breach") for l in lines):
             break
         told = [l for l in lines if l.startswith("breach ")]
@@ -522,14 +648,14 @@ def test_one_message_against_the_rules_ends_that_channel(evil_of_each_profile):
         seen += 1
         ok, said = evil.verified()
         assert ok, (told, said)
-    assert seen > 50 and kept == []
+    assert seen > least and kept == []
     for run in evil.lab.run_dirs():
         assert sorted(os.listdir(run)) == ["answers", "record", "run.lock"], run
         assert os.listdir(os.path.join(run, "answers")) == []
         with open(os.path.join(run, "record", "manifest.json"), encoding="utf-8") as f:
             manifest = json.load(f)
         assert (manifest["base_branch"], manifest["base_sha"]) == ("main", evil.lab.git("rev-parse", "main").strip())
-        assert manifest["user_task"].startswith("evil break") and manifest["policy"]["isolation"] != "none"
+        assert manifest["user_task"].startswith(f"evil {case}") and manifest["policy"]["isolation"] != "none"
         assert "merged" not in manifest
     assert not os.path.exists(os.path.join(evil.lab.ws, "without-approval"))
 

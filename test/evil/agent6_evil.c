@@ -143,6 +143,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_approval(e);
 	else if (str_eqz(what, "swap"))
 		evil_swap(e);
+	else if (str_eqz(what, "words"))
+		evil_words(e);
 	else if (str_eqz(what, "flood"))
 		evil_flood(e);
 	else if (str_eqz(what, "server"))
@@ -162,7 +164,9 @@ static void act(struct evil *e, struct str what, uint32_t number)
 	else if (str_eqz(what, "green"))
 		evil_green(e);
 	else if (str_eqz(what, "break"))
-		evil_break(e, number);
+		evil_break(e, number, false);
+	else if (str_eqz(what, "break-jails"))
+		evil_break(e, number, true);
 	else if (str_eqz(what, "fuzz"))
 		evil_fuzz(e, number);
 	else

@@ -38,6 +38,7 @@ void evil_git(struct evil *e);               /* the git zygote */
 void evil_client(struct evil *e);            /* the model client */
 void evil_approval(struct evil *e);          /* a command that somebody would have to allow */
 void evil_swap(struct evil *e);              /* a question in the place of another */
+void evil_words(struct evil *e);             /* a record whose texts steer whatever shows them as they are */
 void evil_flood(struct evil *e);             /* of every channel; does not return */
 void evil_server(struct evil *e);            /* an MCP server whose calls somebody would have to allow */
 void evil_remote(struct evil *e);            /* the same over HTTP */
@@ -50,7 +51,7 @@ bool evil_next(struct evil *e, enum peer from, uint16_t type, int ms); /* a mess
 void evil_green(struct evil *e);             /* commits what the task ends with; that all is well is said then */
 void evil_report(struct evil *e);            /* the report so far, where it cannot stand in the workspace */
 void evil_wait(struct evil *e, enum peer from, const char *kind, const char *name); /* for the end of the last job */
-void evil_break(struct evil *e, uint32_t nth); /* one message that breaks a rule */
+void evil_break(struct evil *e, uint32_t nth, bool jails_only); /* one message that breaks a rule */
 void evil_fuzz(struct evil *e, uint32_t seed);
 
 #endif

@@ -11,9 +11,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum body { RAW, RECORD, JOB0, JOB_TWICE };
+#define BREACH_FDS_MAX 200
+
+enum body { RAW, RECORD, JOB0, JOB_TWICE, NOTHING };
 
 static const struct breach {
 	const char *name;
@@ -25,6 +28,12 @@ static const struct breach {
 	const char *file, *json;
 	int fds;
 } breaches[] = {
+	/* a packet without a byte, which is the end of a channel, and what goes with it */
+	{ "nothing to the zygote", PEER_ZYGOTE, 0, NOTHING, .fds = 6 },
+	{ "nothing to git", PEER_GIT, 0, NOTHING, .fds = 6 },
+	{ "nothing to the client", PEER_CLIENT, 0, NOTHING, .fds = 6 },
+	{ "nothing to the recorder", PEER_RECORDER, 0, NOTHING, .fds = 6 },
+	{ "more than a channel takes", PEER_RECORDER, 0, NOTHING, .fds = 200 },
 	/* not its to say */
 	{ "forged verdict", PEER_ZYGOTE, WIRE_VERDICT, .json = "\0\0\0\0\1\0\0\0\0" },
 	{ "start an agent", PEER_ZYGOTE, WIRE_START_AGENT, .json = "x", .fds = 5 },
@@ -51,6 +60,8 @@ static const struct breach {
 	{ "open another record", PEER_RECORDER, WIRE_OPEN, .json = "x", .fds = 2 },
 	{ "a note of the monitor", PEER_RECORDER, WIRE_NOTE, RECORD, RECORD_EVENT, 0, "approval.answer", "{\"id\":\"approval-1\",\"approved\":true,\"source\":\"x\"}" },
 	{ "an approval", PEER_RECORDER, WIRE_RECORD, RECORD, RECORD_EVENT, 0, "approval.answer", "{\"id\":\"approval-1\",\"approved\":true,\"source\":\"x\"}" },
+	{ "another task", PEER_RECORDER, WIRE_RECORD, RECORD, RECORD_EVENT, 0, "run.start", "{\"run_id\":\"x\",\"user_task\":\"harmless\",\"mode\":\"run\"}" },
+	{ "another isolation", PEER_RECORDER, WIRE_RECORD, RECORD, RECORD_EVENT, 0, "run.start", "{\"run_id\":\"x\",\"user_task\":\"\",\"mode\":\"run\",\"isolation\":\"vm\"}" },
 	{ "a prompt", PEER_RECORDER, WIRE_RECORD, RECORD, RECORD_EVENT, 0, "approval.prompt", "{\"id\":\"approval-1\",\"prompt\":\"x\",\"standing\":true}" },
 	{ "a stop", PEER_RECORDER, WIRE_RECORD, RECORD, RECORD_EVENT, 0, "run.stop_requested", "{\"source\":\"x\",\"how\":\"now\"}" },
 	{ "an own seq", PEER_RECORDER, WIRE_RECORD, RECORD, RECORD_EVENT, 0, "loop.note", "{\"text\":\"x\",\"seq\":1}" },
@@ -124,29 +135,55 @@ static void pack_breach(const struct breach *x, struct buf *b)
 		return pack_job(b, 0);
 	case JOB_TWICE:
 		return pack_job(b, 5);
+	case NOTHING:
+		return;
 	}
 }
 
-void evil_break(struct evil *e, uint32_t nth)
+/* As chan_send would not: no head, and any number of descriptors, sockets with sockets under way in them among these. */
+static void send_nothing(const struct breach *x, const int *fds, size_t n)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(BREACH_FDS_MAX * sizeof(int))];
+	} control = { 0 };
+	struct msghdr msg = { .msg_control = control.space, .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(n * sizeof(int)) };
+	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+	(void)!sendmsg(3 + (int)x->to, &msg, MSG_NOSIGNAL);
+}
+
+void evil_break(struct evil *e, uint32_t nth, bool jails_only)
 {
 	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
-	int fds[CHAN_FDS_MAX];
+	int fds[BREACH_FDS_MAX];
 	size_t n = 0;
 
-	if (nth >= COUNT(breaches)) {
+	size_t at = 0;
+
+	/* Recorder and client are the same whatever holds the agent: to the others only, where that is asked for. */
+	for (size_t left = nth; at < COUNT(breaches); at++)
+		if ((!jails_only || breaches[at].to < PEER_CLIENT) && left-- == 0)
+			break;
+	if (at == COUNT(breaches)) {
 		evil_say(e, "no breach %u", nth);
 		return;
 	}
-	const struct breach *x = &breaches[nth];
+	const struct breach *x = &breaches[at];
 
-	for (int i = 0; i < x->fds; i++)
-		fds[n++] = evil_memfd(STR("{}"), true);
+	for (int i = 0; i < x->fds; i++) /* the other channels too */
+		fds[n++] = x->kind == NOTHING ? dup(3 + i % AGENT_FDS) : evil_memfd(STR("{}"), true);
 	if (x->fds == -1)
 		fds[n++] = dup(e->workspace);
 	pack_breach(x, &b);
 	if (x->kind == JOB_TWICE)
 		evil_send(e, x->to, x->type, buf_str(&b), NULL, 0);
-	evil_send(e, x->to, x->type, buf_str(&b), fds, n);
+	if (x->kind == NOTHING)
+		send_nothing(x, fds, n);
+	else
+		evil_send(e, x->to, x->type, buf_str(&b), fds, n);
 	evil_say(e, "breach %s: %s", x->name, evil_dropped(x->to, 5000) ? "dropped" : "KEPT");
 	for (size_t i = 0; i < n; i++)
 		close(fds[i]);

@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,7 +119,7 @@ static void others(const struct evil *e)
 }
 
 /* Who holds the terminal could type for the person otherwise. */
-static void terminal(const struct evil *e)
+static void terminal(const struct evil *e, bool is_view)
 {
 	static const struct { const char *name; unsigned long nr; } asks[] = { { "typed", 0x5412 }, { "pasted", 0x541C },
 		{ "taken", 0x540E }, { "another discipline", 0x5423 }, { "redirected", 0x541D }, { "its group", 0x5410 }, { "its owner", 0x8901 } };
@@ -127,6 +128,8 @@ static void terminal(const struct evil *e)
 	for (int fd = 0; fd < 3; fd++)
 		for (size_t i = 0; i < COUNT(asks); i++)
 			judge(e, asks[i].name, syscall(SYS_ioctl, fd, asks[i].nr, &byte));
+	for (int fd = 0; fd < 3 && is_view; fd++)
+		judge(e, "opened to others", fchmod(fd, 0666));
 }
 
 static void say_net(void *self, const char *line)
@@ -150,7 +153,7 @@ int __wrap_confine_self(enum seccomp_profile profile, const struct ll_rule *rule
 		evil_say(&e, "FAIL confine: %s", err->msg);
 	evil_probe(&e);
 	others(&e);
-	terminal(&e);
+	terminal(&e, profile == SECCOMP_VIEW);
 	if (targets[0])
 		netprobe_run(targets, say_net, &e);
 	evil_say(&e, "END");

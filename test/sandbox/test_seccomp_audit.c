@@ -60,6 +60,7 @@ static const struct {
 	{ "the times of a file, unseen by a guardian", __NR_utimensat, WITHOUT_NAMESPACES, { 0 } },
 	{ "the mode of any file, by its path", __NR_fchmodat, OWN, { 0, 0, 0644 } },
 	{ "the same, the newer way", __NR_fchmodat2, OWN, { 0, 0, 0644 } },
+	{ "the mode of the terminal", __NR_fchmod, OF(SECCOMP_VIEW) | OF(SECCOMP_CLIENT) | OF(SECCOMP_BROKER) | OF(SECCOMP_RESOLVER), { 2, 0666 } },
 	{ "the times of any file", __NR_utimensat, OWN, { 0 } },
 	{ "an attribute of any file", __NR_setxattr, OWN, { 0 } },
 	{ "an attribute of any link", __NR_lremovexattr, OWN, { 0 } },

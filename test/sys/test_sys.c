@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 static size_t entries(const struct test_dir *d)
@@ -200,6 +201,32 @@ TEST(chan_carries_a_body_and_descriptors_and_refuses_a_short_message)
 	CHECK_INT(chan_recv(pair[1], m, &err), -ERR_PROTOCOL);
 	close(pair[0]);
 	CHECK_INT(chan_recv(pair[1], m, &err), -ERR_CLOSED);
+	close(pair[1]);
+}
+
+TEST(chan_keeps_no_descriptor_of_a_message_that_is_none)
+{
+	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct msghdr msg = { .msg_control = control.space, .msg_controllen = sizeof(control.space) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	struct err err = { 0 };
+	int pair[2], pipe_fds[2];
+	char byte;
+
+	CHECK_OK(chan_pair(pair, &err));
+	CHECK(pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) == 0);
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
+	memcpy(CMSG_DATA(c), &pipe_fds[1], sizeof(int));
+	CHECK(sendmsg(pair[0], &msg, 0) == 0);
+	close(pipe_fds[1]);
+	CHECK_INT(chan_recv(pair[1], m, &err), -ERR_CLOSED);
+	CHECK(read(pipe_fds[0], &byte, 1) == 0); /* nobody holds the other end */
+	close(pipe_fds[0]);
+	close(pair[0]);
 	close(pair[1]);
 }
 
