@@ -197,6 +197,28 @@ TEST(monitor_takes_no_yes_from_what_is_not_a_plain_short_file)
 	}
 }
 
+TEST(monitor_shows_where_a_command_will_run)
+{
+	const struct str argv[] = { STR("make"), STR("all") };
+	auto_buf struct buf body = BUF_MAX(4096);
+	struct bench b;
+
+	bench_start(&b, APPROVE_ASK, true);
+	pack_u32(&body, 7);
+	pack_u8(&body, JOB_COMMAND);
+	pack_str(&body, STR("deep dir"));
+	pack_strs(&body, argv, COUNT(argv));
+	bench_say(&b, ZYGOTE, WIRE_APPROVE, &body);
+	struct str prompt = bench_hear_note(&b, "approval.prompt");
+
+	CHECK(str_find(prompt, STR("Allow run_command: make all (in 'deep dir')")) < prompt.n);
+	bench_answer(&b, "approval-1", STR("no"));
+	bench_hear_note(&b, "approval.answer");
+	bench_hear_verdict(&b, 7, false);
+	bench_say_done(&b, 0, 0, "finished");
+	bench_finish(&b);
+}
+
 TEST(monitor_decides_alone_where_nobody_is_asked)
 {
 	static const struct {

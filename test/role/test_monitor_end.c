@@ -241,6 +241,29 @@ TEST(monitor_hears_each_request_from_nobody_but_whose_it_is)
 	}
 }
 
+/* Whole messages too: what there is room for, and what there is. */
+TEST(monitor_takes_no_request_beyond_its_bounds)
+{
+	for (int what = 0; what < 2; what++) {
+		auto_buf struct buf body = BUF_MAX(4096);
+		struct bench b;
+
+		bench_start(&b, APPROVE_ASK, true);
+		if (what == 0)
+			bench_put_ask(&body, 1, 9);
+		else {
+			pack_u32(&body, 1);
+			pack_u8(&body, 99); /* no server over HTTP */
+			pack_str(&body, STR("tool"));
+			pack_str(&body, STR("{}"));
+		}
+		bench_say(&b, what == 0 ? AGENT : CLIENT, what == 0 ? WIRE_ASK : WIRE_APPROVE_POST, &body);
+		bench_hear_note(&b, "run.end");
+		bench_hear_close(&b, false);
+		CHECK_STR(str_from(bench_finish(&b).reason), STR("protocol"));
+	}
+}
+
 TEST(monitor_ends_a_run_with_a_peer_that_breaks_a_rule)
 {
 	static const struct {
