@@ -143,11 +143,12 @@ TEST(monitor_calls_only_the_command_that_was_set_the_verify_command)
 {
 	static const struct {
 		enum job_class class;
-		const char *word, *shown;
+		const char *word, *cwd, *shown;
 	} cases[] = {
-		{ JOB_VERIFY, "check", "Allow the verify command: make check" },
-		{ JOB_VERIFY, "evil", "Allow run_command: make evil" },
-		{ JOB_COMMAND, "check", "Allow run_command: make check" },
+		{ JOB_VERIFY, "check", "", "Allow the verify command: make check" },
+		{ JOB_VERIFY, "evil", "", "Allow run_command: make evil" },
+		{ JOB_VERIFY, "check", "evil", "Allow run_command: make check (in evil)" },
+		{ JOB_COMMAND, "check", "", "Allow run_command: make check" },
 	};
 	struct str set[] = { STR("make"), STR("check") };
 	struct bench b;
@@ -156,9 +157,15 @@ TEST(monitor_calls_only_the_command_that_was_set_the_verify_command)
 	bench_start(&b, APPROVE_ASK, true);
 	bench_wish.verify = (struct str_list){ 0 };
 	for (uint32_t i = 0; i < COUNT(cases); i++) {
+		const struct str argv[] = { STR("make"), str_from(cases[i].word) };
+		auto_buf struct buf body = BUF_MAX(4096);
 		char id[32];
 
-		bench_ask_for_class(&b, 7 + i, cases[i].class, str_from(cases[i].word));
+		pack_u32(&body, 7 + i);
+		pack_u8(&body, (uint8_t)cases[i].class);
+		pack_str(&body, str_from(cases[i].cwd));
+		pack_strs(&body, argv, COUNT(argv));
+		bench_say(&b, ZYGOTE, WIRE_APPROVE, &body);
 		struct str prompt = bench_hear_note(&b, "approval.prompt");
 		CHECK(str_find(prompt, str_from(cases[i].shown)) < prompt.n);
 		snprintf(id, sizeof(id), "approval-%u", i + 1);

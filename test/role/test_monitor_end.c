@@ -50,6 +50,22 @@ TEST(monitor_discards_only_a_run_in_which_nothing_was_done)
 	end = bench_finish(&b);
 	CHECK(!end.discard);
 	CHECK_STR(str_from(end.reason), STR("protocol"));
+
+	/* What was set aside is on record, and stays there. */
+	bench_wish.no_git = true;
+	bench_start(&b, APPROVE_YES, false);
+	bench_wish.no_git = false;
+	bench_say_git_found(&b, ".git.quarantined-1", "");
+	bench_hear_note(&b, "jail.git_quarantined");
+	bench_say_done(&b, 2, 1, "refused");
+	bench_hear_note(&b, "run.end");
+	bench_hear_type(&b, ZYGOTE, WIRE_STOP_ALL);
+	bench_hear_type(&b, ZYGOTE, WIRE_FINISH);
+	bench_say_exit(&b, 2, 0);
+	bench_hear_close(&b, false);
+	end = bench_finish(&b);
+	CHECK(!end.discard);
+	CHECK_STR(str_from(end.reason), STR("protocol"));
 }
 
 /* A commit, a model request or a call that nobody was asked about is told by who does it, before it is done. The agent's last
