@@ -17,6 +17,9 @@ cd "$(dirname "$0")/../.."
 build=$(cd "$1" && pwd)
 shift
 cases=${*:-kernel groups apparmor switches}
+for c in $cases; do
+	[ -e "test/vm/cases/$c.sh" ] || { echo "vm: there are no cases \"$c\"; there are: $(cd test/vm/cases && ls | sed 's/\.sh$//' | tr '\n' ' ')" >&2; exit 2; }
+done
 suite=${AGENT6_VM_SUITE:-}
 arch=${AGENT6_VM_ARCH:-}
 vm=$build/vm${suite:+-$suite}${arch:+-$arch}
