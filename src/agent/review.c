@@ -8,6 +8,7 @@
 #include "agent/run_priv.h"
 #include "fmt/cquote.h"
 #include "fmt/json.h"
+#include "git/plain.h"
 #include "git/range.h"
 
 #define DIFF_MAX      (4 * 1024 * 1024)
@@ -78,6 +79,9 @@ static int resolve_range(struct run *r, struct str *from, struct str *to, struct
 	TRY(resolve(r, range.to, to, err));
 	if (range.how == RANGE_ONE) {
 		found = repo_resolve(r->repo, str_printf(r->mem, STR_FMT "^", STR_ARG(*to)), r->mem, from, err);
+		if (found == 0 && r->git_host.files && plain_is_cut(r->git_host.files, *to, r->mem))
+			return err_set(err, ERR_NOENT, "--range: what came before \"" STR_FMT "\" is not in this shallow clone, so that all its files "
+				"would be its change; git fetch --unshallow brings it", STR_ARG(str_head(range.to, 100)));
 		return found < 0 ? found : 0;
 	}
 	TRY(resolve(r, range.from, from, err));

@@ -116,3 +116,10 @@ size_t plain_names(const struct discovered *d, struct arena *mem)
 	}
 	return r < 0 ? 0 : digits;
 }
+
+bool plain_is_cut(const struct discovered *d, struct str sha, struct arena *mem)
+{
+	auto_buf struct buf b = { 0 };
+
+	return read_regular(path_in(d->common_dir, STR("shallow"), mem), PACKED_MAX, &b) > 0 && str_find(buf_str(&b), sha) < b.n;
+}

@@ -21,6 +21,8 @@ bool plain_config(const struct discovered *d);
 bool plain_files(const struct discovered *d, size_t max, struct arena *mem, struct str_list *out, size_t *total);
 /* refs/...: 1 and what it holds, which nobody has looked at; 0: there is none; -1: git must be asked. */
 int plain_ref(const struct discovered *d, struct str ref, struct arena *mem, struct str *sha);
+/* What came before this commit was not fetched: the clone is shallow. */
+bool plain_is_cut(const struct discovered *d, struct str sha, struct arena *mem);
 /* How many digits the name of an object has there; 0: the files do not tell, or not all refs are files. */
 size_t plain_names(const struct discovered *d, struct arena *mem);
 

@@ -187,3 +187,20 @@ def test_a_budget_that_ends_in_a_panel_ends_the_run_by_that_name(lab):
     assert r.returncode == 3, r.both
     assert lab.events("run.end")[0]["reason"] == "budget_exhausted"
     assert lab.agent6("replay").returncode == 0
+
+
+def test_a_commit_at_the_edge_of_a_shallow_clone_is_not_judged_as_all_its_files(lab):
+    lab.repo(**{"a.txt": "one\n"})
+    lab.write("a.txt", "two\n")
+    lab.git("commit", "-q", "-a", "-m", "second")
+    whole = lab.ws + "-whole"
+    os.rename(lab.ws, whole)
+    subprocess.run(["git", "clone", "-q", "--depth", "1", "file://" + whole, lab.ws], env=lab.env, check=True)
+    mock = lab.mock(script({"text": PASS}, {"text": PASS}))
+    r = lab.agent6("review", "--range", "HEAD^!")
+    assert r.returncode == 2 and "is not in this shallow clone" in r.both and mock.model_requests() == [], r.both
+    lab.git("fetch", "-q", "--unshallow")
+    r = lab.agent6("review", "--range", "HEAD^!")
+    assert r.returncode == 0 and "+two" in json.dumps(mock.model_requests()[-1]["body"]), r.both
+    r = lab.agent6("review", "--range", "HEAD~1^!")  # the first commit there is: nothing came before it
+    assert r.returncode == 0, r.both
