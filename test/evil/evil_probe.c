@@ -121,7 +121,7 @@ static void write_git(struct evil *e)
 static void metadata(struct evil *e)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_NOW }, { .tv_nsec = UTIME_NOW } };
-	static const char *const own[] = { "../canary", "../../home/secret", "../../home" };
+	static const char *const own[] = { "../canary", "../../home/secret" };
 
 	for (size_t i = 0; i < COUNT(own); i++) {
 		judge(e, "chmod", own[i], chmod(own[i], 0700));
