@@ -328,6 +328,19 @@ TEST(monitor_stops_after_the_step_then_now_then_without_the_agent)
 	CHECK_STR(str_from(end.reason), STR("interrupted"));
 }
 
+TEST(monitor_ends_a_run_whose_agent_does_not_stop)
+{
+	struct bench b;
+
+	bench_start(&b, APPROVE_YES, true);
+	CHECK(kill(b.pid, SIGTERM) == 0);
+	bench_hear_stop(&b, STOP_NOW);
+	CHECK(str_find(bench_hear_note(&b, "run.end"), STR("interrupted")) < b.msg.body.n); /* by itself, after its grace */
+	bench_hear_type(&b, ZYGOTE, WIRE_STOP_ALL);
+	bench_hear_close(&b, false);
+	CHECK_INT(bench_finish(&b).exit_code, 130);
+}
+
 TEST(monitor_takes_a_stop_from_the_answers_directory_once)
 {
 	struct bench b;

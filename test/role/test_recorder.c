@@ -201,6 +201,8 @@ TEST(recorder_drops_an_agent_that_breaks_a_rule_and_says_so)
 	static const struct { const char *why; uint16_t type; struct str body; const char *reason; } cases[] = {
 		{ "forged answer", WIRE_RECORD, { "\x01\0\0\0\0\x0f\0\0\0approval.answer\x36\0\0\0{\"id\":\"approval-1\",\"approved\":true,\"source\":\"session\"}", 82 },
 			"approval.answer is not this sender's to write" },
+		{ "an event without its fields", WIRE_RECORD, { "\x01\0\0\0\0\x07\0\0\0run.end\x07\0\0\0{\"x\":1}", 27 },
+			"run.end: \\\"reason\\\" is missing" },
 		{ "unknown kind", WIRE_RECORD, { "\x63\0\0\0\0\0\0\0\0\0\0\0\0", 13 }, "a record of kind 99 is unknown" },
 		{ "cut", WIRE_RECORD, { "\x01\0", 2 }, "WIRE_RECORD does not decode" },
 		{ "the monitor's word", WIRE_CLOSE, { "\x01", 1 }, "WIRE_CLOSE is not allowed here" },
