@@ -207,7 +207,6 @@ int main(void)
 	/* SSLKEYLOGFILE, OPENSSL_CONF and the like would be obeyed by the libraries. */
 	if (clearenv() != 0 || proc_sanitize(2, &err) < 0)
 		return 1;
-	signal(SIGPIPE, SIG_IGN);
 	n.mem = arena_new();
 	r = serve(&n, &err);
 	client_close(n.client);

@@ -316,7 +316,6 @@ int zygote_main(zygote_git_fn *git, gitwatch_digest_fn *digest)
 
 	*z = (struct zygote){ .git = { .words = git, .index = ZYGOTE_GIT_INDEX, .config = ZYGOTE_GIT_CONFIG }, .monitor = FD_MONITOR,
 		.asker = FD_ASKER, .exe = -1, .index_exe = -1, .keeper = -1, .events = -1, .digest = digest };
-	signal(SIGPIPE, SIG_IGN); /* a server may close its input; what runs in a jail gets the usual answer to it */
 	r = stand(z, mem, &err);
 	if (r >= 0)
 		return r;

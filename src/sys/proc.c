@@ -427,6 +427,7 @@ int proc_sanitize(unsigned keep_fds, struct err *err)
 	reset_signals();
 	crash_watch(keep_fds > 0 ? FIRST_FD : -1); /* the first of them is the channel to the monitor */
 	signal(SIGXFSZ, SIG_IGN); /* past a file size limit a write says EFBIG, which somebody can report */
+	signal(SIGPIPE, SIG_IGN); /* and EPIPE where who reads is gone: a server in its jail, say */
 	umask(077);
 	if (setrlimit(RLIMIT_CORE, &none) < 0)
 		return err_sys(err, errno, "forbid core dumps");

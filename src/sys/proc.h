@@ -67,8 +67,9 @@ int proc_self_exe(int *out, struct err *err) CHECKED; /* O_PATH of our own progr
 /* A stack that every function of ours fits on: raised within the hard limit where it is less. What they need beyond,
  * they would die of by a signal. */
 int proc_need_stack(struct err *err) CHECKED;
-/* Sane start for every program: descriptors 0 to 2 are valid, 3 and up closed, signals default,
- * mask empty, umask 077, no core dumps. keep_fds descriptors from 3 on stay. */
+/* Sane start for every program: descriptors 0 to 2 are valid, 3 and up closed, signals default but
+ * SIGPIPE and SIGXFSZ, which are ignored (a write says EPIPE, EFBIG), mask empty, umask 077, no core dumps. keep_fds descriptors
+ * from 3 on stay. */
 int proc_sanitize(unsigned keep_fds, struct err *err) CHECKED;
 
 #endif

@@ -165,7 +165,11 @@ def main():
             if HOW == "says-no":
                 send(id=m["id"], error={"code": -1, "message": "no"})
                 continue
+            if HOW == "shuts-its-input":
+                os.close(0)
             send(id=m["id"], result={"capabilities": {}})
+            if HOW == "shuts-its-input":
+                signal.pause()
         elif method == "textDocument/didOpen":
             docs[params["textDocument"]["uri"]] = params["textDocument"]["text"]
         elif method == "textDocument/didChange":

@@ -209,6 +209,14 @@ def test_a_server_that_stops_reading_is_given_up_while_files_are_sent_anew(lab):
     assert [e["detail"] for e in lab.events("lsp.ended")] == ["it does not read what it is sent"]
 
 
+def test_a_server_that_shuts_its_input_costs_its_time_and_no_process_of_ours(lab):
+    lab.repo(a_DOT_py=CODE)
+    fake(lab, "shuts-its-input")
+    got = results(play(lab, ON + "timeout_s = 1\n", turn(call("find_definition", symbol="one"))))
+    assert places(got[0], "definitions") == INDEX and got[0]["note"] == "pyright did not answer in 1 s", got
+    assert not lab.events("process.died")
+
+
 def test_a_server_that_does_not_start_costs_its_time(lab):
     lab.repo(a_DOT_py=CODE)
     fake(lab, "hangs-at-start")
