@@ -63,6 +63,8 @@ static int in_cell(const struct cell *cell, void *self)
 	int left = open("/dev/null", O_RDONLY); /* one that somebody forgot to mark: no command gets it */
 
 	umask(0); /* nor these two */
+	for (int sig = SIGHUP; sig <= SIGQUIT; sig++) /* as a zygote begins, whatever who runs the tests ignores (nohup) */
+		signal(sig, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	here.landlock_abi = p->abi > 0 ? p->abi : cell->landlock_abi;
 	a.r = left < 0 ? -1 : jails_open(&here, &jails, &a.err);
