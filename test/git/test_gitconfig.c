@@ -195,7 +195,7 @@ static void written(struct fixture *f)
 
 			add_ref(&b, sha);
 			if (dice(6) == 0 && strcmp(place, ".git/HEAD") != 0)
-				CHECK(unlinkat(f->dir.fd, place, 0) == 0 || true);
+				(void)!unlinkat(f->dir.fd, place, 0); /* it may be gone already */
 			else
 				put(f, place, buf_str(&b));
 		}
