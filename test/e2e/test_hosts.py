@@ -85,8 +85,8 @@ def test_a_profile_becomes_what_the_host_can_do_or_is_refused_with_the_reason(pl
     assert (want == "none") == (not tried)
     r = on(host, conftest.AGENT6, "exec", "--", "echo", "works", cwd=place.ws, env=place.env, stdin=subprocess.DEVNULL)
     if want != "none" and host in FAILS:  # the jail stands without Landlock; who reads what a model may have written does not
-        assert r.returncode == 2 and b"by which agent6's own processes are confined: use" in r.stderr or \
-            b"by which its own processes are confined: start it where" in r.stderr, r.stderr
+        assert r.returncode == 2 and (b"by which agent6's own processes are confined: use" in r.stderr or
+                                     b"by which its own processes are confined: start it where" in r.stderr), r.stderr
     elif not (ROOT and want == "hardened"):  # that is refused in a workspace of root's
         assert r.returncode == 0 and r.stdout == b"works\n", r.stderr
         assert (b"/proc is empty" in r.stderr) == (host == "masked-proc"), r.stderr
