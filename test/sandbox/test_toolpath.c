@@ -145,6 +145,7 @@ TEST(toolpath_keeps_the_order_of_the_operators_path_and_puts_nothing_first_that_
 {
 	static const struct {
 		const char *why, *own, *want; /* of the home; '~' is its path */
+		const char *writable;         /* below it, for commands */
 	} cases[] = {
 		{ "none", NULL, "/usr/bin:/bin:~/.local/bin:~/.cargo/bin:~/.pyenv/shims:~/.pyenv/bin" },
 		{ "the system's first", "PATH=/usr/bin:/bin:~/.cargo/bin:~/.local/bin",
@@ -154,7 +155,7 @@ TEST(toolpath_keeps_the_order_of_the_operators_path_and_puts_nothing_first_that_
 		{ "twice, relative, empty", "PATH=:.local/bin:~/.cargo/bin:~/.cargo/bin::/bin",
 			"~/.cargo/bin:/usr/bin:/bin:~/.local/bin:~/.pyenv/shims:~/.pyenv/bin" },
 		{ "what commands may write", "PATH=~/.local/bin:~/.cargo/bin:/usr/bin",
-			"~/.cargo/bin:/usr/bin:/bin:~/.local/bin:~/.pyenv/shims:~/.pyenv/bin" },
+			"~/.cargo/bin:/usr/bin:/bin:~/.local/bin:~/.pyenv/shims:~/.pyenv/bin", ".local" },
 	};
 	static const char *const files[] = { ".local/bin/a", ".cargo/bin/b", ".pyenv/shims/c", ".pyenv/bin/d", "secret/bin/e" };
 	auto_dir struct test_dir dir = test_dir_new();
@@ -169,8 +170,8 @@ TEST(toolpath_keeps_the_order_of_the_operators_path_and_puts_nothing_first_that_
 		struct toolpath t;
 		const char *got;
 
-		if (strcmp(cases[i].why, "what commands may write") == 0)
-			policy_list_add(&ask.writable, mem, in(&dir, mem, ".local").p);
+		if (cases[i].writable)
+			policy_list_add(&ask.writable, mem, in(&dir, mem, cases[i].writable).p);
 		CHECK_OK(toolpath_derive(&ask, mem, &t, &err));
 		got = own_part(t.path, mem);
 		CHECK_STR(str_from(got), str_from(with_home(cases[i].want, dir.path, mem)));
