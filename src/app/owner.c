@@ -12,7 +12,7 @@
 
 #define KEY         "safe.directory"
 #define VALUES_MAX  (64 * 1024)
-#define OF_ENV_MOST 1000
+#define PAIRS_MAX   1000
 
 static int add_value(struct buf *out, struct str value, struct err *err)
 {
@@ -32,7 +32,7 @@ static int add_of_env(struct buf *out, struct arena *mem, struct err *err)
 	const char *count = getenv("GIT_CONFIG_COUNT");
 	int64_t n = 0;
 
-	if (!count || str_to_i64(str_from(count), &n, ERR_DISCARD) < 0 || n > OF_ENV_MOST)
+	if (!count || str_to_i64(str_from(count), &n, ERR_DISCARD) < 0 || n > PAIRS_MAX)
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
 		const char *key = getenv(str_printf(mem, "GIT_CONFIG_KEY_%lld", (long long)i).p);

@@ -92,7 +92,7 @@ int head_line(struct head *h, struct str line, int64_t now_ms, struct err *err)
 	value = str_trim(value);
 	/* libcurl would decode what nobody asked for, and a few bytes can become many. */
 	if (is_named(name, "transfer-encoding") && !is_named(value, "chunked") && !is_named(value, "identity"))
-		return err_set(err, ERR_UNSUPPORTED, "the answer is compressed for its way, which nobody asked for");
+		return err_set(err, ERR_UNSUPPORTED, "the answer has a Transfer-Encoding that nobody asked for");
 	if (is_named(name, "mcp-session-id"))
 		take_session(h, value);
 	if (is_named(name, "content-type"))

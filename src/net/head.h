@@ -4,8 +4,8 @@
  *
  * Shape    head_line once per header line as libcurl hands them over, status line included; a new
  *          status line (after 100 Continue, say) starts again, until the head is over.
- * Errors   -ERR_LIMIT past HEAD_BYTES of header lines; -ERR_UNSUPPORTED when the body is compressed for its way, which
- *          was never asked for: no decompressor runs beside a key.
+ * Errors   -ERR_LIMIT past HEAD_BYTES of header lines; -ERR_UNSUPPORTED when the body has a Transfer-Encoding other than
+ *          chunked, which was never asked for: no decompressor runs beside a key.
  * Units    Milliseconds.
  * Source   RFC 9110, 10.2.3 (Retry-After: seconds or a date). `retry-after-ms` is what some providers
  *          add, observed 2026; it wins because it is exact.

@@ -52,7 +52,7 @@ static const struct {
 	{ CURLE_PARTIAL_FILE, NET_RESET, "the answer ended too early" },
 	{ CURLE_HTTP2, NET_RESET, "the connection broke (HTTP/2)" },
 	{ CURLE_HTTP2_STREAM, NET_RESET, "the stream was ended by the server (HTTP/2)" },
-	{ CURLE_BAD_CONTENT_ENCODING, NET_LIMIT, "the answer is compressed for its way" },
+	{ CURLE_BAD_CONTENT_ENCODING, NET_LIMIT, "the answer has a Transfer-Encoding that nobody asked for" },
 	{ CURLE_OUT_OF_MEMORY, NET_LIMIT, "a header line is too long" }, /* so 7.88 says; a later one: */
 	{ CURLE_TOO_LARGE_NR, NET_LIMIT, "a header line is too long" },
 	{ CURLE_FILESIZE_EXCEEDED, NET_LIMIT, "the answer is too large" },

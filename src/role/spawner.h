@@ -5,7 +5,8 @@
  * a few bytes: an operation and an index, never a word of a command line. What is run is fixed: a table
  * of ours, and the token commands of the operator's configuration, sent once before the run.
  *
- * Shape    role_spawner_main is the process; spawner_identity asks it, from the monitor's side.
+ * Shape    role_spawner_main is the process; spawner_identity and spawner_trusted ask it,
+ *          from the side that started it.
  * Memory   An identity lives in the arena.
  * Errors   An unknown operation ends the spawner.
  * Source   docs/architecture.md, "The processes of a run" and "Network".

@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#define GET_MOUNTS _IO(0xff, 3) /* PIDFD_GET_MNT_NAMESPACE, which older headers do not have */
+
 bool ns_is_real_root(void)
 {
 	char map[128];
@@ -76,8 +78,6 @@ int ns_map_self(uid_t uid, gid_t gid, struct err *err)
 {
 	return map_self(-1, uid, gid, err);
 }
-
-#define GET_MOUNTS _IO(0xff, 3) /* PIDFD_GET_MNT_NAMESPACE, which older headers do not have */
 
 int ns_mounts_of(int pidfd)
 {

@@ -3,7 +3,7 @@
 /* namespace: making namespaces and the identity inside them.
  *
  * Shape    ns_clone starts a child as the first process of new namespaces; the child calls ns_map_self,
- *          ns_lo_up, and later ns_lock.
+ *          ns_lo_up, and later ns_lock. ns_mounts_of and ns_hold while it runs, ns_release after its end.
  * Errors   A kernel that refuses user namespaces: -ERR_UNSUPPORTED with the reason and remedy from
  *          sandbox/probe.h in the hint.
  * Source   namespaces(7), user_namespaces(7), clone(2).

@@ -3,7 +3,7 @@
 /* layout: where a repository's sessions lie, what they are called, and who may write one.
  *
  * Shape    <state>/<repo-id>/{runs,plans,asks,machines,reviews}/<id>/ holds record/ (the recorder alone writes),
- *          answers/ (views write, the monitor reads), net/ (names of connections, for a moment) and run.lock.
+ *          answers/ (views write, the monitor reads) and run.lock.
  *          session_mint, session_create, session_lock for a new one; session_resolve for one that a
  *          person named; session_list for all.
  * Memory   Paths and lists live in the arena. A lock is a descriptor: closing it lets go.

@@ -23,7 +23,7 @@
 #define FAULTY(call)    ((errno = fault_hit()) != 0 ? -1 : (call))
 #define MESSAGES_MAX    ((int64_t)2 << 30)
 #define TRANSCRIPTS_MAX ((int64_t)8 << 30) /* bytes of one leg, */
-#define TRANSCRIPT_MIN  (64 * 1024)        /* of which each takes so many: 131072 files at most */
+#define TRANSCRIPT_MIN  (64 * 1024)        /* what each counts for at least: 131072 files in one leg */
 #define TRANSCRIPT_DIR  "transcripts"
 #define AGAIN_MAX       1000 /* transcripts of one number */
 

@@ -230,7 +230,7 @@ static int fill_and_rename(int dirfd, const char *tmp, const char *name, struct 
 
 	if (fd < 0)
 		return err_sys(err, errno, "create %s", tmp);
-	/* The umask must not decide. A view may not change a mode, and writes what none takes anything from. */
+	/* The umask must not decide. A view's filter has no fchmod: its modes lose nothing by umask 077. */
 	if (fstat(fd, &st) < 0 || ((st.st_mode & 07777) != mode && FAULTY(fchmod(fd, mode)) < 0))
 		return err_sys(err, errno, "chmod %s", tmp);
 	if (file_write_fd(fd, bytes, err) < 0)

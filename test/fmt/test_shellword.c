@@ -7,7 +7,8 @@ TEST(shellword_quotes_what_a_shell_would_read_otherwise)
 {
 	static const struct { const char *why; struct str word; const char *want; } cases[] = {
 		{ "plain", { "a/b-c_1.txt", 11 }, "a/b-c_1.txt" },
-		{ "a space of another script", { "a\xC2\xA0" "b", 4 }, "'a\xC2\xA0" "b'" },
+		{ "a space of another script", { "a\xC2\xA0" "b", 4 }, "$'a\\u00a0b'" },
+		{ "a blank of Japanese", { "a\xE3\x80\x80", 4 }, "$'a\\u3000'" },
 		{ "nothing is a word too", { "", 0 }, "''" },
 		{ "a space", { "a b", 3 }, "'a b'" },
 		{ "an operator", { ";", 1 }, "';'" },

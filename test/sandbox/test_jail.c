@@ -134,7 +134,7 @@ TEST(jail_of_the_agent_writes_the_workspace_and_executes_nothing_there)
 	check_attempts(JOB_AGENT, yes);
 }
 
-/* A write grant is not narrowed by a mount of its own: what a class may do there, Landlock says alone. */
+/* A write grant below /tmp lies where Landlock lets every class write: its mount is narrowed there, as the workspace's is. */
 TEST(jail_in_a_grant_does_what_its_class_may)
 {
 	static const struct {

@@ -20,6 +20,9 @@ case_() { # CLAIM LINE
 as_user() { # GROUP LINE: as an ordinary user whose shell is in that group
 	sh -c "echo \$\$ >$1/cgroup.procs && exec su user -c 'cd /home/user/w && $2'"
 }
+older() { # MAJOR MINOR: than that Linux
+	uname -r | awk -F. -v a="$1" -v b="$2" '{ exit !($1 < a || ($1 == a && $2 < b)) }'
+}
 old_landlock() { # too old for hardened
 	as_user $SH "agent6 check sandbox" | grep -aE "landlock_abi: [012]( |,)" >/dev/null
 }

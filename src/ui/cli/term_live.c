@@ -32,7 +32,7 @@ struct term_live {
 	char asking[64];        /* the prompt whose answer is being typed, or empty */
 	size_t nth;             /* which of its questions */
 	char answered[64];      /* the last one answered here: its event may still be on its way */
-	bool replaced;          /* the prompt that was asked went away unanswered; */
+	bool replaced;          /* the prompt that was asked went away without an answer from here; */
 	int64_t hasty_ms;       /* until then an answer to the one in its place may have been meant for it */
 	bool menu;              /* the pause stands last on the screen */
 	bool said;              /* something was shown since the journal was read last */

@@ -7,9 +7,6 @@ by_hand() { # POLICY...: agent6-jail as whoever calls
 as_root() { # LINE: root, on the disk
 	sh -c "cd /srv/w && AGENT6_ALLOW_ROOT=1 HOME=/root $1"
 }
-older() { # MAJOR MINOR: than that Linux
-	uname -r | awk -F. -v a="$1" -v b="$2" '{ exit !($1 < a || ($1 == a && $2 < b)) }'
-}
 has() { grep -q "\"returncode\":0,.*$1" /tmp/o; }
 mkdir -p /srv/w /var/tmp/w
 chown user /var/tmp/w
