@@ -147,7 +147,7 @@ static int put_resume(struct run *r, struct err *err)
 	note_str(&n, "mode", r->p->mode);
 	note_int(&n, "iteration", r->st.next_iteration);
 	note_int(&n, "messages", (int64_t)conversation_count(r->conv));
-	note_str(&n, "user_task", str_head(r->st.original_task, utf8_head(r->st.original_task, 4000)));
+	note_str(&n, "user_task", r->st.original_task);
 	if (r->p->preset.n > 0)
 		note_str(&n, "preset", r->p->preset);
 	return note_send(&n, r->keep, EVENT_RUN_RESUME, err);

@@ -74,7 +74,8 @@ static int run_program(size_t i, uint8_t op, uint16_t index, struct err *err)
 	struct proc_spec spec = { .argv = programs[i].argv, .env = (const char *const *)environ, .cwd = "/",
 		.die_with_parent = true };
 	struct proc_status st;
-	bool ok = proc_run(&spec, STR(""), DEADLINE_MS, &out, &errs, &st, ERR_DISCARD) == 0 && st.code == 0;
+	bool ok = proc_run(&spec, STR(""), DEADLINE_MS, &out, &errs, &st, ERR_DISCARD) == 0 && st.code == 0 &&
+		out.n < ANSWER_MAX; /* what was cut may say something else */
 
 	return reply(op, index, ok, ok ? str_trim(buf_str(&out)) : STR(""), err);
 }

@@ -242,6 +242,14 @@ static long narrow(const struct stub *s)
 		if (r == -EINVAL || r == -ENOENT)
 			r = 0;
 	}
+	/* A command may have moved what leads to a grant there, whose path then says nothing: all below, and not that itself. */
+	struct mount_attr back = { .attr_clr = attr.attr_set };
+
+	for (size_t i = 0; r >= 0 && root->rw_paths.n > 0 && i < COUNT(shared_tmp); i++) {
+		r = raw(SYS_mount_setattr, AT_FDCWD, shared_tmp[i], AT_RECURSIVE, &attr, sizeof(attr));
+		if (r >= 0)
+			r = raw(SYS_mount_setattr, AT_FDCWD, shared_tmp[i], 0, &back, sizeof(back));
+	}
 	return r;
 }
 

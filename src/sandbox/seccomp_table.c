@@ -214,7 +214,7 @@ static const struct seccomp_set own_parent = { own_parent_rows, COUNT(own_parent
 
 /* Who holds the person's terminal does not open it to other users. */
 static const struct seccomp_row no_modes_rows[] = {
-	{ NR(fchmod), V_EPERM },
+	{ NR(fchmod), V_EPERM }, { NR(fsetxattr), V_EPERM }, { NR(fremovexattr), V_EPERM }, /* a list of access rights is a mode too */
 };
 static const struct seccomp_set no_modes = { no_modes_rows, COUNT(no_modes_rows) };
 

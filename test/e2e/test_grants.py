@@ -2,6 +2,7 @@
 # Copyright The agent6 authors.
 """What is granted, and what no grant reaches: agent6's own keys, configuration and records."""
 import os
+import shutil
 import socket
 import subprocess
 
@@ -192,3 +193,19 @@ def test_a_granted_repository_keeps_its_git_directory(lab):
         assert f.read() == before
     assert os.path.exists(os.path.join(other, "f"))
     assert "sandbox.protect_git" in str(m.model_requests()[-1]["body"]["messages"])
+
+
+def test_what_a_server_may_write_comes_before_no_program_of_the_system(lab):
+    """The operator's PATH decides which of two programs commands get, but not where the model can put one."""
+    lab.repo(a_DOT_py="x = 1\n")
+    first = os.path.join(lab.home, ".local", "bin")
+    os.makedirs(first)
+    with open(os.path.join(first, "sort"), "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho mine\n")
+    os.chmod(os.path.join(first, "sort"), 0o755)
+    lab.env["PATH"] = first + ":" + lab.env["PATH"]
+    server = f'[mcp.s]\nenabled = true\ncommand = ["true"]\nextra_write_paths = ["{first}"]\n'
+    for config, want in (("", f"{first}/sort"), (server, shutil.which("sort", path="/usr/bin:/bin"))):
+        lab.config(config)
+        r = lab.agent6("exec", "sh", "-c", "command -v sort")
+        assert want in r.out.split(), (config, r.both)

@@ -207,6 +207,16 @@ def test_a_run_that_spent_its_turns_is_resumed_where_it_stood(lab):
     assert r.returncode == 0 and "say goodbye" in json.dumps(m.model_requests()[-1]["body"]["messages"])
 
 
+def test_a_long_task_that_is_no_utf8_is_resumed(lab):
+    lab.repo(a_DOT_py="x = 1\n")
+    lab.mock(script(turn(call("list_dir")), finish()))
+    r = lab.run(b"caf\xe9 " * 1000, "--max-iterations", "1")
+    assert r.returncode == 1 and lab.events("run.end")[-1]["reason"] == "max_iterations", r.both
+    r = lab.agent6("resume", "--auto-approve")
+    assert r.returncode == 0, r.both
+    assert lab.events("run.start")[0]["user_task"] == lab.events("loop.resume.start")[-1]["user_task"]
+
+
 def test_commits_are_by_the_person_of_the_global_git_configuration(lab):
     project(lab)
     m = lab.mock(fix_bug())

@@ -21,6 +21,7 @@ struct plan {
 	enum job_class class;
 	const char *const *argv;
 	int out, answer, abi;
+	const char *first; /* a command's script that ran before, or NULL */
 };
 
 void jailed_fini(struct jailed *j)
@@ -68,6 +69,18 @@ static int in_cell(const struct cell *cell, void *self)
 	signal(SIGPIPE, SIG_IGN);
 	here.landlock_abi = p->abi > 0 ? p->abi : cell->landlock_abi;
 	a.r = left < 0 ? -1 : jails_open(&here, &jails, &a.err);
+	if (a.r == 0 && p->first) {
+		const char *const first[] = { "/bin/sh", "-ec", p->first, NULL };
+		struct jail_spec before = spec;
+
+		before.class = jail_class_find(JOB_COMMAND);
+		before.argv = first;
+		a.r = jail_spawn(jails, &before, &jail, &a.err);
+		if (a.r == 0)
+			a.r = jail_reap(&jail, &st, &a.err);
+		if (a.r == 0 && st.code != 0)
+			a.r = err_set(&a.err, ERR_INVALID, "what runs first ended with %d", st.code);
+	}
 	if (a.r == 0)
 		a.r = jail_spawn(jails, &spec, &jail, &a.err);
 	close(p->out);
@@ -80,7 +93,7 @@ static int in_cell(const struct cell *cell, void *self)
 	return write(p->answer, &a, sizeof(a)) == (ssize_t)sizeof(a) ? 0 : 1;
 }
 
-static struct jailed run(const struct cell_spec *given, enum job_class class, const char *const *argv, int abi)
+static struct jailed run(const struct cell_spec *given, enum job_class class, const char *const *argv, int abi, const char *first)
 {
 	struct jailed j = { .out = BUF_MAX(1 << 20), .code = -1 };
 	struct cell_spec spec = *given;
@@ -93,7 +106,7 @@ static struct jailed run(const struct cell_spec *given, enum job_class class, co
 	keep[1] = answer[1];
 	spec.keep_fds = keep;
 	spec.nkeep = 2;
-	struct plan plan = { class, argv, out[1], answer[1], abi };
+	struct plan plan = { class, argv, out[1], answer[1], abi, first };
 	int r = cell_start(&spec, in_cell, &plan, &cell, &j.err);
 	close(out[1]);
 	close(answer[1]);
@@ -122,14 +135,21 @@ static struct jailed run(const struct cell_spec *given, enum job_class class, co
 
 struct jailed jailed_argv(const struct cell_spec *spec, enum job_class class, const char *const *argv)
 {
-	return run(spec, class, argv, 0);
+	return run(spec, class, argv, 0, NULL);
 }
 
 struct jailed jailed_under(const struct cell_spec *spec, int abi, const char *script)
 {
 	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
 
-	return run(spec, JOB_COMMAND, argv, abi);
+	return run(spec, JOB_COMMAND, argv, abi, NULL);
+}
+
+struct jailed jailed_after(const struct cell_spec *spec, const char *first, enum job_class class, const char *script)
+{
+	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+
+	return run(spec, class, argv, 0, first);
 }
 
 struct jailed jailed_sh(const struct cell_spec *spec, enum job_class class, const char *script)

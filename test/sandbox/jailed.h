@@ -26,5 +26,7 @@ struct jailed jailed_sh(const struct cell_spec *spec, enum job_class class, cons
 struct jailed jailed_argv(const struct cell_spec *spec, enum job_class class, const char *const *argv);
 /* A command's, as where Landlock is of that ABI. */
 struct jailed jailed_under(const struct cell_spec *spec, int abi, const char *script);
+/* The same after a command of the same cell ran a script of its own to a good end. */
+struct jailed jailed_after(const struct cell_spec *spec, const char *first, enum job_class class, const char *script);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "sandbox/namespace.h"
 #include "sandbox/landlock.h"
 #include "test/sandbox/jailed.h"
 
@@ -162,6 +163,29 @@ TEST(jail_in_a_grant_does_what_its_class_may)
 
 		CHECK_STR(buf_str(&j.out), str_from(cases[i].want));
 	}
+}
+
+/* What leads to the grant in the cell's /tmp is the commands' to move. Root's grant is another user's there: it stays. */
+TEST(jail_in_a_grant_that_a_command_moved_does_what_its_class_may)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	auto_dir struct test_dir grant = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	const char *path = str_printf(mem, "%s/in", grant.path).p;
+
+	CHECK(mkdirat(grant.fd, "in", 0755) == 0);
+	test_write(&grant, "in/tool", STR("#!/bin/sh\n"));
+	CHECK(fchmodat(grant.fd, "in/tool", 0755, 0) == 0);
+	policy_list_add(&spec.root.rw_paths, mem, path);
+	if (!jailed_possible())
+		return;
+	const char *first = ns_is_real_root() ? "true" : str_printf(mem, "mv %s /tmp/moved && mkdir -p %s", grant.path, path).p;
+	auto_jailed struct jailed j = jailed_after(&spec, first, JOB_LANGUAGE,
+		str_printf(mem, "cd /tmp/moved/in 2>/dev/null || cd %s\n" TRY_SH("write", "echo x > f") TRY_SH("exec", "./tool")
+			TRY_SH("beside", "cd /tmp && echo x > f"), path).p);
+
+	CHECK_STR(buf_str(&j.out), STR("write no\nexec no\nbeside yes\n"));
 }
 
 TEST(jail_in_a_read_only_cell_writes_nothing)

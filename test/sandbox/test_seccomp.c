@@ -145,6 +145,8 @@ TEST(seccomp_looks_at_arguments)
 		{ "nameless set-uid", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_TMPFILE | O_RDWR, 04755 }, EPERM },
 		{ "a directory is not O_TMPFILE", SECCOMP_COMMAND, __NR_openat, { 0, 0, O_DIRECTORY, 04755 }, 0 },
 		{ "fchmod", SECCOMP_COMMAND, __NR_fchmod, { 3, 0755 }, 0 },
+		{ "a view's terminal, by its mode", SECCOMP_VIEW, __NR_fchmod, { 1, 0666 }, EPERM },
+		{ "a view's terminal, by a list of rights", SECCOMP_VIEW, __NR_fsetxattr, { 1 }, EPERM },
 		{ "fchmod set-uid", SECCOMP_COMMAND, __NR_fchmod, { 3, 04755 | HIGH }, EPERM },
 		{ "fchmodat set-gid", SECCOMP_COMMAND, __NR_fchmodat, { 3, 0, 02755 }, EPERM },
 		{ "fchmodat2 set-gid", SECCOMP_COMMAND, __NR_fchmodat2, { 3, 0, 02755 }, EPERM },

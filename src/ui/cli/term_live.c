@@ -111,15 +111,18 @@ static int ask_next(struct term_live *l, struct err *err)
 		if (strcmp(p->id, l->answered) == 0)
 			continue;
 		snprintf(l->asking, sizeof(l->asking), "%s", p->id);
-		l->hasty_ms = l->replaced ? time_mono_ms() + HASTY_MS : 0;
-		l->replaced = false;
 		l->nth = 0;
 		buf_clear(&l->answers);
 		buf_clear(&l->input);
-		/* What was typed before the question was shown is no answer to it. */
+		/* What was typed before the question was shown is no answer to it, and a terminal may take its time. */
+		TRY(term_view_flush(&l->term, err));
 		if (tcflush(l->spec.in_fd, TCIFLUSH) < 0 && errno != ENOTTY && errno != EPERM)
 			return err_sys(err, errno, "flush the keyboard");
-		return term_view_ask(&l->term, p, 0, err);
+		TRY(term_view_ask(&l->term, p, 0, err));
+		TRY(term_view_flush(&l->term, err));
+		l->hasty_ms = l->replaced ? time_mono_ms() + HASTY_MS : 0;
+		l->replaced = false;
+		return 0;
 	}
 	return 0;
 }
@@ -134,6 +137,7 @@ static int ask_again(struct term_live *l, struct err *err)
 	if (!p)
 		return 0;
 	buf_clear(&l->input);
+	TRY(term_view_flush(&l->term, err));
 	if (tcflush(l->spec.in_fd, TCIFLUSH) < 0 && errno != ENOTTY && errno != EPERM)
 		return err_sys(err, errno, "flush the keyboard");
 	return term_view_ask(&l->term, p, l->nth, err);
