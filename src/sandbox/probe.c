@@ -59,7 +59,7 @@ static void ask_labels(struct probe *p)
 		void (*set)(struct probe *p, struct str label);
 	} files[] = { { "/proc/self/attr/apparmor/current", probe_set_apparmor }, { "/proc/self/attr/current", probe_set_selinux } };
 
-	for (size_t i = 0; i < COUNT(files); i++) {
+	for (size_t i = 0; i < COUNT(files) && !p->apparmor[0]; i++) { /* where AppArmor labels, SELinux does not */
 		autoclose int fd = open(files[i].path, O_RDONLY | O_CLOEXEC);
 		char text[256];
 		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
