@@ -9,27 +9,10 @@
 #include "sys/proc.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-void evil_say(const struct evil *e, const char *fmt, ...)
-{
-	char line[2048];
-	va_list ap;
-
-	va_start(ap, fmt);
-	int n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
-	n = n < (int)sizeof(line) - 1 ? n : (int)sizeof(line) - 2;
-	line[n++] = '\n';
-	BUG_IF(write(e->report, line, (size_t)n) != n);
-}
 
 void evil_say_bytes(const struct evil *e, const char *what, struct str bytes)
 {
@@ -68,6 +51,17 @@ bool evil_send(struct evil *e, enum peer to, uint16_t type, struct str body, con
 		if (poll(&p, 1, 10000) <= 0)
 			return false;
 	}
+}
+
+bool evil_record(struct evil *e, enum record_what what, uint32_t arg, const char *name, struct str bytes)
+{
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
+
+	pack_u8(&b, (uint8_t)what);
+	pack_u32(&b, arg);
+	pack_str(&b, str_from(name));
+	pack_str(&b, bytes);
+	return evil_send(e, PEER_RECORDER, WIRE_RECORD, buf_str(&b), NULL, 0);
 }
 
 bool evil_dropped(enum peer p, int wait_ms)
@@ -117,14 +111,10 @@ void evil_done(struct evil *e)
 
 void evil_report(struct evil *e)
 {
-	auto_buf struct buf text = BUF_MAX(CHAN_BODY_MAX), b = BUF_MAX(CHAN_BODY_MAX);
+	auto_buf struct buf text = BUF_MAX(CHAN_BODY_MAX);
 
 	BUG_IF(lseek(e->report, 0, SEEK_SET) != 0 || file_read_fd(e->report, &text, ERR_DISCARD) < 0);
-	pack_u8(&b, RECORD_FILE);
-	pack_u32(&b, 0);
-	pack_str(&b, STR("result.md"));
-	pack_str(&b, buf_str(&text));
-	evil_send(e, PEER_RECORDER, WIRE_RECORD, buf_str(&b), NULL, 0);
+	evil_record(e, RECORD_FILE, 0, "result.md", buf_str(&text));
 }
 
 static void act(struct evil *e, struct str what, uint32_t number)

@@ -28,6 +28,8 @@ void evil_say_bytes(const struct evil *e, const char *what, struct str bytes);
 int evil_memfd(struct str bytes, bool sealed);
 /* Sends; false when the peer has hung up. A full channel is waited for. */
 bool evil_send(struct evil *e, enum peer to, uint16_t type, struct str body, const int *fds, size_t nfds);
+/* Has something recorded; false as evil_send. */
+bool evil_record(struct evil *e, enum record_what what, uint32_t arg, const char *name, struct str bytes);
 void evil_done(struct evil *e); /* says that the run is over, and well */
 bool evil_dropped(enum peer p, int wait_ms); /* the peer hung up */
 

@@ -81,23 +81,12 @@ static void git(struct evil *e)
 	}
 }
 
-static void record(struct evil *e, enum record_what what, uint32_t arg, const char *name, struct str json)
-{
-	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
-
-	pack_u8(&b, (uint8_t)what);
-	pack_u32(&b, arg);
-	pack_str(&b, str_from(name));
-	pack_str(&b, json);
-	(void)!evil_send(e, PEER_RECORDER, WIRE_RECORD, buf_str(&b), NULL, 0);
-}
-
 void evil_look(struct evil *e)
 {
 	own_calls(e);
 	commands(e);
 	git(e);
 	evil_report(e);
-	record(e, RECORD_NOTE, 0, "m-00000001", STR("{\"scope\":\"a\",\"text\":\"owned\"}"));
+	evil_record(e, RECORD_NOTE, 0, "m-00000001", STR("{\"scope\":\"a\",\"text\":\"owned\"}"));
 	evil_say(e, "%s note", evil_dropped(PEER_RECORDER, 5000) ? "denied" : "HOLE");
 }

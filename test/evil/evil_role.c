@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,19 +24,6 @@
 
 int __real_confine_self(enum seccomp_profile profile, const struct ll_rule *rules, size_t n, struct err *err);
 int __wrap_confine_self(enum seccomp_profile profile, const struct ll_rule *rules, size_t n, struct err *err);
-
-void evil_say(const struct evil *e, const char *fmt, ...)
-{
-	char line[2048];
-	va_list ap;
-
-	va_start(ap, fmt);
-	int n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
-	n = n < (int)sizeof(line) - 1 ? n : (int)sizeof(line) - 2;
-	line[n++] = '\n';
-	BUG_IF(write(e->report, line, (size_t)n) != n);
-}
 
 void evil_say_bytes(const struct evil *e, const char *what, struct str bytes)
 {

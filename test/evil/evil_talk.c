@@ -354,7 +354,7 @@ static void answer_files(struct evil *e)
 void evil_approval(struct evil *e)
 {
 	static const char *const argv[] = { "touch", "without-approval", NULL }, *const none[] = { NULL };
-	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX), v = BUF_MAX(256), ev = BUF_MAX(1024);
+	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX), v = BUF_MAX(256);
 	char longer[7000] = { 0 };
 
 	answer_files(e);
@@ -380,18 +380,9 @@ void evil_approval(struct evil *e)
 	pack_run(e, &b, JOB_COMMAND, "answers", argv, none);
 	evil_send(e, PEER_ZYGOTE, WIRE_RUN, buf_str(&b), NULL, 0);
 	say_end(e, "asked", "elsewhere", wait_end(e, PEER_ZYGOTE, e->job, 300));
-	pack_u8(&ev, RECORD_EVENT);
-	pack_u32(&ev, 0);
-	pack_str(&ev, STR("run.notice"));
-	pack_str(&ev, STR("{\"level\":\"warning\",\"text\":\"\\r\\u001b[2J? Allow run_command: harmless\"}"));
-	evil_send(e, PEER_RECORDER, WIRE_RECORD, buf_str(&ev), NULL, 0);
-	buf_clear(&ev);
+	evil_record(e, RECORD_EVENT, 0, "run.notice", STR("{\"level\":\"warning\",\"text\":\"\\r\\u001b[2J? Allow run_command: harmless\"}"));
 	say_end(e, "asked", "again", wait_end(e, PEER_ZYGOTE, e->job, 300));
-	pack_u8(&ev, RECORD_EVENT);
-	pack_u32(&ev, 0);
-	pack_str(&ev, STR("approval.answer"));
-	pack_str(&ev, STR("{\"id\":\"approval-1\",\"approved\":true,\"source\":\"frontend\"}"));
-	evil_send(e, PEER_RECORDER, WIRE_RECORD, buf_str(&ev), NULL, 0);
+	evil_record(e, RECORD_EVENT, 0, "approval.answer", STR("{\"id\":\"approval-1\",\"approved\":true,\"source\":\"frontend\"}"));
 	evil_say(e, "recorder %s", evil_dropped(PEER_RECORDER, 3000) ? "dropped" : "kept");
 	pack_u32(&v, e->job);
 	pack_u8(&v, 1);

@@ -20,13 +20,7 @@
 
 static void put(struct evil *e, enum record_what what, uint32_t arg, const char *name, struct str json)
 {
-	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
-
-	pack_u8(&b, (uint8_t)what);
-	pack_u32(&b, arg);
-	pack_str(&b, str_from(name));
-	pack_str(&b, json);
-	if (!evil_send(e, PEER_RECORDER, WIRE_RECORD, buf_str(&b), NULL, 0))
+	if (!evil_record(e, what, arg, name, json))
 		evil_say(e, "FAIL the recorder hung up at %s", name);
 }
 
