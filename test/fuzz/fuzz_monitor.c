@@ -7,12 +7,12 @@
 #include "session/answers.h"
 #include "sys/file.h"
 
+#include "test/fuzz/place.h"
 #include "test/fuzz/steps.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 
@@ -126,24 +126,15 @@ static const struct row rows[] = {
 };
 
 static int ours[PEERS], leash, patience;
-static char dir[64];
 static bool allowed; /* the configuration or the operator may have allowed commands */
 static struct chan_msg heard;
 
-static void leave(void)
-{
-	(void)!dir_remove_tree(AT_FDCWD, dir, ERR_DISCARD);
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	struct err err;
-
 	(void)argc, (void)argv;
-	snprintf(dir, sizeof(dir), "/dev/shm/agent6-fuzz-XXXXXX");
 	watch = (int)syscall(SYS_inotify_init1, IN_CLOEXEC | IN_NONBLOCK);
-	BUG_IF(watch < 0 || !mkdtemp(dir) || dir_open(AT_FDCWD, dir, &answers, &err) < 0);
-	atexit(leave);
+	BUG_IF(watch < 0);
+	answers = place_new();
 	return 0;
 }
 

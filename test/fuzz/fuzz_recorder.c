@@ -4,17 +4,16 @@
  * disk afterwards is a journal whose chain holds, a conversation that agrees with it, and a state that every view can fold. */
 #include "fmt/json.h"
 #include "role/recorder.h"
-#include "sandbox/confine.h"
 #include "session/proof.h"
 #include "session/record.h"
 #include "sys/file.h"
 #include "view/fold.h"
 
+#include "test/fuzz/place.h"
 #include "test/fuzz/steps.h"
+#include "test/fuzz/unconfined.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define LEGS 2
 
@@ -24,16 +23,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 enum { MONITOR, AGENT, CHANNELS };
 static const int places[CHANNELS] = { 3, 4 }; /* where the recorder has them */
 
-static char top[64];
 static int ends[CHANNELS], top_fd = -1;
 static struct chan_msg heard;
 static bool lost;
-
-int confine_self(enum seccomp_profile profile, const struct ll_rule *rules, size_t n, struct err *err)
-{
-	(void)profile, (void)rules, (void)n, (void)err;
-	return 0;
-}
 
 /* The disk is memory, and nobody pulls the plug. */
 int fsync(int fd)
@@ -48,22 +40,13 @@ int fdatasync(int fd)
 	return 0;
 }
 
-static void leave(void)
-{
-	(void)!dir_remove_tree(AT_FDCWD, top, ERR_DISCARD);
-}
-
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	struct err err;
-
 	(void)argc, (void)argv;
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < CHANNELS; i++)
 		BUG_IF(dup2(STDERR_FILENO, places[i]) < 0);
-	snprintf(top, sizeof(top), "/dev/shm/agent6-fuzz-XXXXXX");
-	BUG_IF(!mkdtemp(top) || dir_open(AT_FDCWD, top, &top_fd, &err) < 0);
-	atexit(leave);
+	top_fd = place_new();
 	return 0;
 }
 

@@ -11,17 +11,16 @@
 #include "git/plain.h"
 #include "sys/file.h"
 
+#include "test/fuzz/place.h"
+
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-
-static char top[64];
 
 static const char *const dirs[] = { ".git", ".git/objects", ".git/objects/info", ".git/refs", ".git/refs/heads", ".git/info", ".git/modules",
 	".git/modules/sub", ".git/modules/sub/objects", ".git/modules/sub/refs", ".git/worktrees", ".git/worktrees/w",
@@ -34,26 +33,16 @@ static const char *const files[] = { ".git/HEAD", ".git/index", ".git/packed-ref
 
 static void at(char out[128], const char *name)
 {
-	snprintf(out, 128, "%s/%s", top, name);
-}
-
-static void leave(void)
-{
-	(void)!dir_remove_tree(AT_FDCWD, top, ERR_DISCARD);
+	snprintf(out, 128, "%s/%s", place, name);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	(void)argc, (void)argv;
-	snprintf(top, sizeof(top), "/dev/shm/agent6-fuzz-XXXXXX");
-	BUG_IF(!mkdtemp(top));
-	for (size_t i = 0; i < COUNT(dirs); i++) {
-		char path[128];
+	autoclose int top = place_new();
 
-		at(path, dirs[i]);
-		BUG_IF(mkdir(path, 0755) < 0);
-	}
-	atexit(leave);
+	(void)argc, (void)argv;
+	for (size_t i = 0; i < COUNT(dirs); i++)
+		BUG_IF(mkdirat(top, dirs[i], 0755) < 0);
 	return 0;
 }
 
@@ -125,12 +114,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	(void)!gitindex_links(str_of(data, size), link_found, &links, ERR_DISCARD);
 	lay_out(data, size);
-	int r = discover_repo(top, mem, &d, &err);
+	int r = discover_repo(place, mem, &d, &err);
 	BUG_IF(r < 0 && err.msg[0] == '\0');
-	if (r == 0 && strcmp(d.top, top) == 0) {
+	if (r == 0 && strcmp(d.top, place) == 0) {
 		if (discover_inner(&d, mem, &in, ERR_DISCARD) == 0)
 			for (size_t i = 0; i < in.n; i++)
-				BUG_IF(!path_is_within(in.dirs[i], top));
+				BUG_IF(!path_is_within(in.dirs[i], place));
 		if (head_read(&d, mem, &head, ERR_DISCARD) > 0)
 			BUG_IF((head.sha.n != 0 && head.sha.n != 40 && head.sha.n != 64) || memchr(head.branch.p ? head.branch.p : "", '\n', head.branch.n));
 		check_plain(&d, mem);

@@ -4,36 +4,25 @@
  * there, the state is bounded, an item is one of the table's, and searching finds nothing that steers a terminal. */
 #include "fmt/json.h"
 #include "session/record.h"
-#include "sys/file.h"
 #include "view/fold.h"
 #include "view/search.h"
 #include "view/transcript.h"
 
+#include "test/fuzz/place.h"
+
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-static char top[64];
 static int record_fd = -1;
-
-static void leave(void)
-{
-	(void)!dir_remove_tree(AT_FDCWD, top, ERR_DISCARD);
-}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	struct err err;
-
 	(void)argc, (void)argv;
-	snprintf(top, sizeof(top), "/dev/shm/agent6-fuzz-XXXXXX");
-	BUG_IF(!mkdtemp(top) || dir_open(AT_FDCWD, top, &record_fd, &err) < 0);
-	atexit(leave);
+	record_fd = place_new();
 	return 0;
 }
 
