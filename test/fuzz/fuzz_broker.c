@@ -85,18 +85,37 @@ static bool is_inside_v4(const uint8_t *a)
 		a[0] == 0;
 }
 
+/* What stands for an IPv4 address: compatible (:: and ::1 among them), mapped, translated, both of NAT64, 6to4, Teredo, ISATAP. */
+static bool leads_inside_v4(const uint8_t *a)
+{
+	static const struct {
+		uint8_t from, n, bytes[12]; /* what tells one */
+		uint8_t at, turned;         /* where the other address is, and the bits of it that are */
+	} ways[] = {
+		{ 0, 12, { 0 }, 12, 0 }, { 0, 12, { [10] = 0xff, [11] = 0xff }, 12, 0 }, { 0, 12, { [8] = 0xff, [9] = 0xff }, 12, 0 },
+		{ 0, 12, { 0, 0x64, 0xff, 0x9b }, 12, 0 }, { 0, 6, { 0, 0x64, 0xff, 0x9b, 0, 1 }, 12, 0 }, { 0, 2, { 0x20, 0x02 }, 2, 0 },
+		{ 0, 4, { 0x20, 0x01 }, 12, 0xff }, { 8, 4, { 0, 0, 0x5e, 0xfe }, 12, 0 }, { 8, 4, { 2, 0, 0x5e, 0xfe }, 12, 0 },
+	};
+	uint8_t v4[4];
+
+	for (size_t i = 0; i < COUNT(ways); i++) {
+		if (memcmp(a + ways[i].from, ways[i].bytes, ways[i].n) != 0)
+			continue;
+		for (size_t k = 0; k < sizeof(v4); k++)
+			v4[k] = a[ways[i].at + k] ^ ways[i].turned;
+		return is_inside_v4(v4);
+	}
+	return false;
+}
+
 static bool is_inside(const struct sockaddr *sa)
 {
-	static const uint8_t zero[10], mapped[2] = { 0xff, 0xff };
 	const uint8_t *a;
 
 	if (sa->sa_family == AF_INET)
 		return is_inside_v4((const uint8_t *)&((const struct sockaddr_in *)sa)->sin_addr);
 	a = (const uint8_t *)&((const struct sockaddr_in6 *)sa)->sin6_addr;
-	if (memcmp(a, zero, 10) == 0 && memcmp(a + 10, mapped, 2) == 0)
-		return is_inside_v4(a + 12);
-	return (memcmp(a, zero, 10) == 0 && memcmp(a + 10, zero, 5) == 0 && a[15] <= 1) || (a[0] & 0xfe) == 0xfc ||
-		(a[0] == 0xfe && a[1] >> 6 == 2);
+	return (a[0] & 0xfe) == 0xfc || (a[0] == 0xfe && a[1] >> 6 == 2) || leads_inside_v4(a);
 }
 
 int connect(int fd, const struct sockaddr *sa, socklen_t n)
@@ -187,7 +206,8 @@ static void add_address(struct in *in, struct lookup_addr *a)
 		{ false, 4, { 8, 8, 4, 4 } }, { false, 1, { 127 } }, { false, 1, { 10 } }, { false, 2, { 192, 168 } }, { false, 2, { 169, 254 } },
 		{ false, 1, { 172 } }, { true, 2, { 0xfe, 0x80 } }, { true, 1, { 0xfd } }, { true, 16, { [15] = 1 } },
 		{ true, 12, { [10] = 0xff, [11] = 0xff } }, { true, 2, { 0x20, 0x01 } }, { true, 0, { 0 } }, { false, 0, { 0 } },
-		{ true, 12, { 0, 0x64, 0xff, 0x9b } },
+		{ true, 12, { 0, 0x64, 0xff, 0x9b } }, { true, 4, { 0x20, 0x01 } }, { true, 2, { 0x20, 0x02 } },
+		{ true, 12, { 0x2a, [10] = 0x5e, [11] = 0xfe } },
 	};
 	uint8_t kind = in_u8(in) % COUNT(starts);
 
