@@ -263,7 +263,8 @@ static struct str or_else(struct str wish, struct str other)
 
 int settings_tools(struct start *s, struct err *err)
 {
-	struct toolpath_ask ask = { .home = s->paths.home, .env = (const char *const *)environ };
+	struct toolpath_ask ask = { .home = s->paths.home, .env = (const char *const *)environ,
+		.another_user = s->profile == PROFILE_HARDENED && geteuid() == 0 };
 
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->config_dir, s->mem));
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->state_dir, s->mem));

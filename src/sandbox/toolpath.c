@@ -183,6 +183,21 @@ static bool is_writable(const struct derive *d, const char *dir)
 	return !real;
 }
 
+static bool is_everybodys(const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(dir, path))
+		return false;
+	for (char *end = path + strlen(path); end != path; end = strrchr(path, '/')) { /* of / everybody may list the names */
+		*end = '\0';
+		if (stat(path, &st) < 0 || !(st.st_mode & S_IXOTH))
+			return false;
+	}
+	return true;
+}
+
 /* Which of two pythons or nodes a person means is what their own PATH says. */
 static const char *order_path(const struct derive *d)
 {
@@ -196,7 +211,8 @@ static const char *order_path(const struct derive *d)
 		if (str_eqz(one, "/usr/bin") || str_eqz(one, "/bin"))
 			break;
 		for (size_t i = 0; i < d->path.n; i++)
-			if (!taken[i] && str_eqz(one, d->path.p[i]) && !is_writable(d, d->path.p[i])) {
+			if (!taken[i] && str_eqz(one, d->path.p[i]) && !is_writable(d, d->path.p[i]) &&
+				(!d->ask->another_user || is_everybodys(d->path.p[i]))) {
 				taken[i] = true;
 				first = str_printf(d->mem, "%s%s:", first, d->path.p[i]).p;
 			}

@@ -18,6 +18,7 @@ struct toolpath_ask {
 	const char *const *env; /* the operator's, "K=V", NULL ended: XDG_DATA_HOME, PATH, where managers of versions are */
 	struct policy_list deny; /* never mounted, nor anything in or around them: config directory, state base */
 	struct policy_list writable; /* commands may change what is in there: never before the system's own on PATH */
+	bool another_user;           /* who runs them walks there as somebody else: first is only what everybody reaches */
 };
 
 struct toolpath {

@@ -178,6 +178,25 @@ TEST(toolpath_keeps_the_order_of_the_operators_path_and_puts_nothing_first_that_
 	}
 }
 
+TEST(toolpath_puts_first_what_another_user_reaches_too)
+{
+	auto_dir struct test_dir dir = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+	const char *env[] = { with_home("PATH=~/.local/bin:/usr/bin", dir.path, mem), NULL };
+
+	test_write(&dir, ".local/bin/a", STR("x"));
+	for (int i = 0; i < 4; i++) {
+		bool another = i & 1, open = i & 2;
+		struct toolpath_ask ask = { .home = dir.path, .env = env, .another_user = another };
+		struct err err = { 0 };
+		struct toolpath t;
+
+		CHECK(chmod(dir.path, open ? 0711 : 0700) == 0);
+		CHECK_OK(toolpath_derive(&ask, mem, &t, &err));
+		CHECK(str_starts(str_from(t.path), STR("/usr/bin:")) == (another && !open));
+	}
+}
+
 TEST(cell_env_passes_four_names_and_no_secret)
 {
 	auto_arena struct arena *mem = arena_new();
