@@ -265,16 +265,13 @@ int settings_tools(struct start *s, struct err *err)
 {
 	struct toolpath_ask ask = { .home = s->paths.home, .env = (const char *const *)environ,
 		.another_user = s->profile == PROFILE_HARDENED && geteuid() == 0 };
+	const struct str_list places = settings_writable(s);
 
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->config_dir, s->mem));
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->state_dir, s->mem));
 	policy_list_add(&ask.deny, s->mem, settings_resolve(s->paths.data, s->mem));
-	policy_list_add(&ask.writable, s->mem, s->workspace);
-	for (size_t i = 0; i < s->config->sandbox.extra_write_paths.n; i++)
-		policy_list_add(&ask.writable, s->mem, settings_resolve(str_dupz(s->mem, s->config->sandbox.extra_write_paths.p[i]), s->mem));
-	for (size_t i = 0; i < s->config->nmcp; i++)
-		for (size_t k = 0; s->config->mcp[i]->enabled && k < s->config->mcp[i]->extra_write_paths.n; k++)
-			policy_list_add(&ask.writable, s->mem, settings_resolve(str_dupz(s->mem, s->config->mcp[i]->extra_write_paths.p[k]), s->mem));
+	for (size_t i = 0; i < places.n; i++)
+		policy_list_add(&ask.writable, s->mem, settings_resolve(str_dupz(s->mem, places.p[i]), s->mem));
 	TRY(toolpath_derive(&ask, s->mem, &s->tools, err));
 	for (struct str rest = str_from(s->tools.path); rest.n > 0;) {
 		struct str dir = str_cut(&rest, ':');

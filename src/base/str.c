@@ -192,26 +192,33 @@ int32_t utf8_next(struct str s, size_t *i)
 	return cp;
 }
 
-/* Unicode 15.0: Default_Ignorable_Code_Point, UAX #9, and what separates lines. */
+/* Unicode 15.0: Default_Ignorable_Code_Point, UAX #9, what separates lines, and General_Category Zs. */
 static const struct {
 	int32_t first, last;
 	enum utf8_sight is;
 } sights[] = {
 	{ -1, 0x1F, UTF8_HIDDEN },
 	{ 0x7F, 0x9F, UTF8_HIDDEN },
+	{ 0xA0, 0xA0, UTF8_BLANK },        /* no-break space */
 	{ 0xAD, 0xAD, UTF8_HIDDEN },       /* soft hyphen */
 	{ 0x034F, 0x034F, UTF8_JOINS },    /* combining grapheme joiner */
 	{ 0x061C, 0x061C, UTF8_HIDDEN },   /* Arabic letter mark */
 	{ 0x115F, 0x1160, UTF8_HIDDEN },   /* Hangul fillers */
+	{ 0x1680, 0x1680, UTF8_BLANK },
 	{ 0x17B4, 0x17B5, UTF8_HIDDEN },   /* Khmer inherent vowels */
 	{ 0x180B, 0x180D, UTF8_JOINS },    /* Mongolian variants */
 	{ 0x180E, 0x180E, UTF8_HIDDEN },   /* Mongolian vowel separator */
 	{ 0x180F, 0x180F, UTF8_JOINS },
+	{ 0x2000, 0x200A, UTF8_BLANK },
 	{ 0x200B, 0x200B, UTF8_HIDDEN },   /* zero width space */
 	{ 0x200C, 0x200D, UTF8_JOINS },    /* joiners */
 	{ 0x200E, 0x200F, UTF8_HIDDEN },   /* left-to-right and right-to-left marks */
 	{ 0x2028, 0x202E, UTF8_HIDDEN },   /* line and paragraph separators, embeddings and overrides */
+	{ 0x202F, 0x202F, UTF8_BLANK },
+	{ 0x205F, 0x205F, UTF8_BLANK },
 	{ 0x2060, 0x206F, UTF8_HIDDEN },   /* invisible operators, isolates, deprecated controls */
+	{ 0x2800, 0x2800, UTF8_BLANK },    /* the empty Braille pattern */
+	{ 0x3000, 0x3000, UTF8_BLANK },
 	{ 0x3164, 0x3164, UTF8_HIDDEN },   /* Hangul filler */
 	{ 0xFE00, 0xFE0F, UTF8_JOINS },    /* variants */
 	{ 0xFEFF, 0xFEFF, UTF8_HIDDEN },   /* byte order mark inside a text */

@@ -53,6 +53,7 @@ bool utf8_valid(struct str s);
 /* What a reader sees of it. */
 enum utf8_sight {
 	UTF8_SEEN,
+	UTF8_BLANK,  /* a blank that is no space: looks like one and parts no words */
 	UTF8_JOINS,  /* nothing by itself: a joiner or a variant, which emoji and some scripts need */
 	UTF8_HIDDEN, /* a control, nothing, or a change of what stands around it */
 };

@@ -14,18 +14,11 @@ static bool is_plain(struct str word)
 	return word.n > 0;
 }
 
-/* As itself, and as nothing else: Unicode's other blanks (Zs, and the empty Braille pattern) look like a space and part no words. */
-static bool shows(int32_t c)
-{
-	return utf8_sight(c) == UTF8_SEEN && c != 0xA0 && c != 0x1680 && !(c >= 0x2000 && c <= 0x200A) && c != 0x202F &&
-		c != 0x205F && c != 0x2800 && c != 0x3000;
-}
-
 /* A quote that a shell takes as it stands cannot show these: a line's end would look like the two letters that name it. */
 static bool is_seen(struct str word)
 {
 	for (size_t i = 0; i < word.n;)
-		if (!shows(utf8_next(word, &i)))
+		if (utf8_sight(utf8_next(word, &i)) != UTF8_SEEN)
 			return false;
 	return true;
 }
@@ -50,7 +43,7 @@ static int add_escaped(struct buf *b, struct str word, struct err *err)
 		size_t at = i;
 		int32_t c = utf8_next(word, &i);
 
-		TRY(!shows(c) || c == '\\' || c == '\'' ? add_escape(b, c, (unsigned char)word.p[at], err)
+		TRY(utf8_sight(c) != UTF8_SEEN || c == '\\' || c == '\'' ? add_escape(b, c, (unsigned char)word.p[at], err)
 			: buf_add(b, str_of(word.p + at, i - at), err));
 	}
 	return buf_addc(b, '\'', err);

@@ -12,8 +12,8 @@
 #include "base/buf.h"
 
 /* As it is when it holds nothing but ASCII letters, digits and harmless marks, else in single quotes: a space of
- * another script must not look like the end of the word. What nobody sees (utf8_sight) and any blank but a space is written
- * out, in $'...'. A letter of another script may still look like one of ours. */
+ * another script must not look like the end of the word. What is not seen as itself (utf8_sight) is written out, in $'...'.
+ * A letter of another script may still look like one of ours. */
 int shellword_add(struct buf *b, struct str word, struct err *err) CHECKED;
 
 #endif
