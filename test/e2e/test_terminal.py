@@ -39,7 +39,10 @@ class Screen:
         return self.tmux("capture-pane", "-p", "-S", "-200")
 
     def until(self, word):
-        return self.lab.wait_for(lambda: (lambda t: t if word in t else None)(self.text()))
+        try:
+            return self.lab.wait_for(lambda: (lambda t: t if word in t else None)(self.text()))
+        except AssertionError:
+            raise AssertionError(f"{word!r} never came; the screen:\n{self.text()}") from None
 
     def keys(self, *keys):
         self.tmux("send-keys", *keys)
