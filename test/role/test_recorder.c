@@ -198,7 +198,7 @@ TEST(recorder_gives_the_newest_state_back)
 
 TEST(recorder_drops_an_agent_that_breaks_a_rule_and_says_so)
 {
-	static const struct { const char *why; uint16_t type; struct str body; const char *reason; } cases[] = {
+	static const struct { const char *why; uint16_t type; struct str body; const char *reason, *more; } cases[] = { /* more: as a memfd */
 		{ "forged answer", WIRE_RECORD, { "\x01\0\0\0\0\x0f\0\0\0approval.answer\x36\0\0\0{\"id\":\"approval-1\",\"approved\":true,\"source\":\"session\"}", 82 },
 			"approval.answer is not this sender's to write" },
 		{ "an event without its fields", WIRE_RECORD, { "\x01\0\0\0\0\x07\0\0\0run.end\x07\0\0\0{\"x\":1}", 27 },
@@ -207,16 +207,23 @@ TEST(recorder_drops_an_agent_that_breaks_a_rule_and_says_so)
 		{ "cut", WIRE_RECORD, { "\x01\0", 2 }, "WIRE_RECORD does not decode" },
 		{ "the monitor's word", WIRE_CLOSE, { "\x01", 1 }, "WIRE_CLOSE is not allowed here" },
 		{ "a file outside the list", WIRE_RECORD, { "\x06\0\0\0\0\x0a\0\0\0../answers\0\0\0\0", 23 }, "\\\"../answers\\\" is not a file of the record" },
+		{ "longer than its kind", WIRE_RECORD, { "\x08\0\0\0\0\0\0\0\0\x02\0\0\0{}", 15 }, "a record of kind 8 has 2 bytes, at most 0 are kept" },
+		{ "longer, as a memfd", WIRE_RECORD, { "\x08\0\0\0\0\0\0\0\0\0\0\0\0", 13 }, "longer than 0 bytes", "{}" },
+		{ "its content twice", WIRE_RECORD, { "\x02\0\0\0\0\0\0\0\0\x02\0\0\0{}", 15 }, "a record has its content twice", "{}" },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct bench *b = mem_alloc(sizeof(*b));
 		auto_buf struct buf log = BUF_MAX(1 << 20);
+		autoclose int fd = -1;
 		struct err err = { 0 };
 
 		start(b, 0, 0);
 		CHECK_INT(opened(b), 1);
-		CHECK_OK(chan_send(b->agent, cases[i].type, cases[i].body, NULL, 0, &err));
+		if (cases[i].more)
+			CHECK_OK(memfd_seal("more", str_from(cases[i].more), &fd, &err));
+		CHECK_OK(chan_send(b->agent, cases[i].type, cases[i].body, &fd, fd >= 0 ? 1 : 0, &err));
+		(void)!record_sync(&b->from_agent, 1, ERR_DISCARD); /* who was kept would be answered */
 		CHECK_INT(agent_hears(b), 0); /* end of file */
 		/* The monitor's records go on. */
 		CHECK_OK(record_event(&b->from_monitor, EVENT_RUN_END, STR("{\"reason\":\"protocol\",\"iterations\":0}"), &err));

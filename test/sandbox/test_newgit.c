@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "fmt/pack.h"
 #include "sandbox/newgit.h"
 #include "sys/proc.h"
 #include "test/lib/test.h"
+#include "test/sandbox/zygote_lib.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -141,4 +144,34 @@ TEST(newgit_looks_where_the_name_leads_now)
 	look(&g, &said);
 	CHECK_STR(buf_str(&said), STR(""));
 	run_in(&dir, "test -d elsewhere/.git");
+}
+
+/* Before the command's end is told to anybody: whoever hears of it may call git. */
+static void sets_aside(struct zy *z)
+{
+	struct unpack u;
+
+	CHECK(mkdirat(z->dir.fd, "ws/sub", 0755) == 0 && fchownat(z->dir.fd, "ws/sub", z->uid, z->uid, 0) == 0);
+	const char *sub = str_printf(z->mem, "%s/sub", z->ws).p;
+	policy_list_add(&z->spec.no_git, z->mem, sub);
+	zy_start(z);
+	zy_send_run(z, 1, JOB_COMMAND, "mkdir sub/.git");
+	struct zygote_answer end = zy_exit_of(z, 1);
+	CHECK(faccessat(z->dir.fd, "ws/sub/.git", F_OK, AT_SYMLINK_NOFOLLOW) < 0);
+	CHECK(faccessat(z->dir.fd, "ws/sub/.git.quarantined-1", F_OK, 0) == 0);
+	CHECK_INT(end.code, 0);
+	CHECK(str_find(str_from(end.note), STR("was renamed to .git.quarantined-1")) < strlen(end.note));
+	struct chan_msg *m = zy_from_monitor_side(z);
+	CHECK_INT(m->type, WIRE_GIT_FOUND);
+	u = unpack_from(m->body);
+	CHECK_STR(unpack_str(&u), str_from(sub));
+	CHECK_STR(unpack_str(&u), STR(".git"));
+	CHECK_STR(unpack_str(&u), STR(".git.quarantined-1"));
+	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_JOB_END);
+	zy_stop(z);
+}
+
+TEST(zygote_sets_a_new_repository_aside_when_the_command_that_made_it_ends)
+{
+	as_each_user(sets_aside);
 }
