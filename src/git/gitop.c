@@ -31,10 +31,9 @@ static const char *const settings[] = {
 	"diff.ignoreSubmodules=all", "submodule.recurse=false", "protocol.allow=never", "color.ui=false",
 	"i18n.commitEncoding=UTF-8", "gc.auto=0", "maintenance.auto=false", "core.quotePath=false",
 	"core.protectHFS=true", /* where a file system folds names, what nobody sees in one may fold to .git */
+	/* By all that was noted of a file, as the person's git did: it marks no file as one to look into that only its inode gives away. */
+	"core.checkStat=default",
 };
-
-/* Where owners look different in the cell, an index compares times and sizes only. */
-static const char *const mapped[] = { "core.checkStat=minimal", "core.trustctime=false" };
 
 static const char *const fixed_env[] = {
 	"PATH=/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
@@ -351,10 +350,6 @@ int gitop_words(const struct zygote_git_request *rq, struct arena *mem, struct z
 	for (size_t i = 0; i < COUNT(settings); i++) {
 		push(&b, "-c");
 		push(&b, settings[i]);
-	}
-	for (size_t i = 0; i < COUNT(mapped) && rq->mapped_ids; i++) {
-		push(&b, "-c");
-		push(&b, mapped[i]);
 	}
 	TRY(add_drivers(&b));
 	for (struct str rest = str_from(row->words); rest.n > 0;)

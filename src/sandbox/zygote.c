@@ -252,7 +252,6 @@ static int run_cell(struct zygote *z, struct err *err)
 
 	TRY(cell_spec_from_policy(&z->spec.policy, &spec, err));
 	spec.lock = true;
-	z->git.mapped_ids = spec.root.idmap;
 	spec.keep_fds = keep;
 	spec.nkeep = COUNT(keep);
 	TRY(cell_start(&spec, cell_main, z, &proc, err));

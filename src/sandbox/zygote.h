@@ -87,7 +87,6 @@ struct zygote_git_request {
 	const char *work_tree, *git_dir, *common_dir, *index, *run_id;
 	const char *config; /* the file of the global configuration; NULL: none */
 	bool may_merge;
-	bool mapped_ids; /* files have other owners here than outside */
 };
 struct zygote_words {
 	const char *const *argv; /* NULL ended */

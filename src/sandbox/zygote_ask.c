@@ -209,7 +209,7 @@ int request_read_git(const struct zygote_spec *spec, const struct git_place *git
 	struct zygote_git_request ask = { .has_stdin = m->nfds > 0, .work_tree = spec->policy.cwd,
 		.git_dir = spec->git_dir, .common_dir = spec->common_dir, .index = git->index,
 		.config = spec->git_config && spec->git_config[0] ? git->config : NULL,
-		.run_id = spec->run_id, .may_merge = spec->may_merge, .mapped_ids = git->mapped_ids };
+		.run_id = spec->run_id, .may_merge = spec->may_merge };
 	struct zygote_words w;
 	size_t n = 0, base = 0;
 

@@ -64,7 +64,6 @@ struct git_place {
 	zygote_git_fn *words;
 	const char *index; /* the run's own */
 	const char *config; /* where spec.git_config lies, when there is one */
-	bool mapped_ids;   /* owners look different here than outside */
 };
 
 /* What of the asker's message makes a request. -ERR_PROTOCOL: the bytes are not one; the asker is dropped.

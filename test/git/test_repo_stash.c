@@ -41,6 +41,8 @@ static const struct row rows[] = {
 	{ "removed in the index, and ignored now", NULL, "git rm -q --cached a.txt; echo 2 > a.txt; echo a.txt > .git/info/exclude" },
 	{ "a rename", NULL, "git mv a.txt moved.txt; echo 2 >> moved.txt" },
 	{ "modes and links", NULL, "chmod -x x; chmod +x a.txt; ln -sf b.txt l; rm b.txt; ln -s /nowhere b.txt" },
+	{ "only its inode gives a change away", "touch -d 2001-01-01 a.txt; git update-index -q --refresh",
+		"echo 2 > new; touch -d 2001-01-01 new; mv new a.txt" },
 	{ "a link becomes a file", NULL, "rm l; echo l > l" },
 	{ "a directory becomes a file", NULL, "rm -r d; echo d > d; git add -A" },
 	{ "a file becomes a directory", NULL, "rm a.txt; mkdir a.txt; echo 1 > a.txt/x; git add -A",
