@@ -374,7 +374,8 @@ def test_requests_that_may_not_be_are_refused_with_a_sentence():
         d.ready()
         for say, text in (("req 1 9 chat {}", "there is no endpoint 9"), ("req 2 0 7 {}", "there is no route 7"),
                           ("req 3 0 chat", "a chat request has a body"), ("req 4 0 2 {}", "a model listing has none"),
-                          ("req 5 0 models", "provider mock has no model listing")):
+                          ("req 5 0 models", "provider mock has no model listing"),
+                          ("open 6 0 chat {}", "the request's body is not a sealed memfd")):
             d.say(say)
             a = d.finish(int(say.split()[1]))
             assert a.outcome == REFUSED and text in a.text and a.status is None

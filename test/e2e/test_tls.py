@@ -37,6 +37,16 @@ def test_a_stream_over_tls_arrives_byte_by_byte(pki):
         assert (a.outcome, a.kind, a.body) == (OK, SSE, b"data: good morning\n\n")
 
 
+def test_variables_that_the_libraries_would_obey_are_not_handed_on_and_dropped(pki, tmp_path, monkeypatch):
+    (tmp_path / "openssl.cnf").write_text("openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\nMaxProtocol = TLSv1.1\n")
+    monkeypatch.setenv("OPENSSL_CONF", str(tmp_path / "openssl.cnf"))
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    with Server(always(answer()), tls=server_of(pki, "localhost")) as s, \
+            Driver(*lines(s.port, f"ca {pki}/ca.pem", scheme="https", host="localhost")) as d:
+        assert d.ready().ask().outcome == OK
+    assert not os.path.exists(tmp_path / "keys")
+
+
 def test_tls_to_an_address_works(pki):
     with Server(always(answer()), tls=server_of(pki, "localhost")) as s, \
             Driver(*lines(s.port, f"ca {pki}/ca.pem", scheme="https")) as d:

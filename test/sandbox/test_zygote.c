@@ -149,6 +149,15 @@ static void asks(struct zy *z)
 	z->client.last_job = 4;
 	CHECK_INT(zy_run(z, JOB_COMMAND, "true"), 0);
 	CHECK(faccessat(z->dir.fd, "ws/denied", F_OK, 0) < 0);
+
+	zy_send_run_in(z, 6, JOB_VERIFY, ".git/hooks", "test -f x");
+	while ((m = zy_from_monitor_side(z))->type != WIRE_APPROVE)
+		;
+	u = unpack_from(m->body);
+	CHECK(unpack_u32(&u) == 6 && unpack_u8(&u) == JOB_VERIFY);
+	CHECK_STR(unpack_str(&u), STR(".git/hooks"));
+	zy_verdict(z, 6, true, "");
+	CHECK_INT(zy_exit_of(z, 6).code, 0);
 	zy_stop(z);
 }
 

@@ -222,6 +222,11 @@ struct str zy_out(const struct zy *z)
 
 void zy_send_run(struct zy *z, uint32_t job, enum job_class class, const char *line)
 {
+	zy_send_run_in(z, job, class, "", line);
+}
+
+void zy_send_run_in(struct zy *z, uint32_t job, enum job_class class, const char *dir, const char *line)
+{
 	const struct str argv[] = { STR("/bin/sh"), STR("-c"), str_from(line) };
 	auto_buf struct buf b = BUF_MAX(CHAN_BODY);
 	struct err err = { 0 };
@@ -229,7 +234,7 @@ void zy_send_run(struct zy *z, uint32_t job, enum job_class class, const char *l
 	pack_u32(&b, job);
 	pack_u8(&b, (uint8_t)class);
 	pack_u32(&b, 0);
-	pack_str(&b, STR(""));
+	pack_str(&b, str_from(dir));
 	pack_strs(&b, argv, 3);
 	pack_strs(&b, NULL, 0);
 	CHECK_OK(chan_send(z->asker, WIRE_RUN, buf_str(&b), NULL, 0, &err));

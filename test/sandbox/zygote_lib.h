@@ -44,6 +44,7 @@ struct str zy_out(const struct zy *z);  /* its stdout, trimmed */
 
 /* One message at a time, for what a client would not do. */
 void zy_send_run(struct zy *z, uint32_t job, enum job_class class, const char *line);
+void zy_send_run_in(struct zy *z, uint32_t job, enum job_class class, const char *dir, const char *line); /* dir: of the workspace */
 void zy_order(struct zy *z, enum wire_type type, uint32_t job); /* KILL_JOB, STOP_ALL */
 void zy_verdict(struct zy *z, uint32_t job, bool allowed, const char *reason);
 struct chan_msg *zy_from_asker_side(struct zy *z);   /* next message to the asker */

@@ -7,7 +7,7 @@
  * key VALUE, keyname NAME, optional, header NAME: VALUE, ca FILE, connect_ms N, first_ms N, idle_ms N, direct,
  * recorded (these describe the last provider); allow TEXT, max_requests N, max_bytes N, secrets FILE,
  * recording FILE, proxy URL; start; then req ID ENDPOINT chat|models|NUMBER [BODY], big ID ENDPOINT BYTES,
- * cancel ID, raw TYPE HEX, stall, resume, get MS, hangup broker|client|resolver, quit.
+ * open ID ENDPOINT chat BODY (a request whose body anybody may still write), cancel ID, raw TYPE HEX, stall, resume, get MS, hangup broker|client|resolver, quit.
  * Out: ready CLIENT-PID BROKER-PID RESOLVER-PID DIR, fail CODE MESSAGE, head ID STATUS RETRY KIND, data ID HEX,
  * end ID OUTCOME TEXT, got STATUS KIND BYTES, left STATUS, gone. */
 #include "app/egress.h"
@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct driver {
 	struct arena *mem;
@@ -128,8 +129,19 @@ static void send_message(struct driver *d, uint16_t type, struct str body, int f
 		fail(&err);
 }
 
-static void request(struct driver *d, struct str rest, bool big)
+/* As memfd_seal, but for the seals. */
+static int memfd_leave_open(struct str bytes)
 {
+	int fd = memfd_create("body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	BUG_IF(fd < 0 || write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n);
+	return fd;
+}
+
+static void request(struct driver *d, struct str word, struct str rest)
+{
+	bool big = str_eqz(word, "big");
+
 	struct str id = str_cut(&rest, ' '), endpoint = str_cut(&rest, ' ');
 	struct str route = big ? STR("chat") : str_cut(&rest, ' ');
 	auto_buf struct buf b = BUF_MAX(16), body = BUF_MAX(80 * 1024 * 1024);
@@ -145,7 +157,9 @@ static void request(struct driver *d, struct str rest, bool big)
 		memset(body.p, 'x', body.n);
 		rest = buf_str(&body);
 	}
-	if (rest.n > 0)
+	if (str_eqz(word, "open"))
+		fd = memfd_leave_open(rest);
+	else if (rest.n > 0)
 		BUG_IF(memfd_seal("body", rest, &fd, ERR_DISCARD) < 0);
 	send_message(d, WIRE_REQ, buf_str(&b), fd);
 }
@@ -203,8 +217,8 @@ static void obey(struct driver *d, struct str line)
 
 	if (str_eqz(word, "start")) {
 		start(d, &err);
-	} else if (str_eqz(word, "req") || str_eqz(word, "big")) {
-		request(d, rest, str_eqz(word, "big"));
+	} else if (str_eqz(word, "req") || str_eqz(word, "big") || str_eqz(word, "open")) {
+		request(d, word, rest);
 	} else if (str_eqz(word, "cancel")) {
 		cancel(d, rest);
 	} else if (str_eqz(word, "raw")) {
