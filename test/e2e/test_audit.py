@@ -264,6 +264,9 @@ def test_every_process_of_a_run_is_held_as_designed(held_by_each_profile):
         if os.geteuid() == 0:  # nobody else may empty it, and NoNewPrivs makes it useless
             assert int(st["CapBnd"], 16) == 0, name
     assert os.geteuid() != 0 or len(outside) >= 2
+    # The cell's filter and its jail's hold a command as well; the agent's own comes on top of them.
+    filters = {name: int(kinds[name][0]["status"]["Seccomp_filters"]) for name in ("agent", "sh")}
+    assert filters["agent"] == filters["sh"] + 1, filters
 
 
 def test_no_process_of_a_run_but_the_client_has_seen_the_key(held_by_each_profile):

@@ -374,7 +374,7 @@ def test_who_may_only_look_changes_nothing_even_when_taken_over(evil_of_each_pro
     evil.judge("/nonexistent")
     bucket = {"ask": "asks", "plan": "plans"}[mode[0]]
     state = os.path.join(lab.home, ".local", "state", "agent6")
-    repo = os.path.join(state, os.listdir(state)[0])
+    repo, = glob.glob(os.path.join(state, "*", ""))  # beside it lies crashes.jsonl
     with open(os.path.join(repo, bucket, "owned", "record", "result.md"), encoding="utf-8") as f:
         lines = f.read().splitlines()
     assert [l for l in lines if l.startswith("HOLE")] == [], lines

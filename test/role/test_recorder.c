@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "base/time.h"
 #include "fmt/pack.h"
 #include "fmt/wire.h"
+#include "memory/notes.h"
 #include "role/recorder.h"
 #include "session/journal.h"
 #include "session/manifest.h"
@@ -33,16 +35,18 @@ static int own_file(const struct bench *b, const char *name, struct buf *out)
 	return file_read(b->record, name, out, ERR_DISCARD);
 }
 
-/* nth: which fallible call of the recorder fails, 0: none. It is armed before anything is opened. */
-static void start(struct bench *b, int nth, int sys)
+/* name: the run's directory, as the recorder is told it. notes: the agent may write some. nth: which fallible call of the
+ * recorder fails, 0: none. It is armed before anything is opened. */
+static void start_as(struct bench *b, struct str name, bool notes, int nth, int sys)
 {
 	auto_buf struct buf body = BUF_MAX(512);
 	struct err err = { 0 };
-	int mon[2], agent[2], fds[2];
+	int mon[2], agent[2], fds[3];
 
 	*b = (struct bench){ .dir = test_dir_new(), .record = -1 };
 	CHECK(mkdirat(b->dir.fd, "runs", 0700) == 0 && mkdirat(b->dir.fd, "runs/calm", 0700) == 0);
 	CHECK(mkdirat(b->dir.fd, "runs/calm/record", 0700) == 0 && mkdirat(b->dir.fd, "runs/calm/answers", 0700) == 0);
+	CHECK(mkdirat(b->dir.fd, "memories", 0700) == 0);
 	CHECK_OK(chan_pair(mon, &err));
 	CHECK_OK(chan_pair(agent, &err));
 	b->pid = fork();
@@ -71,13 +75,19 @@ static void start(struct bench *b, int nth, int sys)
 	CHECK_OK(dir_open(b->dir.fd, "runs/calm/record", &b->record, &err));
 	CHECK_OK(dir_open(b->dir.fd, "runs/calm", &fds[0], &err));
 	CHECK_OK(dir_open(b->dir.fd, "runs", &fds[1], &err));
+	CHECK_OK(dir_open(b->dir.fd, "memories", &fds[2], &err));
 	pack_str(&body, STR("calm"));
-	pack_str(&body, STR("calm"));
+	pack_str(&body, name);
 	pack_u8(&body, 0);
-	int r = chan_send(b->monitor, WIRE_OPEN, buf_str(&body), fds, 2, &err);
+	int r = chan_send(b->monitor, WIRE_OPEN, buf_str(&body), fds, notes ? 3 : 2, &err);
 	CHECK(r == 0 || nth > 0); /* its own first read may be what fails */
-	close(fds[0]);
-	close(fds[1]);
+	for (size_t i = 0; i < COUNT(fds); i++)
+		close(fds[i]);
+}
+
+static void start(struct bench *b, int nth, int sys)
+{
+	start_as(b, STR("calm"), false, nth, sys);
 }
 
 /* What WIRE_OPENED said: 1 ready, 0 refused, -1 the recorder is gone. */
@@ -209,6 +219,7 @@ TEST(recorder_drops_an_agent_that_breaks_a_rule_and_says_so)
 		{ "a file outside the list", WIRE_RECORD, { "\x06\0\0\0\0\x0a\0\0\0../answers\0\0\0\0", 23 }, "\\\"../answers\\\" is not a file of the record" },
 		{ "longer than its kind", WIRE_RECORD, { "\x08\0\0\0\0\0\0\0\0\x02\0\0\0{}", 15 }, "a record of kind 8 has 2 bytes, at most 0 are kept" },
 		{ "longer, as a memfd", WIRE_RECORD, { "\x08\0\0\0\0\0\0\0\0\0\0\0\0", 13 }, "longer than 0 bytes", "{}" },
+		{ "a note, where none are kept", WIRE_RECORD, { "\x0a\0\0\0\0\0\0\0\0\x02\0\0\0{}", 15 }, "a note is not this sender's to write" },
 		{ "its content twice", WIRE_RECORD, { "\x02\0\0\0\0\0\0\0\0\x02\0\0\0{}", 15 }, "a record has its content twice", "{}" },
 	};
 
@@ -233,6 +244,60 @@ TEST(recorder_drops_an_agent_that_breaks_a_rule_and_says_so)
 		CHECK_OK(buf_addf(&want, &err, "\"type\":\"record.peer_dropped\",\"peer\":\"agent\",\"reason\":\"%s\"", cases[i].reason));
 		CHECK(str_find(buf_str(&log), buf_str(&want)) < log.n);
 		CHECK_INT(verify(b).chained, 2);
+		clear(b);
+		free(b);
+	}
+}
+
+TEST(recorder_keeps_so_many_notes_of_a_run_and_no_more)
+{
+	struct bench *b = mem_alloc(sizeof(*b));
+	char id[NOTE_ID_LEN + 1];
+	struct err err = { 0 };
+
+	start_as(b, STR("calm"), true, 0, 0);
+	CHECK_INT(opened(b), 1);
+	for (int i = 1; i <= NOTES_PER_RUN + 1; i++) {
+		note_id_new(id);
+		CHECK_OK(record_put(&b->from_agent, RECORD_NOTE, 0, str_from(id), STR("{\"scope\":\"build\",\"text\":\"t\"}"), &err));
+		(void)!record_sync(&b->from_agent, (uint32_t)i, ERR_DISCARD);
+		CHECK_INT(agent_hears(b), i <= NOTES_PER_RUN ? WIRE_SYNCED : 0);
+	}
+	CHECK_INT(finish(b, 0), 0);
+	CHECK_INT(verify(b).chained, 1); /* record.peer_dropped */
+	clear(b);
+	free(b);
+}
+
+/* Time passes for both alike: a slow machine makes it longer. */
+TEST(recorder_takes_no_more_from_an_agent_than_its_rate)
+{
+	struct bench *b = mem_alloc(sizeof(*b));
+	int64_t began = time_mono_ms();
+	struct err err = { 0 };
+
+	start(b, 0, 0);
+	CHECK_INT(opened(b), 1);
+	for (int i = 0; i < RECORDER_BURST + RECORDER_RATE; i++)
+		CHECK_OK(record_put(&b->from_agent, RECORD_RESTART, 0, STR(""), STR(""), &err));
+	CHECK_OK(record_sync(&b->from_agent, 1, &err));
+	CHECK_INT(agent_hears(b), WIRE_SYNCED);
+	CHECK(time_mono_ms() - began >= 999);
+	CHECK_INT(finish(b, 0), 0);
+	clear(b);
+	free(b);
+}
+
+TEST(recorder_opens_a_run_by_a_plain_name_alone)
+{
+	static const struct str names[] = { STR("calm/../calm"), STR("/"), STR("c\0lm"), STR("") };
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct bench *b = mem_alloc(sizeof(*b));
+
+		start_as(b, names[i], false, 0, 0);
+		CHECK_INT(opened(b), 0);
+		CHECK(finish(b, 0) != 0);
 		clear(b);
 		free(b);
 	}

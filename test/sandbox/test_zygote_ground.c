@@ -270,21 +270,36 @@ TEST(zygote_on_ground_survives_no_part_of_it_and_leaves_no_command)
 	on_ground(dies);
 }
 
+/* The next message to the monitor names what changed. */
+static void check_told(struct zy *z, const char *name)
+{
+	struct chan_msg *m = zy_from_monitor_side(z);
+	struct unpack u = unpack_from(m->body);
+
+	CHECK_INT(m->type, WIRE_GIT_CHANGED);
+	CHECK_STR(str_trim(unpack_str(&u)), str_printf(z->mem, "%s/.git/%s", z->ws, name));
+}
+
 /* A change is told to the monitor before the command's end is told to who asked. */
 static void tells_changes(struct zy *z)
 {
-	struct unpack u;
-
 	zy_start(z);
 	zy_send_run(z, 1, JOB_COMMAND, "echo x >> .git/config; echo y > file");
 	CHECK_STR(str_from(zy_exit_of(z, 1).note),
 		STR("the configuration, the hooks or the refs of the repository were changed, which no command may"));
-	struct chan_msg *m = zy_from_monitor_side(z);
-	CHECK_INT(m->type, WIRE_GIT_CHANGED);
-	u = unpack_from(m->body);
-	CHECK_STR(str_trim(unpack_str(&u)), str_printf(z->mem, "%s/.git/config", z->ws));
+	check_told(z, "config");
 	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_JOB_END);
-	z->client.last_job = 1;
+	zy_send_run(z, 2, JOB_COMMAND, "echo x > .git/hooks/$(printf 'a\\tb\\033\\377')");
+	CHECK_INT(zy_exit_of(z, 2).code, 0);
+	check_told(z, "hooks/a?b??");
+	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_JOB_END);
+	/* What was there before a command is not that command's. */
+	test_write(&z->dir, "ws/.git/hooks/x", STR("y\n"));
+	zy_send_run(z, 3, JOB_COMMAND, "true");
+	CHECK_STR(str_from(zy_exit_of(z, 3).note), STR(""));
+	check_told(z, "hooks/x");
+	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_JOB_END);
+	z->client.last_job = 3;
 	CHECK_INT(zy_run(z, JOB_COMMAND, "echo z > file"), 0);
 	CHECK_STR(str_from(z->answer.note), STR(""));
 	zy_stop(z);
@@ -293,6 +308,34 @@ static void tells_changes(struct zy *z)
 TEST(zygote_on_ground_tells_what_changed_in_the_repository)
 {
 	on_ground(tells_changes);
+}
+
+/* A shell plays an agent that was taken over; nobody runs a command any more. */
+static void tells_changes_of_the_agent(struct zy *z)
+{
+	const struct str argv[] = { STR("agent6"), STR("-c"), STR("echo x >> .git/config") };
+	auto_buf struct buf b = BUF_MAX(4096);
+	struct err err = { 0 };
+	int side[2];
+
+	z->program = "/bin/dash";
+	zy_start(z);
+	CHECK_OK(chan_pair(side, &err));
+	pack_strs(&b, argv, 3);
+	const int fds[] = { side[1], side[1], side[1], side[1], side[1] };
+
+	CHECK_OK(chan_send(z->monitor, WIRE_START_AGENT, buf_str(&b), fds, 5, &err));
+	close(side[0]);
+	close(side[1]);
+	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_AGENT_UP);
+	check_told(z, "config");
+	CHECK_INT(zy_from_monitor_side(z)->type, WIRE_AGENT_EXIT);
+	zy_stop(z);
+}
+
+TEST(zygote_on_ground_tells_what_the_agent_changed_before_it_tells_of_its_end)
+{
+	on_ground(tells_changes_of_the_agent);
 }
 
 static bool says(pid_t pid, const char *file, const char *want)

@@ -7,7 +7,8 @@
  * key VALUE, keyname NAME, optional, header NAME: VALUE, ca FILE, connect_ms N, first_ms N, idle_ms N, direct,
  * recorded (these describe the last provider); allow TEXT, max_requests N, max_bytes N, secrets FILE,
  * recording FILE, proxy URL; start; then req ID ENDPOINT chat|models|NUMBER [BODY], big ID ENDPOINT BYTES,
- * open ID ENDPOINT chat BODY (a request whose body anybody may still write), cancel ID, raw TYPE HEX, stall, resume, get MS, hangup broker|client|resolver, quit.
+ * open ID ENDPOINT chat BODY (a request whose body anybody may still write), cancel ID, raw TYPE HEX, stall, resume, get MS,
+ * hangup broker|client|resolver, quit.
  * Out: ready CLIENT-PID BROKER-PID RESOLVER-PID DIR, fail CODE MESSAGE, head ID STATUS RETRY KIND, data ID HEX,
  * end ID OUTCOME TEXT, got STATUS KIND BYTES, left STATUS, gone. */
 #include "app/egress.h"
