@@ -9,7 +9,7 @@
 static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /* The same run on every kind of screen: what happened, in the order it happened. */
-static const struct { const char *type, *fields; } run[] = {
+static const struct told { const char *type, *fields; } run[] = {
 	{ "run.start", "\"run_id\":\"calm-otter-K4Q7B2\",\"user_task\":\"fix the \\u001b[31mbug\",\"mode\":\"run\",\"model\":\"m1\",\"isolation\":\"strict\"" },
 	{ "jail.degraded", "\"detail\":\"no Landlock\"" },
 	{ "role.call", "\"role\":\"worker\",\"model\":\"m1\"" },
@@ -32,20 +32,25 @@ static const struct { const char *type, *fields; } run[] = {
 	{ "run.end", "\"reason\":\"finish_run\",\"iterations\":2,\"all_passed\":true,\"verified\":\"passed\",\"summary\":\"done:\\nall of it\",\"commits\":1,\"branch\":\"agent6/calm-otter-K4Q7B2\",\"uncommitted\":1,\"uncommitted_files\":[\"x\\ny\"]" },
 };
 
-static void play(struct term_view *t)
+static void play_all(struct term_view *t, const struct told *list, size_t n)
 {
 	auto_arena struct arena *mem = arena_new();
 	auto_view struct view *v = view_new(VIEW_ALL);
 	struct err err = { 0 };
 
-	for (size_t i = 0; i < COUNT(run); i++) {
-		bool delta = strstr(run[i].type, "_delta") != NULL;
-		struct str line = delta ? str_printf(mem, "{\"ts\":\"2026-11-29T20:00:00.000000Z\",\"type\":\"%s\",%s,\"volatile\":true}\n", run[i].type, run[i].fields)
-					: str_printf(mem, "{\"ts\":\"2026-11-29T20:00:00.000000Z\",\"seq\":%zu,\"type\":\"%s\",%s,\"h\":\"%s\"}\n", i + 1, run[i].type, run[i].fields, zeros);
+	for (size_t i = 0; i < n; i++) {
+		bool delta = strstr(list[i].type, "_delta") != NULL;
+		struct str line = delta ? str_printf(mem, "{\"ts\":\"2026-11-29T20:00:00.000000Z\",\"type\":\"%s\",%s,\"volatile\":true}\n", list[i].type, list[i].fields)
+					: str_printf(mem, "{\"ts\":\"2026-11-29T20:00:00.000000Z\",\"seq\":%zu,\"type\":\"%s\",%s,\"h\":\"%s\"}\n", i + 1, list[i].type, list[i].fields, zeros);
 		struct view_item it = view_line(v, line);
 
 		CHECK_OK(term_view_item(t, &it, view_state(v), &err));
 	}
+}
+
+static void play(struct term_view *t)
+{
+	play_all(t, run, COUNT(run));
 }
 
 static const char plain_80[] =
@@ -158,4 +163,29 @@ TEST(no_control_reaches_the_terminal_from_a_run)
 	for (size_t i = 0; i < t.out.n; i++)
 		CHECK((unsigned char)t.out.p[i] >= 0x20 || t.out.p[i] == '\n');
 	CHECK(str_find(buf_str(&t.out), STR("\xE2\x80\xAE")) == t.out.n);
+}
+
+/* A gate that the model asked for has two events with the same output; one that was not let run has only the second. */
+TEST(what_a_red_gate_printed_is_shown_once)
+{
+#define CALLED "\"name\":\"run_verify_command\",\"args\":{},\"call_id\":\"1\""
+#define OUTCOME "\"name\":\"run_verify_command\",\"ok\":true,\"summary\":\"exit=2 in 0.1s\",\"exit_code\":2,\"stdout_tail\":\"boom\\n\",\"call_id\":\"1\""
+	static const struct told both[] = {
+		{ "tool.call", CALLED },
+		{ "verify.start", "\"cmd\":[\"make\"]" },
+		{ "verify.end", "\"cmd\":[\"make\"],\"exit_code\":2,\"duration_s\":0.1,\"stdout_tail\":\"boom\\n\"" },
+		{ "tool.result", OUTCOME },
+		{ "tool.call", CALLED }, /* the next one */
+		{ "tool.result", OUTCOME },
+	};
+	auto_term_view struct term_view t = { 0 };
+
+	term_view_init(&t, -1, (struct term_style){ 0 }, 80);
+	play_all(&t, both, COUNT(both));
+	CHECK_STR(buf_str(&t.out), STR("-> run_verify_command\n"
+		"FAIL gate make  exit 2 in 0.1s\n"
+		"    boom\n"
+		"  | run_verify_command  exit=2 in 0.1s\n"
+		"-> run_verify_command  exit=2 in 0.1s\n"
+		"    boom\n"));
 }

@@ -26,6 +26,7 @@ struct term_view {
 	bool open_call;  /* that text is a call whose outcome fits behind it */
 	int call_cols;
 	char open_id[200]; /* name and argument of that call */
+	bool gate_told;  /* what the gate printed in that call stands above its outcome */
 };
 
 void term_view_init(struct term_view *t, int fd, struct term_style style, int cols);

@@ -1,7 +1,7 @@
 # finishing over a red gate is said with status 4, and the work is kept as a checkpoint that says so
 wire     both
 file     calc.py | return a - b
-file     verify.sh | grep -q 'a + b' calc.py
+file     verify.sh | grep -q 'a + b' calc.py || { echo not added; exit 1; }
 commit   start
 model    call apply_edit {"path": "calc.py", "edits": [{"old_string": "a - b", "new_string": "a * b"}]}
 model    call run_verify_command {}
@@ -14,3 +14,4 @@ event    run.end verified is failed
 event    loop.auto_commit subject matches "^checkpoint"
 commits  1
 output   matches "(?i)verif|gate"
+output   matches "(?s)^(?!.*not added.*not added).*not added"
