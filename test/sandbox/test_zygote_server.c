@@ -149,6 +149,33 @@ TEST(zygote_says_to_a_server_what_was_composed_and_nothing_else)
 	on_ground(composed);
 }
 
+/* A number that was used, of the server itself, of what was said to it, or below both, ends the asker and with it the cell. */
+static void repeated(struct zy *z)
+{
+	struct err err = { 0 };
+
+	as_server_cell(z);
+	add_server(z, "while read -r l; do :; done", true, false);
+	for (uint32_t id = 4; id <= 6; id++) {
+		zy_start(z);
+		serve(z, 5, 0);
+		struct started s = take_started(z, 5);
+
+		call(z, 5, 6, "t", "{}");
+		CHECK_INT(zy_exit_of(z, 6).why, JOB_EXITED);
+		call(z, 5, id, "t", "{}");
+		CHECK_INT(chan_recv(z->asker, z->msg, &err), -ERR_CLOSED);
+		close_started(&s);
+		zy_stop(z);
+		zygote_client_fini(&z->client);
+	}
+}
+
+TEST(zygote_says_nothing_by_a_number_that_was_used)
+{
+	as_each_user(repeated);
+}
+
 static void asked(struct zy *z)
 {
 	struct started s;
