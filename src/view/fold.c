@@ -35,6 +35,7 @@ static void begin_leg(struct view *v, struct view_item *it)
 	s->verify_running = s->streaming = false;
 	s->nbackground = 0; /* none outlives its leg */
 	s->paused = s->detached = false;
+	s->review_seats = s->unjudged = 0;
 	prompts_drop(s); /* their ids start again */
 	end_fini(&s->end);
 	it->kind = VIEW_START;
@@ -79,6 +80,7 @@ static void on_end(struct view *v, struct view_item *it)
 	keep_text(&e->stale_gate, member_text(v, "stale_gate"));
 	keep_strs(v, "uncommitted_files", &e->files);
 	e->all_passed = member_tri(v, "all_passed");
+	e->gated = member_get(v, "verify_command").text.n > 2;
 	e->iterations = member_int(v, "iterations", -1);
 	e->commits = member_int(v, "commits", -1);
 	e->uncommitted = member_int(v, "uncommitted", -1);
@@ -369,6 +371,29 @@ static void on_background_end(struct view *v, struct view_item *it)
 		}
 }
 
+static void on_review_start(struct view *v, struct view_item *it)
+{
+	v->state.review_seats = member_int(v, "seats", 0);
+	on_line(v, it, EVENT_REVIEW_START);
+}
+
+/* Votes that nobody gave are no verdict, whatever rule they would have been counted by. */
+static void on_panel(struct view *v, struct view_item *it)
+{
+	struct view_state *s = &v->state;
+	int64_t abstained = member_int(v, "n_abstain", 0);
+	size_t at = v->scratch.n;
+
+	s->unjudged = abstained > 0 && abstained == s->review_seats ? abstained : 0;
+	if (s->unjudged == 0) {
+		on_line(v, it, EVENT_REVIEW_PANEL);
+		return;
+	}
+	BUG_IF(buf_addf(&v->scratch, ERR_DISCARD, "review: nobody judged: %lld abstained", (long long)abstained) < 0);
+	it->kind = VIEW_WARNING;
+	it->text = str_skip(buf_str(&v->scratch), at);
+}
+
 static const struct {
 	enum event_id id;
 	void (*fold)(struct view *v, struct view_item *it);
@@ -387,6 +412,7 @@ static const struct {
 	{ EVENT_LOOP_BUDGET, on_heartbeat },     { EVENT_PIN_ADDED, on_pin },
 	{ EVENT_PIN_RESTORED, on_pins_restored }, { EVENT_COMPACT_RESTORED, on_restored },
 	{ EVENT_COMMAND_BACKGROUND, on_background }, { EVENT_COMMAND_ENDED, on_background_end },
+	{ EVENT_REVIEW_START, on_review_start }, { EVENT_REVIEW_PANEL, on_panel },
 };
 
 static bool event_is_shown(enum event_id id)

@@ -81,6 +81,7 @@ struct view_end {
 	struct buf reason, message, summary, verified, branch, base_branch, head_sha, usage, stale_gate, files;
 	enum tri all_passed;
 	int64_t iterations, commits, uncommitted, exit_code; /* -1: not said */
+	bool gated;                                          /* there is a gate */
 };
 
 struct view_state {
@@ -105,6 +106,8 @@ struct view_state {
 	struct buf pinned;               /* a line each */
 	struct buf said, reply;          /* the person's last words, the model's last ones */
 	int64_t said_calls, said_commits; /* ncalls and ncommits when they were said */
+	int64_t review_seats;            /* that were asked in the newest review of this leg */
+	int64_t unjudged;                /* the same, where all of them abstained; 0: somebody judged, or nobody was asked */
 	struct view_end end;             /* of the newest leg */
 };
 
@@ -132,6 +135,8 @@ struct view_status {
 	const char *reason; /* "no_progress" as recorded, "needs answer", or NULL */
 };
 struct view_status view_status(const struct view_state *s, bool live);
+/* What the person must know of an ended run that had a gate, and neither green nor red says: or NULL. */
+const char *view_gate_unasked(const struct view_state *s);
 /* "no progress": a recorded reason as a person says it. */
 const char *view_reason(struct str reason);
 

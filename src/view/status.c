@@ -54,6 +54,14 @@ const char *view_reason(struct str reason)
 	return NULL;
 }
 
+const char *view_gate_unasked(const struct view_state *s)
+{
+	bool may_change = strcmp(s->mode, "run") == 0;
+
+	return s->end.gated && may_change && str_eqz(buf_str(&s->end.verified), "not_applicable")
+		? "nothing was changed; the gate was not run" : NULL;
+}
+
 static struct view_status ended(const struct view_end *e)
 {
 	struct str reason = buf_str(&e->reason);

@@ -69,6 +69,51 @@ TEST(fold_gives_one_item_per_event)
 	CHECK_STR(str_from(view_status(s, false).word), STR("passed"));
 }
 
+TEST(fold_says_when_nobody_of_a_panel_judged)
+{
+	static const struct { const char *why, *start, *panel; int unjudged; const char *text; } cases[] = {
+		{ "all abstain", "3", "\"blocked\":false,\"n_block\":0,\"n_abstain\":3", 3, "review: nobody judged: 3 abstained" },
+		{ "one judged", "3", "\"blocked\":false,\"n_block\":0,\"n_abstain\":2", 0, "review (veto): 0 block, 2 abstain" },
+		{ "the only one abstains", "1", "\"blocked\":false,\"n_block\":0,\"n_abstain\":1", 1, "review: nobody judged: 1 abstained" },
+		{ "nobody abstains", "1", "\"blocked\":true,\"n_block\":1,\"n_abstain\":0", 0, "review (veto): 1 block, 0 abstain" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_view struct view *v = view_new(VIEW_ALL);
+		struct str start = str_printf(mem, "\"iteration\":1,\"trigger\":\"before_finish\",\"seats\":%s", cases[i].start);
+		struct str panel = str_printf(mem, "\"iteration\":1,\"trigger\":\"before_finish\",\"decision\":\"veto\",%s", cases[i].panel);
+
+		view_line(v, durable(mem, 1, "loop.review.start", start.p));
+		struct view_item it = view_line(v, durable(mem, 2, "loop.review.panel", panel.p));
+		CHECK_STR(it.text, str_from(cases[i].text));
+		CHECK_INT(it.kind, cases[i].unjudged > 0 ? VIEW_WARNING : VIEW_MARKER);
+		CHECK_INT(view_state(v)->unjudged, cases[i].unjudged);
+		view_line(v, durable(mem, 3, "loop.resume.start", "\"run_id\":\"calm\",\"mode\":\"run\",\"iteration\":2,\"messages\":3"));
+		CHECK_INT(view_state(v)->unjudged, 0);
+	}
+}
+
+TEST(fold_says_when_a_gate_was_not_asked)
+{
+	static const struct { const char *why, *mode, *end; bool told; } cases[] = {
+		{ "a gate, and nothing changed", "run", "\"verified\":\"not_applicable\",\"verify_command\":[\"make\"]", true },
+		{ "no gate", "run", "\"verified\":\"not_applicable\",\"verify_command\":[]", false },
+		{ "it said something", "run", "\"verified\":\"passed\",\"verify_command\":[\"make\"]", false },
+		{ "changed, and it was not run", "run", "\"verified\":\"unverified\",\"verify_command\":[\"make\"]", false },
+		{ "who only looks runs none", "ask", "\"verified\":\"not_applicable\",\"verify_command\":[\"make\"]", false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_view struct view *v = view_new(VIEW_ALL);
+
+		view_line(v, durable(mem, 1, "run.start", str_printf(mem, "\"run_id\":\"calm\",\"user_task\":\"t\",\"mode\":\"%s\"", cases[i].mode).p));
+		view_line(v, durable(mem, 2, "run.end", str_printf(mem, "\"reason\":\"finish_run\",\"iterations\":1,%s", cases[i].end).p));
+		CHECK(!!view_gate_unasked(view_state(v)) == cases[i].told);
+	}
+}
+
 TEST(fold_of_a_later_leg_knows_what_was_pinned_and_set_aside_before)
 {
 	auto_arena struct arena *mem = arena_new();

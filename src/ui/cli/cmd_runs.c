@@ -405,6 +405,10 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 		(long long)s->budget.output, usd >= 0 ? ", " : "", cost(mem, usd, s->budget.usd_partial), legs));
 	for (size_t i = 0; one->live && i < s->nbackground; i++)
 		row("background:", mem, str_printf(mem, "%s  %s", s->background[i].id, s->background[i].command));
+	if (view_gate_unasked(s))
+		row("gate:", mem, str_from(view_gate_unasked(s)));
+	if (s->unjudged > 0)
+		row("review:", mem, str_printf(mem, "nobody judged: %lld abstained", (long long)s->unjudged));
 	row("changes:", mem, changes_text(one, mem));
 	if (m->stash.n > 0)
 		row("set aside:", mem, str_printf(mem, STR_FMT " before it began; while it is, refs/agent6-stash/%s is there",

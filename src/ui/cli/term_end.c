@@ -109,7 +109,10 @@ static const struct { const char *verdict, *said; } gates[] = {
 static int gate(struct term_view *t, const struct view_state *s, struct err *err)
 {
 	struct str verdict = buf_str(&s->end.verified);
+	const char *unasked = view_gate_unasked(s);
 
+	if (unasked)
+		return fact(t, "  gate     ", str_from(unasked), err);
 	for (size_t i = 0; i < COUNT(gates); i++)
 		if (str_eqz(verdict, gates[i].verdict))
 			return fact(t, "  gate     ", str_from(gates[i].said), err);
@@ -134,6 +137,16 @@ static int stale_gate(struct term_view *t, struct str proposed, struct err *err)
 	TRY(buf_addz(&line, "agent6 config set workflow.verify_command ", err));
 	TRY(shellword_add(&line, buf_str(&words), err));
 	return fact(t, "  adopt    ", buf_str(&line), err);
+}
+
+static int unjudged(struct term_view *t, const struct view_state *s, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(128);
+
+	if (s->unjudged == 0)
+		return 0;
+	TRY(buf_addf(&b, err, "nobody judged: %lld abstained", (long long)s->unjudged));
+	return fact(t, "  review   ", buf_str(&b), err);
 }
 
 static int commits(struct term_view *t, const struct view_state *s, struct err *err)
@@ -241,6 +254,7 @@ int term_view_end(struct term_view *t, const struct view_state *s, struct err *e
 		? term_block(t, LOOK_PLAIN, buf_str(&e->message), "  ", 0, err) : 0);
 	TRY(gate(t, s, err));
 	TRY(stale_gate(t, buf_str(&e->stale_gate), err));
+	TRY(unjudged(t, s, err));
 	TRY(commits(t, s, err));
 	TRY(left_behind(t, s, err));
 	TRY(cost(t, s, err));
