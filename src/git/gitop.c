@@ -31,8 +31,6 @@ static const char *const settings[] = {
 	"diff.ignoreSubmodules=all", "submodule.recurse=false", "protocol.allow=never", "color.ui=false",
 	"i18n.commitEncoding=UTF-8", "gc.auto=0", "maintenance.auto=false", "core.quotePath=false",
 	"core.protectHFS=true", /* where a file system folds names, what nobody sees in one may fold to .git */
-	/* By all that was noted of a file, as the person's git did: it marks no file as one to look into that only its inode gives away. */
-	"core.checkStat=default",
 };
 
 static const char *const fixed_env[] = {

@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -38,7 +39,12 @@ int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out,
 
 	if (root && (p->root_as_uid <= 0 || p->root_as_uid >= UINT32_MAX))
 		return err_set(err, ERR_INVALID, "root_as_uid: root needs an unprivileged id to become");
-	*out = (struct cell_spec){ .root = {
+	struct stat st = { 0 };
+	bool as_owner = root && p->git_cell;
+
+	if (as_owner && stat(p->cwd, &st) < 0)
+		return err_sys(err, errno, "look at %s", p->cwd);
+	*out = (struct cell_spec){ .as_owner = as_owner, .owner = st.st_uid, .owners_group = st.st_gid, .root = {
 		.workspace = p->bare ? NULL : p->cwd,
 		.ro_paths = p->extra_ro_paths,
 		.rw_paths = p->extra_rw_paths,
@@ -120,6 +126,8 @@ static int enter_net(const struct line *line, bool *early, struct err *err)
 static int shut(const struct cell_spec *spec, bool has_proc, int outer, int life, struct err *err)
 {
 	bool alone = spec->root.idmap && !spec->lock, mask = has_proc && spec->root.mask_proc;
+	struct ns_ids ids = { spec->root.uid, spec->root.gid, spec->as_owner ? spec->owner : spec->root.uid,
+		spec->as_owner ? spec->owners_group : spec->root.gid };
 	autoclose int own = -1;
 	int proc = has_proc ? -1 : outer;
 
@@ -130,9 +138,9 @@ static int shut(const struct cell_spec *spec, bool has_proc, int outer, int life
 	if (spec->root.idmap)
 		TRY(leave_root(spec, life, err));
 	if (alone)
-		TRY(ns_own_users(proc, spec->root.uid, spec->root.gid, err));
+		TRY(ns_own_users(proc, &ids, err));
 	else if (spec->lock)
-		TRY(ns_lock(proc, spec->root.uid, spec->root.gid, err));
+		TRY(ns_lock(proc, &ids, err));
 	ns_no_more_users(proc);
 	return mask && !alone ? procmask_lock(NULL, err) : 0;
 }

@@ -23,6 +23,9 @@
 struct cell_spec {
 	struct root_spec root;
 	bool lock;          /* a second user namespace over the finished root: for a zygote */
+	bool as_owner;      /* it sees its own id, and what is mapped to that, as the number of who owns the workspace on disk: */
+	uid_t owner;        /* what git noted of files must read the same inside and outside */
+	gid_t owners_group;
 	bool hold_mounts;   /* cell_proc.mounts is wanted */
 	const int *keep_fds; /* stay open in the cell, same numbers */
 	size_t nkeep;

@@ -63,20 +63,20 @@ static int write_proc(int proc, const char *path, const char *text, struct err *
 	return 0;
 }
 
-static int map_self(int proc, uid_t uid, gid_t gid, struct err *err)
+static int map_self(int proc, const struct ns_ids *ids, struct err *err)
 {
 	char line[64];
 
 	TRY(write_proc(proc, "/proc/self/setgroups", "deny", err));
-	snprintf(line, sizeof(line), "%u %u 1", (unsigned)uid, (unsigned)uid);
+	snprintf(line, sizeof(line), "%u %u 1", (unsigned)ids->seen_uid, (unsigned)ids->uid);
 	TRY(write_proc(proc, "/proc/self/uid_map", line, err));
-	snprintf(line, sizeof(line), "%u %u 1", (unsigned)gid, (unsigned)gid);
+	snprintf(line, sizeof(line), "%u %u 1", (unsigned)ids->seen_gid, (unsigned)ids->gid);
 	return write_proc(proc, "/proc/self/gid_map", line, err);
 }
 
 int ns_map_self(uid_t uid, gid_t gid, struct err *err)
 {
-	return map_self(-1, uid, gid, err);
+	return map_self(-1, &(struct ns_ids){ uid, gid, uid, gid }, err);
 }
 
 int ns_mounts_of(int pidfd)
@@ -124,20 +124,20 @@ int ns_lo_up(struct err *err)
 	return 0;
 }
 
-int ns_lock(int proc, uid_t uid, gid_t gid, struct err *err)
+int ns_lock(int proc, const struct ns_ids *ids, struct err *err)
 {
 	/* Mounts that come along into a mount namespace of a younger user namespace are locked together: none can
 	 * be unmounted, moved, or lose a flag, with whatever capabilities there. */
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return err_sys(err, errno, "make the locking namespaces");
-	return map_self(proc, uid, gid, err);
+	return map_self(proc, ids, err);
 }
 
-int ns_own_users(int proc, uid_t uid, gid_t gid, struct err *err)
+int ns_own_users(int proc, const struct ns_ids *ids, struct err *err)
 {
 	if (unshare(CLONE_NEWUSER) < 0)
 		return err_sys(err, errno, "make a user namespace for the cell");
-	return map_self(proc, uid, gid, err);
+	return map_self(proc, ids, err);
 }
 
 void ns_no_more_users(int proc)

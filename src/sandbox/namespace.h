@@ -23,11 +23,18 @@ int ns_clone(unsigned long flags, pid_t *pid, int *pidfd, struct err *err) CHECK
 /* setgroups deny, then one line each: this uid and gid, unchanged. In the child, before id changes. */
 int ns_map_self(uid_t uid, gid_t gid, struct err *err) CHECKED;
 int ns_lo_up(struct err *err) CHECKED;
+/* Who we are, and as which numbers that is seen in the user namespace that is made. */
+struct ns_ids {
+	uid_t uid;
+	gid_t gid;
+	uid_t seen_uid;
+	gid_t seen_gid;
+};
 /* A second user namespace and a mount namespace in it: every mount made before is locked for good.
  * proc, here and below: a writable /proc that is open, or -1: the one that is mounted. */
-int ns_lock(int proc, uid_t uid, gid_t gid, struct err *err) CHECKED;
+int ns_lock(int proc, const struct ns_ids *ids, struct err *err) CHECKED;
 /* A user namespace alone: whoever is in it has no right over the mount namespace, which belongs to the one around it. */
-int ns_own_users(int proc, uid_t uid, gid_t gid, struct err *err) CHECKED;
+int ns_own_users(int proc, const struct ns_ids *ids, struct err *err) CHECKED;
 /* A descriptor of the mount namespace of the process behind `pidfd`; -1: the kernel gives none (Linux 6.11 was the first). */
 int ns_mounts_of(int pidfd);
 
