@@ -21,6 +21,8 @@ int guard_enter(struct guard *g, struct err *err)
 		return err_sys(err, errno, "start a session");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(err, errno, "become a subreaper");
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return err_sys(err, errno, "ignore SIGPIPE"); /* who started us may be gone; then there is to be swept all the same */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &chld, NULL) < 0)
