@@ -7,6 +7,7 @@ The programs are real, the jail is real, git is real; only the model is scripted
 """
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import select
@@ -47,6 +48,15 @@ def shared(*parts):
     if not os.path.exists(path):
         missing(f"{path} is not there (set AGENT6_SHARED)")
     return path
+
+
+@contextlib.contextmanager
+def alone(path):
+    """Whoever names the same file has the machine alone with it, whichever user it is: for what there is once, such as a port with a
+    number of its own. Tests run side by side."""
+    with open(path, "rb") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
 
 
 def whole_lines(path):

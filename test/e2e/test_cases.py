@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """Situations that users of agents reported, each with the right behaviour, from the shared material."""
+import contextlib
 import json
 import os
 import shlex
@@ -12,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from conftest import AGENT6, finish, missing, shared
+from conftest import AGENT6, alone, finish, missing, shared
 
 # The ones whose parts this version has. A case that is not listed waits for its part. E11 is ours in test_run.py: its
 # check wants a tab character in the raw result, and our results are JSON, where a tab is spelled \\t.
@@ -33,6 +34,8 @@ ON_A_TERMINAL = ("W04",)
 WRAPPED = {"S12": "host_sockets.py", "S34": "no_userns.py", "R06": "small_home.sh", "S06": "no_landlock.py"}
 # Of these, whose program is root in a user namespace of its own.
 ROOT_INSIDE = ("S34", "R06")
+# And whose program listens on this host under a name that is always the same.
+LISTENING = ("S12",)
 
 ADAPTER = """
 mkdir -p "$HOME/.config/agent6" && chmod 700 "$HOME/.config" "$HOME/.config/agent6" &&
@@ -95,8 +98,9 @@ def drive(case, wire, more="", folder=None, options=(), model="", words=()):
         agent = f"exec {shlex.join(by)} sh -c {shlex.quote(agent)}"
     if case in ON_A_TERMINAL:
         agent = f"CI=1 exec {sys.executable} {shlex.quote(shared('cases', 'common', 'ptyrun.py'))} -- sh -c {shlex.quote(agent)}"
-    r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", agent, "--wire", wire, *options],
-                       capture_output=True, text=True, env=env, timeout=300)
+    with alone(shared("cases", "open", case, WRAPPED[case])) if case in LISTENING else contextlib.nullcontext():
+        r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", agent, "--wire", wire, *options],
+                           capture_output=True, text=True, env=env, timeout=300)
     assert r.returncode == 0, r.stdout[-4000:] + r.stderr[-2000:]
     return r.stdout
 

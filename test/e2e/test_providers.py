@@ -2,18 +2,16 @@
 # Copyright The agent6 authors.
 """Where models run and how one signs in there: token commands, presets, servers on this machine."""
 import contextlib
-import fcntl
 import http.server
 import json
 import os
 import shutil
 import subprocess
-import tempfile
 import threading
 
 import pki
 import pytest
-from conftest import AGENT6, call, finish, missing
+from conftest import AGENT6, alone, call, finish, missing, shared
 from test_terminal import Screen
 
 
@@ -137,9 +135,7 @@ def local_server(lab, port, ids, hits, tls=None):
     """What a local server answers to GET /v1/models, on the port where one would be (0: any). Who uses a usual port
     has the machine's usual ports alone until the test is over: tests run side by side."""
     if port:
-        name = os.path.join(tempfile.gettempdir(), f"agent6-usual-ports-{os.geteuid()}")
-        alone = lab.held.enter_context(open(name, "w", encoding="utf-8"))
-        fcntl.flock(alone, fcntl.LOCK_EX)
+        lab.held.enter_context(alone(shared("mockllm", "mockllm.py")))
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             hits.append((self.path, dict(self.headers)))
