@@ -31,9 +31,13 @@ class Screen:
         env = [f"{k}={v}" for k, v in lab.env.items() if k != "CI"]  # somebody sits here
         subprocess.run(["env", "-i", *env, "tmux", "-L", self.name, "-f", "/dev/null", "new-session", "-d", "-x", str(width),
                         "-y", str(height), "sh", "-c", line], cwd=lab.ws, check=True)
+        self.open = True
 
     def tmux(self, *args):
-        return subprocess.run(["tmux", "-L", self.name, *args], capture_output=True, text=True).stdout
+        r = subprocess.run(["tmux", "-L", self.name, *args], capture_output=True, text=True)
+        if r.returncode:
+            raise RuntimeError(f"tmux {shlex.join(args)}: {r.stderr.strip()}")
+        return r.stdout
 
     def text(self):
         return self.tmux("capture-pane", "-p", "-S", "-200")
@@ -77,7 +81,11 @@ class Screen:
         return subprocess.run(["stty", "-F", tty, "-a"], capture_output=True, text=True, check=True).stdout
 
     def close(self):
-        self.tmux("kill-server")
+        """What stood on the screen at last is shown where the test failed."""
+        if self.open:
+            self.open = False
+            print(f"the screen of {self.name}:\n{self.text()}")
+            self.tmux("kill-server")
 
 
 @pytest.fixture
