@@ -108,41 +108,56 @@ static void note(struct cell *c, const char *text)
 }
 
 /* In the user namespace that owns it: before the cell has one of its own over that. */
+static int enter(const struct side *side, int kind, const char *name, struct err *err)
+{
+	autoclose int ns = -1;
+
+	TRY(side_take(side, &ns, err));
+	if (setns(ns, kind) < 0)
+		return err_sys(err, errno, "enter the %s namespace", name);
+	return 0;
+}
+
 static int enter_net(const struct line *line, bool *early, struct err *err)
 {
-	autoclose int net = -1;
-
 	*early = true;
-	TRY(side_take(&line->side, &net, err));
-	if (setns(net, CLONE_NEWNET) < 0)
-		return err_sys(err, errno, "enter the network namespace");
+	TRY(enter(&line->side, CLONE_NEWNET, "network", err));
+	TRY(enter(&line->side, CLONE_NEWIPC, "IPC", err));
 	*early = false;
 	return 0;
 }
 
 /* What is mounted stays for good. Beneath the cell of a zygote there are mount namespaces of younger user namespaces, so its
  * mounts are locked; a cell for one command that root built keeps its mount namespace in the host's user namespace, where
- * nobody in the cell has any right, and its masks are made before that. outer: the /proc of who made it, for a cell that has none. */
-static int shut(const struct cell_spec *spec, bool has_proc, int outer, int life, struct err *err)
+ * nobody in the cell has any right, and its masks are made before that. The side lets go of the old root meanwhile: it has done so
+ * before that mount namespace is copied or a right given up. outer: the /proc of who made it, for a cell that has none. */
+static int shut(const struct cell_spec *spec, bool has_proc, int outer, const struct line *line, struct err *err)
 {
-	bool alone = spec->root.idmap && !spec->lock, mask = has_proc && spec->root.mask_proc;
+	bool mask = has_proc && spec->root.mask_proc;
 	struct ns_ids ids = { spec->root.uid, spec->root.gid, spec->as_owner ? spec->owner : spec->root.uid,
 		spec->as_owner ? spec->owners_group : spec->root.gid };
 	autoclose int own = -1;
 	int proc = has_proc ? -1 : outer;
 
-	if (alone && mask)
+	if (!spec->root.idmap && !spec->lock) {
+		ns_no_more_users(proc);
+		if (mask)
+			TRY(procmask_lock(NULL, err));
+		return side_wait(&line->side, err);
+	}
+	if (!spec->lock && mask)
 		TRY(procmask_lock(&own, err));
 	if (own >= 0)
 		proc = own;
+	TRY(side_wait(&line->side, err));
 	if (spec->root.idmap)
-		TRY(leave_root(spec, life, err));
-	if (alone)
-		TRY(ns_own_users(proc, &ids, err));
-	else if (spec->lock)
+		TRY(leave_root(spec, line->life, err));
+	if (spec->lock)
 		TRY(ns_lock(proc, &ids, err));
+	else
+		TRY(ns_own_users(proc, &ids, err));
 	ns_no_more_users(proc);
-	return mask && !alone ? procmask_lock(NULL, err) : 0;
+	return spec->lock && mask ? procmask_lock(NULL, err) : 0;
 }
 
 static int set_up(const struct cell_spec *spec, struct root *root, const struct line *line, struct cell *c, bool *early,
@@ -155,10 +170,11 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	TRY(take_identity(spec, err));
 	*early = false;
 	TRY(root_build(root, &line->side, err));
+	TRY(side_ask(&line->side, err)); /* the old root has to go; meanwhile we go on */
 	if (!spec->root.host_network)
 		TRY(enter_net(line, early, err));
 	TRY(parent_lives(line->life, err)); /* nobody else holds it from here on */
-	TRY(shut(spec, root_has_proc(root), outer, line->life, err));
+	TRY(shut(spec, root_has_proc(root), outer, line, err));
 	*c = (struct cell){ .spec = spec, .uid = spec->root.uid, .gid = spec->root.gid,
 		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
 	if (!c->has_proc)
@@ -166,6 +182,7 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	if (c->landlock_abi == 0)
 		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
 	TRY(caps_drop_bounding(err));
+	TRY(side_end(&line->side, err));
 	return caps_undumpable(err);
 }
 
@@ -215,8 +232,8 @@ static int read_report(int fd, struct err *err)
 
 static unsigned long cell_flags(const struct cell_spec *spec)
 {
-	/* The network namespace comes later, from the side. */
-	return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+	/* The network namespace comes later, from the side, and with it that for IPC, which takes a quarter of such a clone. */
+	return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWCGROUP | (spec->root.host_network ? CLONE_NEWIPC : 0) |
 		(spec->root.idmap ? 0 : CLONE_NEWUSER);
 }
 
@@ -231,16 +248,29 @@ struct gifts {
 	int cell; /* a pidfd */
 };
 
+/* When its root is built. Somebody else than the cell's first process, which goes on: this waits for every processor. */
+static int let_go(const struct side *side, int cell, struct err *err)
+{
+	int r = side_asked(side, err);
+
+	if (r <= 0)
+		return r;
+	TRY(side_enter(cell, CLONE_NEWNS, err));
+	return root_let_go(err);
+}
+
 /* Beside the cell's first process, which works on its root meanwhile. */
 static int give(const struct side *side, void *self, struct err *err)
 {
 	const struct gifts *g = self;
 	int r = root_give_maps(g->root, side, err);
 
+	if (r == 0 && !g->spec->root.idmap)
+		r = side_enter(g->cell, CLONE_NEWUSER, err);
 	if (r == 0 && !g->spec->root.host_network)
-		r = side_give_net(side, g->spec->root.idmap ? -1 : g->cell, err);
-	root_reap_maps(g->root); /* last: whoever waits may find its processor taken by the cell */
-	return r;
+		r = side_give_net(side, err);
+	root_reap_maps(g->root); /* late: whoever waits may find its processor taken by the cell */
+	return r < 0 ? r : let_go(side, g->cell, err);
 }
 
 static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *main_fn, void *self, struct cell_proc *made,

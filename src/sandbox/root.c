@@ -340,7 +340,7 @@ static int build_etc(struct root *r, struct err *err)
 	return etc_build(r, etc, err);
 }
 
-/* "/" is the new root from here on; the old one is stacked on it, where no path leads. */
+/* "/" is the new root from here on; the old one is stacked on it, where no path leads but "/..". */
 static int enter_top(struct root *r, struct err *err)
 {
 	if (fchdir(r->top) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
@@ -350,8 +350,14 @@ static int enter_top(struct root *r, struct err *err)
 	if (mnt_attr(r->top, "", AT_EMPTY_PATH, MNT_FLOOR | MOUNT_ATTR_RDONLY, -1) < 0)
 		return err_sys(err, errno, "make the new root read-only");
 	base_close_fd(&r->top);
+	return 0;
+}
+
+/* Who enters a mount namespace stands on what lies on top of its root. */
+int root_let_go(struct err *err)
+{
 	if (umount2("/", MNT_DETACH) < 0)
-		return err_sys(err, errno, "let go of the old root");
+		return err_sys(err, errno, "build the cell: let go of the old root");
 	return 0;
 }
 

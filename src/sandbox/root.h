@@ -3,8 +3,9 @@
 /* root: builds the directory tree that is all a cell can ever see.
  *
  * Shape    On the host: root_pin resolves and remembers every source. In the new mount namespace:
- *          root_build makes the tree and moves into it; nothing of the old one is left. Meanwhile the process on the host
- *          gives it what maps ids: root_give_maps, of a copy of the same root.
+ *          root_build makes the tree and moves into it. Meanwhile the process on the host gives it what maps ids:
+ *          root_give_maps, of a copy of the same root. The old root lies on the new one until who has entered that mount
+ *          namespace afterwards calls root_let_go: this waits for every processor, so it is another process than the cell's first.
  * Memory   root_free empties; strings live in the arena that is passed to root_pin, the spec's are borrowed.
  * Errors   The step, the path and the kernel's answer; a hint where the cause is known. Nothing is ever
  *          created on the host.
@@ -41,6 +42,7 @@ static inline void root_free_ptr(struct root **r)
 int root_give_maps(struct root *r, const struct side *side, struct err *err) CHECKED;
 void root_reap_maps(struct root *r); /* waits for what giving them has started */
 int root_build(struct root *r, const struct side *side, struct err *err) CHECKED;
+int root_let_go(struct err *err) CHECKED;
 /* After root_build: false when /proc could not be mounted and is empty. */
 bool root_has_proc(const struct root *r);
 /* Beneath a directory of the host that every cell shows or makes itself, and where nothing may be granted for writing. */

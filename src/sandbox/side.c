@@ -4,6 +4,7 @@
 #include "sandbox/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
@@ -44,10 +45,11 @@ static int run_main(void *self)
 {
 	const struct run *run = self;
 	struct err err = { 0 };
+	bool failed;
 
 	close(run->life);
-	if (run->fn(run->side, run->self, &err) < 0)
-		(void)!send(run->side->give, &err, sizeof(err), MSG_NOSIGNAL); /* whoever is gone needs no reason */
+	failed = run->fn(run->side, run->self, &err) < 0;
+	(void)!send(run->side->give, &err, failed ? sizeof(err) : 1, MSG_NOSIGNAL); /* whoever is gone needs no reason */
 	_exit(0);
 }
 
@@ -77,15 +79,23 @@ int side_give(const struct side *s, int fd, struct err *err)
 	return 0;
 }
 
-int side_give_net(const struct side *s, int cell, struct err *err)
+int side_enter(int cell, int kind, struct err *err)
+{
+	if (setns(cell, kind) < 0)
+		return err_sys(err, errno, "enter the cell's %s namespace", kind == CLONE_NEWUSER ? "user" : "mount");
+	return 0;
+}
+
+int side_give_net(const struct side *s, struct err *err)
 {
 	struct ifreq req = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	autoclose int sock = -1, net = -1;
+	autoclose int sock = -1, net = -1, ipc = -1;
 
-	if (cell >= 0 && setns(cell, CLONE_NEWUSER) < 0)
-		return err_sys(err, errno, "enter the cell's user namespace");
-	if (unshare(CLONE_NEWNET) < 0)
+	if (unshare(CLONE_NEWNET | CLONE_NEWIPC) < 0)
 		return err_sys(err, errno, "make a network namespace");
+	ipc = open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
+	if (ipc < 0)
+		return err_sys(err, errno, "open /proc/self/ns/ipc");
 	sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return err_sys(err, errno, "open a socket to raise lo");
@@ -94,10 +104,12 @@ int side_give_net(const struct side *s, int cell, struct err *err)
 	net = ioctl(sock, SIOCGSKNS);
 	if (net < 0)
 		return err_sys(err, errno, "open the network namespace");
-	return side_give(s, net, err);
+	TRY(side_give(s, net, err));
+	return side_give(s, ipc, err);
 }
 
-int side_take(const struct side *s, int *fd, struct err *err)
+/* fd: NULL where none is to come. 0: the other one, and who started it, hold its end no more. */
+static ssize_t hear(const struct side *s, int *fd, struct err *err)
 {
 	union control control = { .room = { 0 } };
 	struct err told;
@@ -114,8 +126,54 @@ int side_take(const struct side *s, int *fd, struct err *err)
 		*err = told;
 		return -(int)told.code;
 	}
-	if (n != 1 || msg.msg_controllen < CMSG_LEN(sizeof(int)))
+	if (fd && n == 1 && msg.msg_controllen >= CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(&control.head), sizeof(*fd));
+	else if (fd || n > 1)
 		return err_set(err, ERR_CLOSED, "the process beside the cell's first died");
-	memcpy(fd, CMSG_DATA(&control.head), sizeof(*fd));
-	return 0;
+	return n;
+}
+
+int side_take(const struct side *s, int *fd, struct err *err)
+{
+	ssize_t n = hear(s, fd, err);
+
+	return n < 0 ? (int)n : 0;
+}
+
+int side_ask(const struct side *s, struct err *err)
+{
+	if (send(s->take, "!", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
+		return err_sys(err, errno, "write to the process beside the cell's first");
+	return 0; /* why it is gone side_wait says */
+}
+
+int side_asked(const struct side *s, struct err *err)
+{
+	char byte;
+	ssize_t n;
+
+	do
+		n = recv(s->give, &byte, 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno != ECONNRESET)
+		return err_sys(err, errno, "hear from the cell's first process");
+	return n == 1;
+}
+
+int side_wait(const struct side *s, struct err *err)
+{
+	ssize_t n = hear(s, NULL, err);
+
+	if (n == 0)
+		return err_set(err, ERR_CLOSED, "the process beside the cell's first died");
+	return n < 0 ? (int)n : 0;
+}
+
+int side_end(const struct side *s, struct err *err)
+{
+	ssize_t n = hear(s, NULL, err);
+
+	if (n > 0)
+		return err_set(err, ERR_SYS, "the process beside the cell's first went on");
+	return (int)n;
 }

@@ -4,11 +4,12 @@
  *
  * Shape    side_open, start the first process, then side_run in the process that started it: `fn` runs in a child of that one
  *          which shares its memory while it is suspended, so `fn` may do what the other could. It gives, in an order that both
- *          know; the first process takes, as late as it can: making a network namespace takes as long as half a cell. The
- *          one closes `give`, the other `take`, which is not theirs.
+ *          know; the first process takes, as late as it can: making a network namespace takes as long as half a cell. What
+ *          cannot be done until the first process is that far is asked for, done, and waited for. The one closes `give`, the
+ *          other `take`, which is not theirs.
  * Memory   A descriptor that is given stays the giver's; one that is taken is the taker's.
  * Errors   Giving: a taker that is gone is no error, it says itself why. What fails in side_run's child is given instead of a
- *          descriptor, so that the taker reports it. Taking: the giver's error, or -ERR_CLOSED when it died.
+ *          descriptor, so that the taker reports it. Taking and waiting: the giver's error, or -ERR_CLOSED when it died.
  * Source   unix(7), "SCM_RIGHTS"; vfork(2); network_namespaces(7).
  */
 #ifndef SANDBOX_SIDE_H
@@ -26,9 +27,16 @@ int side_open(struct side *s, struct err *err) CHECKED;
 /* Returns when the child is gone; it keeps nothing of the descriptor `life`. */
 int side_run(const struct side *s, int life, side_fn *fn, void *self, struct err *err) CHECKED;
 int side_give(const struct side *s, int fd, struct err *err) CHECKED;
-/* A network namespace, its loopback up. In side_run's child only, which is in it from then on. cell: a pidfd of who is in the
- * user namespace that shall own it, or -1: the child's. */
-int side_give_net(const struct side *s, int cell, struct err *err) CHECKED;
+/* A network namespace, its loopback up, then an IPC namespace, both owned by the user namespace it is in. In side_run's child
+ * only, which is in them from then on. */
+int side_give_net(const struct side *s, struct err *err) CHECKED;
 int side_take(const struct side *s, int *fd, struct err *err) CHECKED;
+/* Into the namespace of that kind (CLONE_NEW*) of the process behind the pidfd `cell`. In side_run's child only. */
+int side_enter(int cell, int kind, struct err *err) CHECKED;
+
+int side_ask(const struct side *s, struct err *err) CHECKED;   /* the cell's first process: it is that far */
+int side_asked(const struct side *s, struct err *err) CHECKED; /* the other one waits for that; 0: the cell is gone */
+int side_wait(const struct side *s, struct err *err) CHECKED;  /* the first one waits until `fn` has succeeded */
+int side_end(const struct side *s, struct err *err) CHECKED;   /* and after that until its process is gone */
 
 #endif

@@ -538,7 +538,7 @@ static int is_the_hosts(const struct cell *cell, void *self)
 	const uint64_t *host = self;
 
 	for (size_t i = 0; cell->has_proc && i < COUNT(own_namespaces); i++)
-		if (inode_of(own_namespaces[i]) == host[i])
+		if (inode_of(own_namespaces[i]) == host[i] && !(cell->spec->root.host_network && strcmp(own_namespaces[i], "/proc/self/ns/net") == 0))
 			return (int)i + 1;
 	return 0;
 }
@@ -552,10 +552,11 @@ TEST(cell_has_namespaces_of_its_own)
 		return;
 	for (size_t i = 0; i < COUNT(own_namespaces); i++)
 		host[i] = inode_of(own_namespaces[i]);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct cell_spec spec = jailed_cell(&ws);
 
-		spec.lock = i;
+		spec.lock = i & 1;
+		spec.root.host_network = i & 2;
 		CHECK_INT(run_cell(&spec, is_the_hosts, host), 0);
 	}
 }
