@@ -66,6 +66,7 @@ static int read_sub(struct gitconfig *c, int ch)
 		ch = next_char(c);
 	if (ch != '"')
 		return -1;
+	c->has_sub = true;
 	while ((ch = next_char(c)) != '"') {
 		if (ch == '\\')
 			ch = next_char(c);
@@ -75,16 +76,17 @@ static int read_sub(struct gitconfig *c, int ch)
 	return next_char(c) == ']' ? 0 : -1;
 }
 
-/* [a.b] is the old way to write [a "b"]. */
+/* [a.b] is the old way to write [a "b"]; what has both, and what has no name at all, is git's to say. */
 static int split_old(struct gitconfig *c)
 {
 	struct str name = buf_str(&c->section);
 	size_t dot = str_find(name, STR("."));
 
 	if (dot == name.n)
-		return 0;
-	if (c->sub.n > 0 || buf_add(&c->sub, str_skip(name, dot + 1), ERR_DISCARD) < 0)
+		return name.n == 0 && !c->has_sub ? -1 : 0;
+	if (c->has_sub || buf_add(&c->sub, str_skip(name, dot + 1), ERR_DISCARD) < 0)
 		return -1;
+	c->has_sub = true;
 	c->section.n = dot;
 	return 0;
 }
@@ -96,6 +98,7 @@ static int read_section(struct gitconfig *c)
 	buf_clear(&c->section);
 	buf_clear(&c->sub);
 	c->in_section = true;
+	c->has_sub = false;
 	while ((ch = next_char(c)) != ']') {
 		if (is_blank(ch))
 			return read_sub(c, ch) < 0 ? -1 : split_old(c);
@@ -177,5 +180,5 @@ int gitconfig_next(struct gitconfig *c)
 
 bool gitconfig_is(const struct gitconfig *c, const char *section, const char *key)
 {
-	return c->sub.n == 0 && str_eqz(buf_str(&c->section), section) && str_eqz(buf_str(&c->key), key);
+	return !c->has_sub && str_eqz(buf_str(&c->section), section) && str_eqz(buf_str(&c->key), key);
 }

@@ -14,7 +14,7 @@
 
 struct gitconfig {
 	struct str rest;
-	bool in_section;
+	bool in_section, has_sub; /* [a ""] has one, which is empty, and is another section than [a] */
 	struct buf section, sub, key, value;
 };
 

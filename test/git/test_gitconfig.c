@@ -33,10 +33,11 @@ static uint32_t dice(uint32_t sides)
 static const char *const pieces[] = { "[core]", "[core]\n", "[Core]\n", "[core \"Sub\"]\n", "[a.B]\n", "[a.b \"c\"]\n", "[core\t \"x\\\"y\\\\\"]",
 	"[filter \"x\"]\n", "[ core]\n", "[core", "]\n", "key", "worktree", "bare", "WorkTree", "key-2 = ", "key_3", "=", " = ", "\t", " ", "\n",
 	"\r\n", "\r", "v", "/a path", "\"q", "\"", "\\\n", "\\\"", "\\t", "\\q", "# c", ";", "\n\n", "\xEF\xBB\xBF", "\xFF", "true\n", "= 1 ; c\n",
-	"= \"a # b\" c\n", "\tkey = v\n", "\tworktree = ../x\n", "[include]\n", "repositoryformatversion = 0\n" };
+	"[core \"\"]\n", "[core \"\"", "[a.b \"\"]\n", "[a.]\n", "[]\n", "[ \"x\"]\n", "= \"a # b\" c\n", "\tkey = v\n", "\tworktree = ../x\n", "[include]\n", "repositoryformatversion = 0\n" };
 
 static const char *const lines[] = { "[core]\n", "[Core \"Sub\"]\n", "[a.B]\n", "[core] x = 1\n", "\tkey = v\n", "\tkey\n", "WorkTree = ../x # y\n", "k=\"a # b\" c ; d\n",
-	"k = a \\\n  b\r\n", "; c [x\n", "k = \\\"q\\\\\n", "k = a\t b \n", "k = \" a\"\n", "bare = true\n", "k =\n", "[x \"\\y\"] z=1\n" };
+	"k = a \\\n  b\r\n", "; c [x\n", "k = \\\"q\\\\\n", "k = a\t b \n", "k = \" a\"\n", "bare = true\n", "k =\n", "[x \"\\y\"] z=1\n", "[core \"\"] worktree = ../x\n",
+	"[core\t \"\"]\n", "[core.]\n" };
 
 /* 0: read to the end; else -1. Each setting as git config --null --list says it, blanks all alike. */
 static int all_settings(struct str bytes, struct buf *out)
@@ -46,7 +47,7 @@ static int all_settings(struct str bytes, struct buf *out)
 	int r;
 
 	while ((r = gitconfig_next(&c)) > 0) {
-		CHECK_OK(buf_addf(out, &err, STR_FMT "%s" STR_FMT "." STR_FMT "=" STR_FMT "|", STR_ARG(buf_str(&c.section)), c.sub.n > 0 ? "." : "",
+		CHECK_OK(buf_addf(out, &err, STR_FMT "%s" STR_FMT "." STR_FMT "=" STR_FMT "|", STR_ARG(buf_str(&c.section)), c.has_sub ? "." : "",
 			STR_ARG(buf_str(&c.sub)), STR_ARG(buf_str(&c.key)), STR_ARG(buf_str(&c.value))));
 	}
 	for (size_t i = 0; i < out->n; i++)
@@ -237,6 +238,10 @@ static const struct {
 	{ "here after all", "[core]\n\tworktree = ../else\n\tworktree = ..\n", false },
 	{ "a place that is not there", "[core]\n\tworktree = ../nowhere\n", false },
 	{ "somebody else's key", "[x]\n\tworktree = ../else\n[core \"y\"]\n\tworktree = ../else\n", false },
+	{ "an empty subsection", "[core \"\"]\n\tworktree = ../else\n", false },
+	{ "the old way to write that", "[core.] worktree = ../else\n", false },
+	{ "an empty subsection, and then none", "[core \"\"]\n\tworktree = ..\n[core]\n\tworktree = ../else\n", true },
+	{ "none, and then an empty subsection", "[core]\n\tworktree = ../else\n[core \"\"]\n\tworktree = ..\n", true },
 	{ "a comment", "[core]\n\t; worktree = ../else\n", false },
 };
 
