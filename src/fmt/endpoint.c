@@ -76,51 +76,74 @@ static enum host_range range_of_v4(uint32_t a)
 	return found;
 }
 
-/* The ways by which an IPv6 address reaches an IPv4 one: mapped and translated, NAT64 (RFC 6052, 8215), 6to4, Teredo, ISATAP. A
- * network's own NAT64 prefix looks like any address. */
-static bool v4_within(const unsigned char *b, uint32_t *out)
+static bool bits_equal(const unsigned char *a, const unsigned char *b, unsigned bits)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	return memcmp(a, b, whole) == 0 && (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
+}
+
+/* Of two readings of one address. Where both lead inside, and not into one range, no entry that allows one of them allows the other. */
+static enum host_range narrower(enum host_range a, enum host_range b)
+{
+	if (a == b || b == HOST_PUBLIC)
+		return a;
+	return a == HOST_PUBLIC ? b : HOST_LOCAL;
+}
+
+/* Every row that fits counts, since one address is read in several ways: one of 6to4 ends in an identifier, which may be ISATAP's, and
+ * nothing in an address of NAT64 says how long the prefix was (RFC 6052, 2.2, whatever its octet 8 and its suffix hold). A network's own
+ * NAT64 prefix looks like any address. */
+static enum host_range range_of_v6(const unsigned char *b)
 {
 	static const struct {
 		unsigned char bytes[12];
-		uint8_t from, n; /* where these stand in the address */
-		uint8_t at;      /* and where the other one does */
-		uint32_t turned; /* the bits of it that are */
-	} ways[] = {
-		{ { 0 }, 0, 12, 12, 0 }, { { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff }, 0, 12, 12, 0 },
-		{ { 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0 }, 0, 12, 12, 0 },
-		{ { 0, 0x64, 0xff, 0x9b }, 0, 12, 12, 0 }, { { 0, 0x64, 0xff, 0x9b, 0, 1 }, 0, 6, 12, 0 },
-		{ { 0x20, 0x02 }, 0, 2, 2, 0 }, { { 0x20, 0x01, 0, 0 }, 0, 4, 12, UINT32_MAX },
-		{ { 0, 0, 0x5e, 0xfe }, 8, 4, 12, 0 }, { { 2, 0, 0x5e, 0xfe }, 8, 4, 12, 0 },
+		uint8_t from, bits;    /* where these stand in the address, and how much of them counts */
+		enum host_range range; /* what that makes it; none: what the IPv4 address is that it carries, */
+		uint8_t at[4];         /* whose bytes stand here, */
+		uint8_t turned;        /* with these of their bits turned; */
+		bool guessed;          /* one of several: where nothing stands, 0/8, to which nothing is translated, it is none */
+	} rows[] = {
+		{ { 0xfe, 0x80 }, 0, 9, .range = HOST_LOCAL }, /* link- and site-local */
+		{ { 0xff }, 0, 8, .range = HOST_LOCAL }, /* multicast */
+		{ { 0xfc }, 0, 7, .range = HOST_PRIVATE },
+		{ { 0xfd, 0, 0x0e, 0xc2 }, 0, 32, .range = HOST_LOCAL }, /* two clouds' metadata: fd00:ec2::254, */
+		{ { 0xfd, 0x20, 0, 0xce }, 0, 32, .range = HOST_LOCAL }, /* fd20:ce::254 */
+		{ { 0 }, 0, 96, .at = { 12, 13, 14, 15 } }, /* compatible; :: and ::1, this host */
+		{ { [10] = 0xff, 0xff }, 0, 96, .at = { 12, 13, 14, 15 } }, /* mapped */
+		{ { [8] = 0xff, 0xff }, 0, 96, .at = { 12, 13, 14, 15 } }, /* translated */
+		{ { 0, 0x64, 0xff, 0x9b }, 0, 96, .at = { 12, 13, 14, 15 } }, /* NAT64, RFC 6052 */
+		{ { 0, 0x64, 0xff, 0x9b, 0, 1 }, 0, 48, .at = { 12, 13, 14, 15 }, .guessed = true }, /* RFC 8215, by a prefix of 96, */
+		{ { 0, 0x64, 0xff, 0x9b, 0, 1 }, 0, 48, .at = { 9, 10, 11, 12 }, .guessed = true },  /* 64, */
+		{ { 0, 0x64, 0xff, 0x9b, 0, 1 }, 0, 48, .at = { 7, 9, 10, 11 }, .guessed = true },   /* 56 */
+		{ { 0, 0x64, 0xff, 0x9b, 0, 1 }, 0, 48, .at = { 6, 7, 9, 10 }, .guessed = true },    /* and 48 bits */
+		{ { 0x20, 0x02 }, 0, 16, .at = { 2, 3, 4, 5 } }, /* 6to4 */
+		{ { 0x20, 0x01 }, 0, 32, .at = { 12, 13, 14, 15 }, .turned = 0xff }, /* Teredo */
+		{ { 0, 0, 0x5e, 0xfe }, 8, 32, .at = { 12, 13, 14, 15 } }, /* ISATAP */
+		{ { 2, 0, 0x5e, 0xfe }, 8, 32, .at = { 12, 13, 14, 15 } },
 	};
+	enum host_range found = HOST_PUBLIC;
 
-	for (size_t i = 0; i < COUNT(ways); i++) {
-		const unsigned char *a = b + ways[i].at;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint32_t v4 = 0;
 
-		if (memcmp(b + ways[i].from, ways[i].bytes, ways[i].n) != 0)
+		if (!bits_equal(b + rows[i].from, rows[i].bytes, rows[i].bits))
 			continue;
-		*out = ((uint32_t)a[0] << 24 | a[1] << 16 | a[2] << 8 | a[3]) ^ ways[i].turned;
-		return true;
+		for (size_t k = 0; k < COUNT(rows[i].at); k++)
+			v4 = v4 << 8 | (b[rows[i].at[k]] ^ rows[i].turned);
+		if (rows[i].range != HOST_NAME)
+			found = narrower(found, rows[i].range);
+		else if (!rows[i].guessed || v4 >> 24 != 0)
+			found = narrower(found, range_of_v4(v4));
 	}
-	return false;
+	return found;
 }
 
 enum host_range host_range_of(int family, const void *addr)
 {
-	/* Two clouds' metadata: fd00:ec2::254, fd20:ce::254. */
-	static const unsigned char metadata[][4] = { { 0xfd, 0, 0x0e, 0xc2 }, { 0xfd, 0x20, 0, 0xce } };
 	const unsigned char *b = addr;
-	uint32_t v4;
 
-	if (family == AF_INET)
-		return range_of_v4((uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]);
-	if ((b[0] == 0xfe && (b[1] & 0x80)) || b[0] == 0xff) /* link- and site-local, multicast */
-		return HOST_LOCAL;
-	for (size_t i = 0; i < COUNT(metadata); i++)
-		if (memcmp(b, metadata[i], sizeof(metadata[i])) == 0)
-			return HOST_LOCAL;
-	if ((b[0] & 0xfe) == 0xfc)
-		return HOST_PRIVATE;
-	return v4_within(b, &v4) ? range_of_v4(v4) : HOST_PUBLIC; /* ::1 and :: are 0.0.0.1 and 0.0.0.0, this host */
+	return family == AF_INET ? range_of_v4((uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]) : range_of_v6(b);
 }
 
 enum host_range host_range(struct str host)

@@ -71,6 +71,16 @@ static const struct {
 	{ "::ffff:0:169.254.169.254", HOST_LOCAL }, { "64:ff9b:1::a00:1", HOST_PRIVATE }, { "64:ff9b:1::808:808", HOST_PUBLIC },
 	{ "2001:0:1:2:3:4:f5ff:fffe", HOST_PRIVATE }, { "2001:0:1:2:3:4:5601:5601", HOST_LOCAL }, { "2001:1::f5ff:fffe", HOST_PUBLIC },
 	{ "2001:db8::5efe:127.0.0.1", HOST_LOOPBACK }, { "2001:db8::200:5efe:10.0.0.1", HOST_PRIVATE }, { "2001:db8::5efe:8.8.8.8", HOST_PUBLIC },
+	/* one address, several readings: 6to4 to an identifier of ISATAP, a unique local one to this host */
+	{ "2002:808:808::5efe:10.0.0.1", HOST_PRIVATE }, { "2002:808:808:1:200:5efe:169.254.169.254", HOST_LOCAL },
+	{ "2002:808:808::5efe:8.8.8.8", HOST_PUBLIC }, { "2002:a00:1::5efe:8.8.8.8", HOST_PRIVATE }, { "2002:a00:1::5efe:127.0.0.1", HOST_LOCAL },
+	{ "fd00::5efe:10.0.0.1", HOST_PRIVATE }, { "fd00::5efe:8.8.8.8", HOST_PRIVATE }, { "fd00::5efe:127.0.0.1", HOST_LOCAL },
+	/* RFC 6052, 2.2: by a prefix of 48, 56, 64 bits, with octet 8 and suffix as anybody likes */
+	{ "64:ff9b:1:a9fe:a9:fe00::", HOST_LOCAL }, { "64:ff9b:1:a00:0:100::", HOST_PRIVATE }, { "64:ff9b:1:7f00:ff00:108:808:808", HOST_LOOPBACK },
+	{ "64:ff9b:1:2a:0:1::", HOST_PUBLIC }, { "64:ff9b:1:a:0:1::", HOST_PRIVATE }, { "64:ff9b:1:17f:0:1::", HOST_LOOPBACK },
+	{ "64:ff9b:1:1:c0:a801:100:0", HOST_PRIVATE }, { "64:ff9b:1::a:0:100:0", HOST_PRIVATE }, { "64:ff9b:1:808:8:800::", HOST_PUBLIC },
+	{ "64:ff9b:1:808:8:800:7f00:1", HOST_LOOPBACK }, { "64:ff9b:1:abcd::808:808", HOST_PUBLIC }, { "64:ff9b:2:a00:0:100::", HOST_PUBLIC },
+	{ "fe80::5efe:8.8.8.8", HOST_LOCAL }, { "fec0::1", HOST_LOCAL }, { "ff02::1", HOST_LOCAL }, { "fdff::1", HOST_PRIVATE }, { "fe00::1", HOST_PUBLIC },
 	{ "fd20:ce::254", HOST_LOCAL }, { "fd20:cf::254", HOST_PRIVATE },
 	{ "::127.0.0.1", HOST_LOOPBACK }, { "64:ff9b::a9fe:a9fe", HOST_LOCAL }, { "2002:7f00:1::", HOST_LOOPBACK },
 	{ "2606:4700::1", HOST_PUBLIC }, { "example.com", HOST_NAME }, { "127.1", HOST_NAME }, { "", HOST_NAME },

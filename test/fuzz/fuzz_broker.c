@@ -85,27 +85,37 @@ static bool is_inside_v4(const uint8_t *a)
 		a[0] == 0;
 }
 
-/* What stands for an IPv4 address: compatible (:: and ::1 among them), mapped, translated, both of NAT64, 6to4, Teredo, ISATAP. */
+/* What stands for an IPv4 address: compatible (:: and ::1 among them), mapped, translated, NAT64 with each length that its prefixes may
+ * have, 6to4, Teredo, ISATAP. One that can be read in several ways is inside in any of them. */
 static bool leads_inside_v4(const uint8_t *a)
 {
 	static const struct {
 		uint8_t from, n, bytes[12]; /* what tells one */
-		uint8_t at, turned;         /* where the other address is, and the bits of it that are */
+		uint8_t at[4], turned;      /* where the other address is, and the bits of it that are */
 	} ways[] = {
-		{ 0, 12, { 0 }, 12, 0 }, { 0, 12, { [10] = 0xff, [11] = 0xff }, 12, 0 }, { 0, 12, { [8] = 0xff, [9] = 0xff }, 12, 0 },
-		{ 0, 12, { 0, 0x64, 0xff, 0x9b }, 12, 0 }, { 0, 6, { 0, 0x64, 0xff, 0x9b, 0, 1 }, 12, 0 }, { 0, 2, { 0x20, 0x02 }, 2, 0 },
-		{ 0, 4, { 0x20, 0x01 }, 12, 0xff }, { 8, 4, { 0, 0, 0x5e, 0xfe }, 12, 0 }, { 8, 4, { 2, 0, 0x5e, 0xfe }, 12, 0 },
+		{ 0, 12, { 0 }, { 12, 13, 14, 15 }, 0 }, { 0, 12, { [10] = 0xff, [11] = 0xff }, { 12, 13, 14, 15 }, 0 },
+		{ 0, 12, { [8] = 0xff, [9] = 0xff }, { 12, 13, 14, 15 }, 0 }, { 0, 12, { 0, 0x64, 0xff, 0x9b }, { 12, 13, 14, 15 }, 0 },
+		{ 0, 2, { 0x20, 0x02 }, { 2, 3, 4, 5 }, 0 }, { 0, 4, { 0x20, 0x01 }, { 12, 13, 14, 15 }, 0xff },
+		{ 8, 4, { 0, 0, 0x5e, 0xfe }, { 12, 13, 14, 15 }, 0 }, { 8, 4, { 2, 0, 0x5e, 0xfe }, { 12, 13, 14, 15 }, 0 },
 	};
-	uint8_t v4[4];
+	static const uint8_t nat64[] = { 0, 0x64, 0xff, 0x9b, 0, 1 };
+	bool inside = false;
 
 	for (size_t i = 0; i < COUNT(ways); i++) {
-		if (memcmp(a + ways[i].from, ways[i].bytes, ways[i].n) != 0)
-			continue;
+		uint8_t v4[4];
+
 		for (size_t k = 0; k < sizeof(v4); k++)
-			v4[k] = a[ways[i].at + k] ^ ways[i].turned;
-		return is_inside_v4(v4);
+			v4[k] = a[ways[i].at[k]] ^ ways[i].turned;
+		inside |= memcmp(a + ways[i].from, ways[i].bytes, ways[i].n) == 0 && is_inside_v4(v4);
 	}
-	return false;
+	for (size_t prefix = 6; prefix <= 12 && memcmp(a, nat64, sizeof(nat64)) == 0; prefix += prefix == 8 ? 4 : 1) {
+		uint8_t v4[4];
+
+		for (size_t k = 0; k < sizeof(v4); k++) /* octet 8 is stepped over */
+			v4[k] = a[prefix + k + (prefix <= 8 && prefix + k >= 8)];
+		inside |= is_inside_v4(v4) && v4[0] != 0; /* nothing is translated to 0/8 */
+	}
+	return inside;
 }
 
 static bool is_inside(const struct sockaddr *sa)
@@ -207,7 +217,8 @@ static void add_address(struct in *in, struct lookup_addr *a)
 		{ false, 1, { 172 } }, { true, 2, { 0xfe, 0x80 } }, { true, 1, { 0xfd } }, { true, 16, { [15] = 1 } },
 		{ true, 12, { [10] = 0xff, [11] = 0xff } }, { true, 2, { 0x20, 0x01 } }, { true, 0, { 0 } }, { false, 0, { 0 } },
 		{ true, 12, { 0, 0x64, 0xff, 0x9b } }, { true, 4, { 0x20, 0x01 } }, { true, 2, { 0x20, 0x02 } },
-		{ true, 12, { 0x2a, [10] = 0x5e, [11] = 0xfe } },
+		{ true, 12, { 0x2a, [10] = 0x5e, [11] = 0xfe } }, { true, 12, { 0x20, 0x02, 8, 8, 8, 8, [10] = 0x5e, [11] = 0xfe } },
+		{ true, 6, { 0, 0x64, 0xff, 0x9b, 0, 1 } },
 	};
 	uint8_t kind = in_u8(in) % COUNT(starts);
 
