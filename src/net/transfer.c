@@ -250,9 +250,7 @@ static int is_connected(void *self, curl_socket_t fd, curlsocktype purpose)
 
 /* libcurl before 8 uses a connection again only if its other end has a name, and an end of a pair has none. Whoever wants one
  * makes it in a directory or asks the kernel for it; so libcurl, which calls what this program calls so, is told one that nobody has. */
-int net_peer_name(int fd, struct sockaddr *out, socklen_t *n) __asm__("getpeername") __attribute__((visibility("default")));
-
-int net_peer_name(int fd, struct sockaddr *out, socklen_t *n)
+__attribute__((visibility("default"))) int getpeername(int fd, struct sockaddr *out, socklen_t *n)
 {
 	const struct sockaddr_un told = { .sun_family = AF_UNIX, .sun_path = "broker" };
 	socklen_t room = *n;
