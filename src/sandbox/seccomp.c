@@ -165,12 +165,15 @@ static void check_inet_kind(struct build *b)
 	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-static void check_socket(struct build *b, bool with_unix, bool with_route)
+/* What may be made beside sockets of IPv4 and IPv6. */
+enum socket_more { MORE_NONE = 0, MORE_UNIX = 1, MORE_ROUTE = 2 };
+
+static void check_socket(struct build *b, unsigned more)
 {
 	load_arg(b, 0);
-	if (with_unix)
+	if (more & MORE_UNIX)
 		ret_if_is(b, AF_UNIX, action(V_ALLOW));
-	if (with_route) {
+	if (more & MORE_ROUTE) {
 		emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3);
 		load_arg(b, 2);
 		ret_if_is(b, 0 /* NETLINK_ROUTE */, action(V_ALLOW));
@@ -205,7 +208,9 @@ static void check_only(struct build *b, unsigned arg, uint32_t value, uint32_t o
 	ret(b, otherwise);
 }
 
-static void check_pair(struct build *b, bool with_records)
+enum pair_of { PAIR_OF_STREAMS, PAIR_OF_STREAMS_OR_RECORDS };
+
+static void check_pair(struct build *b, enum pair_of what)
 {
 	load_arg(b, 0);
 	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
@@ -213,7 +218,7 @@ static void check_pair(struct build *b, bool with_records)
 	load_arg(b, 1);
 	emit(b, BPF_ALU | BPF_AND | BPF_K, SOCK_KIND_MASK, 0, 0);
 	ret_if_is(b, SOCK_STREAM, action(V_ALLOW));
-	if (with_records)
+	if (what == PAIR_OF_STREAMS_OR_RECORDS)
 		ret_if_is(b, SOCK_SEQPACKET, action(V_ALLOW));
 	ret(b, action(V_EACCES));
 }
@@ -258,17 +263,17 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_PERSONALITY:
 		return check_list(b, 0, personalities, COUNT(personalities), V_ALLOW, V_EPERM);
 	case V_SOCKET:
-		return check_socket(b, true, true);
+		return check_socket(b, MORE_UNIX | MORE_ROUTE);
 	case V_SOCKET_INET:
-		return check_socket(b, false, true);
+		return check_socket(b, MORE_ROUTE);
 	case V_SOCKET_IP:
-		return check_socket(b, false, false);
+		return check_socket(b, MORE_NONE);
 	case V_SOCKET_TCP:
 		return check_tcp(b);
 	case V_PAIR:
-		return check_pair(b, true);
+		return check_pair(b, PAIR_OF_STREAMS_OR_RECORDS);
 	case V_PAIR_STREAM:
-		return check_pair(b, false);
+		return check_pair(b, PAIR_OF_STREAMS);
 	case V_SOCKET_UNIX:
 		return check_only(b, 0, AF_UNIX, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 	case V_NOEXEC:
