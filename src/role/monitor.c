@@ -399,13 +399,20 @@ static int serve(struct monitor *m, struct member *p, struct err *err)
 int monitor_drain(struct monitor *m, enum peer_id id, struct err *err)
 {
 	struct member *p = &m->members[id];
-	int r = 0;
 
-	while (r >= 0 && p->peer.chan >= 0 && chan_recv(p->peer.chan, m->msg, ERR_DISCARD) == 0) {
-		r = serve(m, p, err);
-		chan_msg_fini(m->msg);
+	while (p->peer.chan >= 0) {
+		int r = chan_recv(p->peer.chan, m->msg, err);
+
+		if (r == -ERR_BUSY || r == -ERR_CLOSED)
+			return 0; /* its end is handled where it is read */
+		if (r == 0) {
+			r = serve(m, p, err);
+			chan_msg_fini(m->msg);
+		}
+		if (r < 0)
+			return r == -ERR_PROTOCOL ? broke_rule(m, p, err) : r;
 	}
-	return r == -ERR_PROTOCOL ? broke_rule(m, p, err) : r;
+	return 0;
 }
 
 static int on_readable(void *self, uint32_t events, struct err *err)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -112,6 +113,18 @@ static ssize_t receive(int fd, struct msghdr *msg)
 	return n;
 }
 
+/* Nothing was received: that is the end when the other side sends no more, and else a message without a byte. */
+static bool is_at_end(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	int r;
+
+	do
+		r = poll(&p, 1, 0);
+	while (r < 0 && errno == EINTR);
+	return r != 0;
+}
+
 /* A peer that goes with messages of ours unread leaves ECONNRESET, told once and before what it sent. */
 int chan_recv(int fd, struct chan_msg *m, struct err *err)
 {
@@ -132,8 +145,8 @@ int chan_recv(int fd, struct chan_msg *m, struct err *err)
 	if (n < 0)
 		return send_failed(errno, err);
 	collect_fds(&msg, m);
-	if (n == 0) { /* or it sent nothing, with whatever descriptors: none is kept */
-		chan_msg_fini(m);
+	if (n == 0 && is_at_end(fd)) {
+		chan_msg_fini(m); /* such a message may have come first */
 		return err_set(err, ERR_CLOSED, "the peer is gone");
 	}
 	if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || n < HEAD_BYTES ||

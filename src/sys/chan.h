@@ -5,7 +5,7 @@
  * Shape    chan_pair; chan_send and chan_recv. SOCK_SEQPACKET, close-on-exec. A message is a header
  *          of 16 bytes (little endian: u16 type, u16 flags, u32 length, u64 sequence) and a body.
  * Memory   chan_recv fills a struct the caller owns; chan_msg_fini closes descriptors nobody took.
- * Errors   -ERR_CLOSED when the peer is gone. -ERR_PROTOCOL for a short or cut message, a wrong
+ * Errors   -ERR_CLOSED when the peer is gone. -ERR_PROTOCOL for a short, cut or empty message, a wrong
  *          length, or more descriptors than the message may carry: the caller drops that peer.
  *          -ERR_BUSY only on a non-blocking channel with nothing to read or no room to write.
  * Source   docs/architecture.md, "Channels".

@@ -525,6 +525,17 @@ def test_one_message_against_the_rules_ends_that_channel(evil_of_each_profile):
     assert not os.path.exists(os.path.join(evil.lab.ws, "without-approval"))
 
 
+def test_one_message_against_the_rules_to_the_monitor_ends_the_run(evil):
+    """Who sent it stays and waits; a packet without a byte is no end of its channel, which would leave the run without one."""
+    for nth in range(1000):
+        if any(l.startswith("no breach") for l in evil.run(f"break-monitor {nth}")):
+            break
+        end = evil.lab.events("run.end")[-1]
+        assert (evil.result.returncode, end["reason"]) == (1, "protocol"), (nth, end)
+        assert end["message"].startswith("the agent broke a rule of its channel: "), (nth, end)
+    assert nth > 10
+
+
 def test_what_a_merge_changes_and_a_diff_begins_with_is_not_the_agents_to_say(evil):
     """It says nothing of either here, and what it says is refused there (test_one_message_...): both are known."""
     lab, start = evil.lab, evil.lab.git("rev-parse", "main").strip()

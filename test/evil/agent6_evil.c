@@ -154,9 +154,11 @@ static void act(struct evil *e, struct str what, uint32_t number)
 	else if (str_eqz(what, "green"))
 		evil_green(e);
 	else if (str_eqz(what, "break"))
-		evil_break(e, number, false);
+		evil_break(e, number, BREACH_ANY);
 	else if (str_eqz(what, "break-jails"))
-		evil_break(e, number, true);
+		evil_break(e, number, BREACH_JAILS);
+	else if (str_eqz(what, "break-monitor"))
+		evil_break(e, number, BREACH_MONITOR);
 	else if (str_eqz(what, "fuzz"))
 		evil_fuzz(e, number);
 	else

@@ -53,7 +53,8 @@ bool evil_next(struct evil *e, enum peer from, uint16_t type, int ms); /* a mess
 void evil_green(struct evil *e);             /* commits what the task ends with; that all is well is said then */
 void evil_report(struct evil *e);            /* the report so far, where it cannot stand in the workspace */
 void evil_wait(struct evil *e, enum peer from, const char *kind, const char *name); /* for the end of the last job */
-void evil_break(struct evil *e, uint32_t nth, bool jails_only); /* one message that breaks a rule */
+enum breach_to { BREACH_ANY, BREACH_JAILS, BREACH_MONITOR };
+void evil_break(struct evil *e, uint32_t nth, enum breach_to whom); /* one message that breaks a rule */
 void evil_fuzz(struct evil *e, uint32_t seed);
 
 #endif

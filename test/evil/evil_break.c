@@ -28,7 +28,7 @@ static const struct breach {
 	const char *file, *json;
 	int fds;
 } breaches[] = {
-	/* a packet without a byte, which is the end of a channel, and what goes with it */
+	/* a packet without a byte, which looks like the end of a channel, and what goes with it */
 	{ "nothing to the zygote", PEER_ZYGOTE, 0, NOTHING, .fds = 6 },
 	{ "nothing to git", PEER_GIT, 0, NOTHING, .fds = 6 },
 	{ "nothing to the client", PEER_CLIENT, 0, NOTHING, .fds = 6 },
@@ -88,6 +88,8 @@ static const struct breach {
 	{ "content that is no memfd", PEER_RECORDER, WIRE_RECORD, RECORD, RECORD_FILE, 0, "plan.md", "", -1 },
 	{ "synced", PEER_RECORDER, WIRE_SYNCED, .json = "xxxx" },
 	/* the monitor: the run ends */
+	{ "nothing to the monitor", PEER_MONITOR, 0, NOTHING },
+	{ "nothing to the monitor, with descriptors", PEER_MONITOR, 0, NOTHING, .fds = 6 },
 	{ "an approval for itself", PEER_MONITOR, WIRE_APPROVE, .json = "xxxxxxxxxxxxxxxxxxxxxxxxx" },
 	{ "a job end", PEER_MONITOR, WIRE_JOB_END, .json = "xxxxxxxxxxxxx" },
 	{ "ready", PEER_MONITOR, WIRE_CELL_READY, .json = "xxxxxxxxxxxxx" },
@@ -147,15 +149,23 @@ static void send_nothing(const struct breach *x, const int *fds, size_t n)
 		struct cmsghdr align;
 		char space[CMSG_SPACE(BREACH_FDS_MAX * sizeof(int))];
 	} control = { 0 };
-	struct msghdr msg = { .msg_control = control.space, .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+	struct msghdr msg = { .msg_control = control.space, .msg_controllen = n > 0 ? CMSG_SPACE(n * sizeof(int)) : 0 };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
-	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(n * sizeof(int)) };
-	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+	if (c)
+		*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(n * sizeof(int)) };
+	if (c)
+		memcpy(CMSG_DATA(c), fds, n * sizeof(int));
 	(void)!sendmsg(3 + (int)x->to, &msg, MSG_NOSIGNAL);
 }
 
-void evil_break(struct evil *e, uint32_t nth, bool jails_only)
+/* Recorder and client are the same whatever holds the agent. */
+static bool is_meant(enum peer to, enum breach_to whom)
+{
+	return whom == BREACH_ANY || (whom == BREACH_MONITOR ? to == PEER_MONITOR : to < PEER_CLIENT);
+}
+
+void evil_break(struct evil *e, uint32_t nth, enum breach_to whom)
 {
 	auto_buf struct buf b = BUF_MAX(CHAN_BODY_MAX);
 	int fds[BREACH_FDS_MAX];
@@ -163,9 +173,8 @@ void evil_break(struct evil *e, uint32_t nth, bool jails_only)
 
 	size_t at = 0;
 
-	/* Recorder and client are the same whatever holds the agent: to the others only, where that is asked for. */
 	for (size_t left = nth; at < COUNT(breaches); at++)
-		if ((!jails_only || breaches[at].to < PEER_CLIENT) && left-- == 0)
+		if (is_meant(breaches[at].to, whom) && left-- == 0)
 			break;
 	if (at == COUNT(breaches)) {
 		evil_say(e, "no breach %u", nth);
@@ -184,7 +193,11 @@ void evil_break(struct evil *e, uint32_t nth, bool jails_only)
 		send_nothing(x, fds, n);
 	else
 		evil_send(e, x->to, x->type, buf_str(&b), fds, n);
-	evil_say(e, "breach %s: %s", x->name, evil_dropped(x->to, 5000) ? "dropped" : "KEPT");
+	bool dropped = evil_dropped(x->to, 5000);
+
+	evil_say(e, "breach %s: %s", x->name, dropped ? "dropped" : "KEPT");
+	while (dropped && x->to == PEER_MONITOR) /* it ends the run, and nobody else does */
+		poll(NULL, 0, -1);
 	for (size_t i = 0; i < n; i++)
 		close(fds[i]);
 }

@@ -3,6 +3,9 @@
 /* What ends a run because it is no request, or not its sender's. */
 #include "test/role/monitor_lib.h"
 
+#include <signal.h>
+#include <sys/socket.h>
+
 /* Whole messages, which the one whose they are is heard for. */
 static void put_request(struct buf *body, uint16_t type)
 {
@@ -130,5 +133,49 @@ TEST(monitor_ends_a_run_with_a_peer_that_breaks_a_rule)
 
 		CHECK_STR(str_from(end.reason), STR("protocol"));
 		CHECK(str_find(message, str_from(cases[i].named)) < message.n);
+	}
+}
+
+/* A packet without a byte is no end: who sent it stands there, and would not be heard any more. */
+TEST(monitor_ends_a_run_with_a_peer_that_sends_a_message_of_nothing)
+{
+	static const enum side who[] = { AGENT, ZYGOTE, GIT, CLIENT, BROKER, RESOLVER, VIEW, SERVER };
+
+	for (size_t i = 0; i < COUNT(who); i++) {
+		struct bench b;
+
+		bench_start(&b, APPROVE_ASK, true);
+		CHECK(send(b.ends[who[i]], "", 0, 0) == 0);
+		bench_hear_note(&b, "run.end");
+		bench_hear_close(&b, false);
+		struct monitor_end end = bench_finish(&b);
+		struct str message = str_from(end.message);
+
+		CHECK_STR(str_from(end.reason), STR("protocol"));
+		CHECK(str_find(message, STR("broke a rule")) < message.n);
+	}
+}
+
+/* What is left in its channel is read when its end was heard of, and may break a rule as well. */
+TEST(monitor_takes_no_broken_rule_among_last_words_for_their_end)
+{
+	static const bool nothing[] = { false, true };
+
+	for (size_t i = 0; i < COUNT(nothing); i++) {
+		const struct buf none = { 0 };
+		struct bench b;
+
+		bench_start(&b, APPROVE_ASK, false);
+		CHECK(kill(b.pid, SIGSTOP) == 0);
+		bench_ask_question_of(&b, 1, 1); /* one message is read at a time: this one first, then of the end, then the rest */
+		if (nothing[i])
+			CHECK(send(b.ends[AGENT], "", 0, 0) == 0);
+		else
+			bench_say(&b, AGENT, 999, &none);
+		bench_say_exit(&b, 0, 0);
+		CHECK(kill(b.pid, SIGCONT) == 0);
+		bench_hear_note(&b, "run.end");
+		bench_hear_close(&b, false);
+		CHECK_STR(str_from(bench_finish(&b).reason), STR("protocol"));
 	}
 }

@@ -223,11 +223,61 @@ TEST(chan_keeps_no_descriptor_of_a_message_that_is_none)
 	memcpy(CMSG_DATA(c), &pipe_fds[1], sizeof(int));
 	CHECK(sendmsg(pair[0], &msg, 0) == 0);
 	close(pipe_fds[1]);
-	CHECK_INT(chan_recv(pair[1], m, &err), -ERR_CLOSED);
+	CHECK_INT(chan_recv(pair[1], m, &err), -ERR_PROTOCOL);
 	CHECK(read(pipe_fds[0], &byte, 1) == 0); /* nobody holds the other end */
 	close(pipe_fds[0]);
 	close(pair[0]);
 	close(pair[1]);
+}
+
+TEST(chan_takes_a_message_of_nothing_for_a_broken_rule_and_for_an_end_only_an_end)
+{
+	static const struct {
+		const char *why;
+		int empty; /* messages of nothing */
+		bool whole, ours; /* with a whole one behind, and one of ours that was not read */
+		int shut;  /* how the other side ends: SHUT_..., -1: not at all, -2: it closes */
+		int want[3];
+	} cases[] = {
+		{ "one, from who stays", 1, false, false, -1, { -ERR_PROTOCOL, -ERR_BUSY, -ERR_BUSY } },
+		{ "two", 2, false, false, -1, { -ERR_PROTOCOL, -ERR_PROTOCOL, -ERR_BUSY } },
+		{ "what follows is a message still", 1, true, false, -1, { -ERR_PROTOCOL, 0, -ERR_BUSY } },
+		{ "one, and with ours unread", 1, false, true, -1, { -ERR_PROTOCOL, -ERR_BUSY, -ERR_BUSY } },
+		{ "an end", 0, false, false, -2, { -ERR_CLOSED, -ERR_CLOSED, -ERR_CLOSED } },
+		{ "an end, with ours unread", 0, false, true, -2, { -ERR_CLOSED, -ERR_CLOSED, -ERR_CLOSED } },
+		{ "a half of an end", 0, false, false, SHUT_WR, { -ERR_CLOSED, -ERR_CLOSED, -ERR_CLOSED } },
+		{ "both halves", 0, false, false, SHUT_RDWR, { -ERR_CLOSED, -ERR_CLOSED, -ERR_CLOSED } },
+		{ "last words", 0, true, true, -2, { 0, -ERR_CLOSED, -ERR_CLOSED } },
+		{ "one, and an end: it is one", 1, false, false, -2, { -ERR_CLOSED, -ERR_CLOSED, -ERR_CLOSED } },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		autofree struct chan_msg *m = mem_alloc(sizeof(*m));
+		struct err err = { 0 };
+		int pair[2];
+
+		CHECK_OK(chan_pair(pair, &err));
+		CHECK_OK(chan_nonblock(pair[1], &err));
+		if (cases[i].ours)
+			CHECK_OK(chan_send(pair[1], 1, STR("never read"), NULL, 0, &err));
+		for (int n = 0; n < cases[i].empty; n++)
+			CHECK(send(pair[0], "", 0, 0) == 0);
+		if (cases[i].whole)
+			CHECK_OK(chan_send(pair[0], 1, STR("x"), NULL, 0, &err));
+		if (cases[i].shut == -2)
+			base_close_fd(&pair[0]);
+		else if (cases[i].shut >= 0)
+			CHECK(shutdown(pair[0], cases[i].shut) == 0);
+		for (size_t k = 0; k < COUNT(cases[i].want); k++) {
+			int r = chan_recv(pair[1], m, &err);
+
+			if (r != cases[i].want[k])
+				print_message("%s, %zu\n", cases[i].why, k);
+			CHECK_INT(r, cases[i].want[k]);
+		}
+		base_close_fd(&pair[0]);
+		close(pair[1]);
+	}
 }
 
 TEST(chan_gives_what_a_peer_sent_last_though_it_left_ours_unread)
