@@ -8,6 +8,7 @@
 #include "fmt/json.h"
 #include "fmt/pack.h"
 #include "fmt/shellword.h"
+#include "sandbox/caps.h"
 #include "sandbox/confine.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
@@ -18,6 +19,7 @@
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_MAX   ((size_t)4 * 1024 * 1024)
@@ -79,6 +81,10 @@ static bool read_own(struct work *w, const char *name, struct buf *out, mode_t *
 	*mode = 0644;
 	if (fd < 0 && errno == ENOENT)
 		return true;
+	if (fd < 0 && errno == EACCES) {
+		note(w, str_printf(w->mem, "%s is left alone: this user may not read it", name));
+		return false;
+	}
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || file_read_fd(fd, out, &why) < 0) {
 		note(w, str_printf(w->mem, "%s is left alone: it is no regular file of this directory, or larger than %zu MiB", name,
 				FILE_MAX >> 20));
@@ -135,6 +141,7 @@ static int infer_and_tell(int root, const struct str_list *path, struct arena *m
 	auto_buf struct buf b = BUF_MAX(ANSWER_MAX);
 	struct gate_found found;
 
+	TRY(caps_become_owner(root, err));
 	TRY(confine_self(SECCOMP_VIEW, rules, COUNT(rules), err));
 	gate_infer(root, path, mem, &found); /* AGENTS.md is looked at first */
 	pack_strs(&b, found.command.p, found.command.n);
@@ -242,7 +249,24 @@ static int confine(const struct work *w, struct err *err)
 {
 	const struct ll_rule rules[] = { { .kind = LL_FD, .fd = w->root, .access = LL_RW } };
 
+	TRY(caps_become_owner(w->root, err)); /* the files shall be theirs whose the repository is, too */
 	return confine_self(SECCOMP_RECORDER, rules, COUNT(rules), err);
+}
+
+static int add_files(struct work *w, enum init_ecosystem ecosystem, struct err *err)
+{
+	TRY(add_ignored(w, ecosystem == INIT_OTHER ? find_ecosystem(w->root) : ecosystem, err));
+	return add_agents(w, err);
+}
+
+/* A repository that this user trusts need not be theirs to write. */
+static void say_whose(int root, struct err *err)
+{
+	struct stat st;
+
+	if ((err->sys == EACCES || err->sys == EPERM) && fstat(root, &st) == 0)
+		err_hint(err, "agent6 init adds to .gitignore and AGENTS.md: run it as user %u, whose directory that is, or as one who may write there",
+			(unsigned)st.st_uid);
 }
 
 int app_init(const struct place *place, enum init_ecosystem ecosystem, struct arena *mem, struct init_done *out,
@@ -267,6 +291,9 @@ int app_init(const struct place *place, enum init_ecosystem ecosystem, struct ar
 	w.root = root;
 	TRY(set_verify(&w, c, &path, err));
 	TRY(confine(&w, err));
-	TRY(add_ignored(&w, ecosystem == INIT_OTHER ? find_ecosystem(root) : ecosystem, err));
-	return add_agents(&w, err);
+	int r = add_files(&w, ecosystem, err);
+
+	if (r < 0)
+		say_whose(root, err);
+	return r;
 }

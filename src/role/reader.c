@@ -9,7 +9,6 @@
 #include "memory/notes.h"
 #include "sandbox/caps.h"
 #include "sandbox/confine.h"
-#include "sandbox/namespace.h"
 #include "sys/chan.h"
 #include "sys/file.h"
 #include "tool/denial.h"
@@ -165,23 +164,11 @@ static const struct {
 	[ASK_DENIAL] = { 1, 0, read_denial },
 };
 
-/* Root without capabilities may not read what is another's alone: it becomes that one. */
-static int become_owner(int fd, struct err *err)
-{
-	struct stat st;
-
-	if (!ns_is_real_root())
-		return 0;
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, errno, "look at what is to be read");
-	return st.st_uid == 0 ? 0 : caps_become(st.st_uid, st.st_gid, err);
-}
-
 static int confine(const int *fds, size_t n, uint64_t access, struct err *err)
 {
 	struct ll_rule rules[FDS_MAX];
 
-	TRY(become_owner(fds[n - 1], err));
+	TRY(caps_become_owner(fds[n - 1], err));
 	for (size_t i = 0; i < n; i++)
 		rules[i] = (struct ll_rule){ .kind = LL_FD, .fd = fds[i], .access = access };
 	return confine_self(SECCOMP_RECORDER, rules, access ? n : 0, err);

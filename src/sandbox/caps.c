@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sandbox/caps.h"
+#include "sandbox/namespace.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -8,6 +9,7 @@
 #include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define SECUREBITS                                                                                           \
@@ -78,4 +80,15 @@ int caps_become(uid_t uid, gid_t gid, struct err *err)
 	if (getresuid(&r, &e, &s) < 0 || r != uid || e != uid || s != uid)
 		return err_set(err, ERR_SYS, "the kernel did not make this process user %u", (unsigned)uid);
 	return 0;
+}
+
+int caps_become_owner(int fd, struct err *err)
+{
+	struct stat st;
+
+	if (!ns_is_real_root())
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "see whose it is");
+	return st.st_uid == 0 ? 0 : caps_become(st.st_uid, st.st_gid, err);
 }

@@ -134,6 +134,29 @@ def test_every_command_that_works_in_a_repository_refuses_that_of_somebody_else(
                 assert r.returncode == 0, (words, r)
 
 
+INITS = [dict(why="a user's, named by root", owner=OTHER, user=0, safe=["DIR"]),
+         dict(why="of whoever called sudo", owner=OTHER, user=0, env=dict(SUDO_UID=str(OTHER))),
+         dict(why="root's, named by a user", owner=0, user=OTHER, safe=["DIR"])]
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o700], ids=oct)
+@pytest.mark.parametrize("row", INITS, ids=[r["why"] for r in INITS])
+def test_init_adds_its_files_as_whose_the_repository_is_or_says_who_may(row, mode):
+    """Root gives its capabilities up before it reads what is in the repository, and may touch nothing of another's then."""
+    with as_root() as lab:
+        lab.repo(Makefile="test:\n\ttrue\n")
+        act = prepare(lab, row)
+        os.chmod(lab.ws, mode if row["owner"] else 0o755)
+        r = act(AGENT6, "init", "--yes")
+        if row["owner"] == 0:
+            assert r.returncode == 2 and "Permission denied" in r.stderr and "run it as user 0, whose directory that is" in r.stderr, r
+            return
+        assert r.returncode == 0 and "left alone" not in r.stderr and "make test" in r.stdout, r
+        for name in (".gitignore", "AGENTS.md"):
+            st = os.lstat(os.path.join(lab.ws, name))
+            assert (st.st_uid, st.st_gid, st.st_mode & 0o777) == (OTHER, OTHER, 0o644), (name, st)
+
+
 def test_what_the_persons_configuration_includes_says_who_they_are(lab):
     lab.repo(a_DOT_txt="one\n")
     m = lab.mock(script(STEP, finish()))
