@@ -32,12 +32,11 @@ static int receive(int chan, int64_t deadline_ms, struct chan_msg *m, struct err
 	return n == 0 ? err_set(err, ERR_TIMEOUT, "no answer in time") : chan_recv(chan, m, err);
 }
 
-/* u8 ok, str error, and for the client str hint. */
 static int await_ready(int chan, enum wire_link link, uint16_t type, int64_t deadline_ms, struct err *err)
 {
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 	struct unpack u;
-	struct str error, hint = STR("");
+	struct str error, hint;
 	bool ok;
 
 	TRY(receive(chan, deadline_ms, m, err));
@@ -45,8 +44,7 @@ static int await_ready(int chan, enum wire_link link, uint16_t type, int64_t dea
 	u = unpack_from(m->body);
 	ok = unpack_u8(&u) == 1;
 	error = unpack_str(&u);
-	if (type == WIRE_CLIENT_READY)
-		hint = unpack_str(&u);
+	hint = unpack_str(&u);
 	if (m->type != type || !unpack_done(&u))
 		return err_set(err, ERR_PROTOCOL, "%s is malformed", wire_name(type));
 	if (ok)

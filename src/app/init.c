@@ -168,7 +168,7 @@ static int take_inferred(struct work *w, struct str bytes, struct gate_found *ou
 	for (size_t i = 0; ok && i < words.n; i++)
 		ok = is_text(words.p[i]);
 	if (!ok)
-		return err_set(err, ERR_SYS, "the verify command could not be looked for: no Landlock here, or the process that looks died");
+		return err_set(err, ERR_SYS, "the verify command could not be looked for: the process that looks died");
 	*out = (struct gate_found){ words, str_dupz(w->mem, source) };
 	return 0;
 }
@@ -180,6 +180,7 @@ static int infer(struct work *w, const struct str_list *path, struct gate_found 
 	struct proc child;
 	int pair[2], r;
 
+	TRY(landlock_needed(err)); /* the child would die of it */
 	if (pipe2(pair, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "pipe");
 	autoclose int from = pair[0], to = pair[1];

@@ -102,12 +102,12 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_POST_OVER, 59, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4)    /* u32 id: no verdict is wanted any more */ \
 	/* the broker */                                                                                     \
 	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 3, 0)     /* memfd: route table, fmt/endpoint.h; fds: its channel to the client, and to the resolver where there is one */ \
-	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error */               \
+	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */     \
 	X(WIRE_DIAL, 77, LINK_BROKER_CLIENT, WIRE_UP, 1, 1, 1)          /* u8 route; its end of a pair of stream sockets */ \
 	X(WIRE_DIAL_FAILED, 72, LINK_BROKER_CLIENT, WIRE_DOWN, 0, 0, 1024) /* u8 route, u8 enum net_outcome, str text */ \
 	/* the resolver */                                                                                   \
 	X(WIRE_NAMES, 73, LINK_MONITOR_RESOLVER, WIRE_DOWN, 1, 1, 0)    /* memfd: the broker's route table */   \
-	X(WIRE_RESOLVER_READY, 74, LINK_MONITOR_RESOLVER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error */           \
+	X(WIRE_RESOLVER_READY, 74, LINK_MONITOR_RESOLVER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */ \
 	X(WIRE_LOOK_UP, 75, LINK_BROKER_RESOLVER, WIRE_DOWN, 0, 0, 9)   /* struct lookup_question, fmt/lookup.h */ \
 	X(WIRE_LOOKED_UP, 76, LINK_BROKER_RESOLVER, WIRE_UP, 0, 0, 152) /* struct lookup_answer */              \
 	/* the spawner: three bytes and, for resume, an id */                                                \

@@ -122,6 +122,7 @@ static int tell_ready(int r, const struct err *why, struct err *err)
 
 	pack_u8(&body, r == 0);
 	pack_str(&body, str_from(r == 0 ? "" : why->msg));
+	pack_str(&body, str_from(r == 0 ? "" : why->hint));
 	TRY(pack_ok(&body, err));
 	return chan_send(MONITOR_FD, WIRE_RESOLVER_READY, buf_str(&body), NULL, 0, err);
 }

@@ -539,6 +539,7 @@ static int tell_ready(int r, const struct err *why, struct err *err)
 
 	pack_u8(&body, r == 0);
 	pack_str(&body, str_from(r == 0 ? "" : why->msg));
+	pack_str(&body, str_from(r == 0 ? "" : why->hint));
 	TRY(pack_ok(&body, err));
 	return chan_send(CHANNEL_FD, WIRE_BROKER_READY, buf_str(&body), NULL, 0, err);
 }

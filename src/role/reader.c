@@ -219,6 +219,7 @@ static int start_as(bool quiet, const struct buf *body, const int *fds, size_t n
 	struct peer p = PEER_NONE;
 	int r;
 
+	TRY(landlock_needed(err)); /* it would say so itself, and no remedy of its words is believed */
 	TRY(proc_self_exe(&self.agent6, err));
 	r = launch(&(struct launch_spec){ .exe = self.agent6, .argv = argv, .errors = !quiet }, &p, err);
 	programs_close(&self);

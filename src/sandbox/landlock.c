@@ -73,6 +73,22 @@ bool landlock_forbidden(void)
 	return syscall(NR_CREATE_RULESET, NULL, 0, CREATE_VERSION) < 0 && (errno == EPERM || errno == EACCES);
 }
 
+int landlock_needed(struct err *err)
+{
+	bool forbidden;
+	int r;
+
+	if (landlock_abi() > 0)
+		return 0;
+	forbidden = landlock_forbidden();
+	r = err_set(err, ERR_UNSUPPORTED, "%s, by which agent6's own processes are confined",
+		forbidden ? "a filter around agent6 forbids Landlock" : "this kernel has no Landlock (it came with Linux 5.13)");
+	err_hint(err, "%s", forbidden
+			? "start agent6 where landlock_create_ruleset is allowed (a container's seccomp profile decides that)"
+			: "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
+	return r;
+}
+
 static size_t handled(int abi, struct ruleset_attr *out)
 {
 	size_t size = 0;
@@ -152,12 +168,7 @@ int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err
 			all.handled_net = 0;
 		else if (rules[i].kind == LL_FS_FREE)
 			all.handled_fs = 0;
-	if (size == 0)
-		return err_set(err, ERR_UNSUPPORTED, "%s", landlock_forbidden()
-				? "a filter around agent6 forbids Landlock, by which its own processes are confined: start it where "
-				  "landlock_create_ruleset is allowed (a container's seccomp profile decides that)"
-				: "this kernel has no Landlock (it came with Linux 5.13), by which agent6's own processes are confined: "
-				  "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
+	TRY(landlock_needed(err));
 	fd = (int)syscall(NR_CREATE_RULESET, &all, size, 0);
 	if (fd < 0 && all.scoped) { /* seen with vendor kernels: the ABI without its scopes */
 		all.scoped &= SCOPE_ABSTRACT;

@@ -4,7 +4,7 @@
  *
  * Shape    landlock_confine with a table of rules. Everything the running kernel can handle is handled;
  *          what no rule grants is refused. Or landlock_ruleset once and landlock_enter per child.
- * Errors   -ERR_UNSUPPORTED when the kernel has no Landlock. A rule whose path does not exist is
+ * Errors   -ERR_UNSUPPORTED when the kernel has no Landlock, with a hint. A rule whose path does not exist is
  *          skipped when .optional, else an error.
  * Source   landlock(7); Documentation/userspace-api/landlock.rst.
  */
@@ -65,6 +65,7 @@ struct ll_rule {
 };
 
 int landlock_abi(void); /* 0: none */
+int landlock_needed(struct err *err) CHECKED; /* -ERR_UNSUPPORTED where there is none, with what helps */
 int landlock_lacks(int abi, struct buf *out, struct err *err) CHECKED; /* what such a kernel cannot confine, as a list */
 bool landlock_forbidden(void); /* no ABI, since a filter refuses the question */
 /* -1 or the descriptor of a ruleset that handles everything this kernel can and grants `rules`. */

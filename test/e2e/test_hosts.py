@@ -40,6 +40,8 @@ HOSTS = {
     "no-userns,no-landlock": {"auto": (None, NS), "strict": (None, NS), "hardened": (None, ABI0),
                               "none": ("none", "UNSANDBOXED")},
 }
+LL_HINTS = {"no-landlock": b"hint: use Linux 6.2 or newer with Landlock enabled",
+            "forbidden-landlock": b"hint: start agent6 where landlock_create_ruleset is allowed"}
 # Where two hosts differ in the reason alone, what does not depend on it is tried on one of them.
 CELLS = [(h, p) for h, row in HOSTS.items() for p in row
          if not (p == "none" and h not in ("", "no-userns,no-landlock")) and not (p == "hardened" and h in ("no-newuser", "landlock"))]
@@ -85,8 +87,7 @@ def test_a_profile_becomes_what_the_host_can_do_or_is_refused_with_the_reason(pl
     assert (want == "none") == (not tried)
     r = on(host, conftest.AGENT6, "exec", "--", "echo", "works", cwd=place.ws, env=place.env, stdin=subprocess.DEVNULL)
     if want != "none" and host in FAILS:  # the jail stands without Landlock; who reads what a model may have written does not
-        assert r.returncode == 2 and (b"by which agent6's own processes are confined: use" in r.stderr or
-                                     b"by which its own processes are confined: start it where" in r.stderr), r.stderr
+        assert r.returncode == 2 and b"by which agent6's own processes are confined\n" + LL_HINTS[host] in r.stderr, r.stderr
     elif not (ROOT and want == "hardened"):  # that is refused in a workspace of root's
         assert r.returncode == 0 and r.stdout == b"works\n", r.stderr
         assert (b"/proc is empty" in r.stderr) == (host == "masked-proc"), r.stderr
@@ -96,6 +97,15 @@ def test_a_profile_becomes_what_the_host_can_do_or_is_refused_with_the_reason(pl
     bad = [r for r in rows if r["verdict"] == "FAIL" and r["name"] not in FAILS.get(host, set())]
     assert want == "none" or bad == [], bad
     assert want == "none" or len(tried) >= 18, tried
+
+
+@pytest.mark.parametrize("host", LL_HINTS)
+@pytest.mark.parametrize("words", [["init", "--yes"], ["prompt", "show"], ["connect", "ollama"], ["runs", "list"], ["skills", "list"], ["demo"]], ids=" ".join)
+def test_whoever_cannot_be_confined_without_landlock_says_what_helps(place, host, words):
+    assert place.agent6("init", "--yes").returncode == 0  # there is a place for sessions, which is what `runs list` reads
+    r = on(host, conftest.AGENT6, *words, cwd=place.ws, env=place.env, stdin=subprocess.DEVNULL)
+    said = r.stderr.decode() + r.stdout.decode()
+    assert "by which agent6's own processes are confined" in said and LL_HINTS[host].decode().removeprefix("hint: ") in said, said
 
 
 @pytest.mark.parametrize("host", ["no-userns", "no-newuser", "max-userns-0", "landlock"])

@@ -176,7 +176,7 @@ static void tell_verified(const struct verified *v, const struct config_provider
 		cli_out("The server answers and offers %zu model%s\n", v->answer.models.n, v->answer.models.n == 1 ? "" : "s");
 		return;
 	case UNANSWERED:
-		cli_note("%s was not verified: %s", what, v->why.msg);
+		cli_note_why(str_printf(mem, "%s was not verified", what).p, &v->why);
 		return;
 	case REJECTED:
 		cli_note(has_key ? "warning: the server rejects the key (HTTP %d); it is kept, connect again to change it" :

@@ -67,7 +67,7 @@ int runs_confine(const int *dirs, size_t n, struct err *err)
 	r = confine_self(SECCOMP_VIEW, rules, n, err);
 	if (r != -ERR_UNSUPPORTED)
 		return r;
-	cli_note("this host cannot confine who reads the record: %s", err->msg);
+	cli_note_why("this host cannot confine who reads the record", err);
 	return 0;
 }
 

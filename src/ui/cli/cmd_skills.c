@@ -35,7 +35,7 @@ static int confine_and_parse(const struct skills_found *found, struct arena *mem
 	TRY(skills_pack(&found->skills, &b, err));
 	r = confine_self(SECCOMP_VIEW, NULL, 0, err);
 	if (r == -ERR_UNSUPPORTED)
-		cli_note("this host cannot confine what reads the skills: %s", err->msg);
+		cli_note_why("this host cannot confine what reads the skills", err);
 	else if (r < 0)
 		return r;
 	return skills_unpack(str_dup(mem, buf_str(&b)), mem, out, err);

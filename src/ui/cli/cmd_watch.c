@@ -51,7 +51,7 @@ static int confine(const struct watched *w, struct err *err)
 
 	if (r != -ERR_UNSUPPORTED)
 		return r;
-	cli_note("this host cannot confine the view: %s", err->msg);
+	cli_note_why("this host cannot confine the view", err);
 	return 0;
 }
 

@@ -65,6 +65,7 @@ bool cli_env_flag(const char *name);
 
 /* Notes and refusals go to stderr with the "[agent6] " prefix; results go to stdout. */
 void cli_note(const char *fmt, ...) FORMAT(1, 2);
+void cli_note_why(const char *what, const struct err *err); /* "what: why; what helps" */
 void cli_out(const char *fmt, ...) FORMAT(1, 2);
 void cli_json(struct str text); /* JSON, to stdout, its values as they are; no byte of it moves a cursor or turns a line */
 /* One JSON object instead: {"error":{"code","message","hint","file","line","column"},"exit":N}, absent members left out. */

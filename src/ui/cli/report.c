@@ -66,6 +66,11 @@ void cli_note(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+void cli_note_why(const char *what, const struct err *err)
+{
+	cli_note("%s: %s%s%s", what, err->msg, err->hint[0] ? "; " : "", err->hint);
+}
+
 static bool find_line(const struct err_place *at, struct buf *file, struct str *line)
 {
 	struct str rest;
