@@ -6,7 +6,7 @@
 #include <time.h>
 
 static int64_t time_fake_ms;
-static int64_t time_step_ms, time_skipped_ms;
+static int64_t time_held_ms, time_step_ms, time_skipped_ms;
 
 static int64_t read_us(clockid_t clock)
 {
@@ -29,7 +29,12 @@ int64_t time_now_ms(void)
 int64_t time_mono_ms(void)
 {
 	time_skipped_ms += time_step_ms;
-	return read_us(CLOCK_MONOTONIC) / 1000 + time_skipped_ms;
+	return (time_held_ms ? time_held_ms : read_us(CLOCK_MONOTONIC) / 1000) + time_skipped_ms;
+}
+
+void time_fake_mono(int64_t ms)
+{
+	time_held_ms = ms;
 }
 
 void time_fake_step(int64_t ms)

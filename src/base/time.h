@@ -14,7 +14,8 @@
 int64_t time_now_ms(void);
 int64_t time_now_us(void);
 int64_t time_mono_ms(void);
-void time_fake_step(int64_t ms); /* tests: each look at time_mono_ms takes so long; 0: the real clock */
+void time_fake_mono(int64_t ms); /* tests: hold time_mono_ms there; 0: the real clock */
+void time_fake_step(int64_t ms); /* tests: each look at time_mono_ms takes so long; 0: no longer than it does */
 void time_fake(int64_t now_ms); /* tests: freeze time_now_*; 0 brings the real clock back */
 
 #define TIME_ISO_MAX 32

@@ -20,12 +20,12 @@ import conftest
 from test_evil import DENIED, EVIL, evil, evil_of_each_profile, run_attended  # noqa: F401, F811  two fixtures
 
 
-def test_a_question_in_the_place_of_another_is_not_answered_by_who_typed_for_that_one(evil_of_each_profile):
-    """And words that look like others are shown so that they do not."""
+def test_questions_that_are_taken_back_run_nothing_and_look_like_no_other(evil_of_each_profile):
+    """What is typed at once for the one in another's place is taken for none, where the machine is quick enough: how early is too early
+    is tried where time stands still (a_question_in_the_place_of_another_...)."""
     evil, ws = evil_of_each_profile, evil_of_each_profile.lab.ws
     lines = run_attended(evil, "swap", (b"Allow run_command: true", lambda _: open(os.path.join(ws, "seen"), "w", encoding="utf-8").close()),
-                         (b"Allow run_command: touch without-approval", b""), (b"N never: ", b"y\n"),
-                         (b"was taken back as you typed", b""), (b"N never: ", b"n\n"))
+                         (b"Allow run_command: touch without-approval", b""), (b"N never: ", b"n\n"), (b"N never: ", b"n\n"), spare=1)
     assert [l for l in lines if l.startswith("swapped")] == [f"swapped command: why {DENIED} code 0 the operator said no"], lines
     assert not os.path.exists(os.path.join(ws, "without-approval"))
     prompts = [p["prompt"].removeprefix("Allow run_command: touch ") for p in evil.lab.events("approval.prompt")]

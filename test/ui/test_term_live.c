@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "base/time.h"
 #include "sys/file.h"
 #include "test/lib/test.h"
 #include "ui/cli/term_live.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#define PATIENCE_MS 30000 /* a view that says nothing fails the test instead of hanging it */
 
 #define H ",\"h\":\"0000000000000000000000000000000000000000000000000000000000000000\"}\n"
 #define AT(time) "{\"ts\":\"2026-11-29T20:00:" time ".000000Z\",\"seq\":1,\"type\":"
@@ -124,4 +129,131 @@ TEST(who_cannot_answer_still_sees_what_is_asked)
 	CHECK(faccessat(s.answers, "approval-1", F_OK, 0) < 0);
 	play(&q, NULL, false);
 	CHECK(str_find(buf_str(&q.shown), STR("? the agent asks:\n  which\n")) < q.shown.n);
+}
+
+/* ---- a question in the place of another ---- */
+
+static const char replaced[] =
+	AT("03") "\"approval.answer\",\"id\":\"approval-1\",\"approved\":false,\"source\":\"withdrawn\"" H
+	AT("04") "\"approval.prompt\",\"id\":\"approval-2\",\"prompt\":\"Allow run_command: rm x\",\"standing\":true" H;
+
+/* The view in a process of its own, whose clock stands, or goes on by so much at each look. */
+struct seen {
+	struct stage s;
+	pid_t pid;
+	int from; /* what it shows */
+};
+
+static void view_alone(struct seen *v, int shows, int64_t step_ms)
+{
+	time_fake_mono(1000);
+	time_fake_step(step_ms);
+	close(v->s.out);
+	v->s.out = shows;
+	close(v->from);
+	base_close_fd(&v->s.over[1]);
+	const struct term_live_spec spec = { .run_id = "calm", .record_fd = v->s.record, .answers_fd = v->s.answers, .out_fd = shows,
+		.in_fd = v->s.keys[0], .over_fd = v->s.over[0], .stop_fd = -1, .signals_fd = -1 };
+	struct term_live *live = NULL;
+
+	if (term_live_open(&spec, &live, ERR_DISCARD) < 0 || term_live_run(live, &v->s.end, ERR_DISCARD) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+static void seen_start(struct seen *v, int64_t step_ms)
+{
+	int pair[2];
+	char x;
+
+	v->s = stage_new(asks, "");
+	CHECK(read(v->s.over[0], &x, 1) == 1); /* it goes on */
+	CHECK(pipe2(pair, O_CLOEXEC) == 0);
+	v->from = pair[0];
+	v->pid = fork();
+	if (v->pid == 0)
+		view_alone(v, pair[1], step_ms);
+	close(pair[1]);
+}
+
+/* The next thing of what it shows that these words end. */
+static void see(struct seen *v, const char *words)
+{
+	size_t from = v->s.shown.n;
+	char byte;
+
+	while (v->s.shown.n < from + strlen(words) ||
+		!str_ends(str_skip(buf_str(&v->s.shown), from), str_from(words))) {
+		struct pollfd p = { v->from, POLLIN, 0 };
+
+		CHECK(poll(&p, 1, PATIENCE_MS) == 1 && read(v->from, &byte, 1) == 1);
+		CHECK(buf_addc(&v->s.shown, byte, ERR_DISCARD) == 0);
+	}
+}
+
+static void type(struct seen *v, const char *keys)
+{
+	CHECK(write(v->s.keys[1], keys, strlen(keys)) == (ssize_t)strlen(keys));
+}
+
+static void seen_end(struct seen *v)
+{
+	int status;
+
+	CHECK(write(v->s.over[1], "x", 1) == 1);
+	CHECK(waitpid(v->pid, &status, 0) == v->pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	close(v->from);
+	stage_fini(&v->s);
+}
+
+static void replace_question(struct seen *v)
+{
+	autoclose int journal = openat(v->s.record, "logs.jsonl", O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	see(v, "Allow run_command: make");
+	see(v, "N never: ");
+	CHECK(journal >= 0 && write(journal, replaced, sizeof(replaced) - 1) == (ssize_t)sizeof(replaced) - 1);
+	see(v, "Allow run_command: rm x");
+	see(v, "N never: ");
+}
+
+TEST(a_question_in_the_place_of_another_takes_no_answer_that_was_typed_for_that_one)
+{
+	struct seen v;
+
+	seen_start(&v, 0);
+	replace_question(&v);
+	type(&v, "y\n");
+	see(&v, "the question before this one was taken back as you typed: this is another one\n");
+	see(&v, "Allow run_command: rm x"); /* it is put again, */
+	see(&v, "N never: ");
+	CHECK(faccessat(v.s.answers, "approval-2", F_OK, 0) < 0);
+	type(&v, "yeah\n"); /* and what is typed now is one, however long it took */
+	see(&v, "not understood: y, a, n or N\n");
+	CHECK(faccessat(v.s.answers, "approval-1", F_OK, 0) < 0 && faccessat(v.s.answers, "approval-2", F_OK, 0) < 0);
+	seen_end(&v);
+}
+
+TEST(a_question_in_the_place_of_another_takes_an_answer_once_it_could_be_read)
+{
+	struct seen v;
+
+	seen_start(&v, 2000);
+	replace_question(&v);
+	type(&v, "yeah\n");
+	see(&v, "not understood: y, a, n or N\n");
+	CHECK(str_find(buf_str(&v.s.shown), STR("taken back")) == v.s.shown.n);
+	seen_end(&v);
+}
+
+TEST(a_question_that_is_in_nobodys_place_is_answered_at_once)
+{
+	struct seen v;
+
+	seen_start(&v, 0);
+	see(&v, "N never: ");
+	type(&v, "yeah\n");
+	see(&v, "not understood: y, a, n or N\n");
+	CHECK(str_find(buf_str(&v.s.shown), STR("taken back")) == v.s.shown.n);
+	seen_end(&v);
 }
