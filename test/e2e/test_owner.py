@@ -12,6 +12,7 @@ from conftest import AGENT6, call, finish, new_lab, script, turn
 
 OTHER, THIRD = 64123, 64124
 STEP = turn(call("apply_edit", path="a.txt", edits=[{"old_string": "one", "new_string": "two"}]))
+LIST_MAX = 16000  # ANSWER_MAX of src/role/spawner.c
 # why; whose the work tree and its .git are; who runs; what the person said; whether it is refused. DIR is the work tree.
 ROWS = [
     dict(why="one's own, as root", owner=0, user=0, refused=False),
@@ -37,6 +38,12 @@ ROWS = [
     dict(why="for this call alone", owner=0, user=OTHER, env=dict(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory",
                                                                   GIT_CONFIG_VALUE_0="*"), refused=False),
     dict(why="by the repository itself", owner=0, user=OTHER, local=["*"], refused=True),
+    # What git prints of it is read to a limit, and what was cut is not believed: its end may say something else.
+    dict(why="in a list as long as is read", owner=0, user=OTHER, safe=["DIR"], bytes=LIST_MAX - 1, refused=False),
+    dict(why="in a longer list", owner=0, user=OTHER, safe=["DIR"], bytes=LIST_MAX, refused=True, new=True),
+    dict(why="in a list that is far too long", owner=0, user=OTHER, safe=["DIR"], bytes=4 * LIST_MAX, refused=True, new=True),
+    dict(why="forgotten at the end of a list that is far too long", owner=0, user=OTHER, safe=["*"], bytes=4 * LIST_MAX, last=[""],
+         refused=True),
     dict(why="a linked work tree", owner=OTHER, linked=True, user=0, refused=True),
 ]
 
@@ -54,10 +61,21 @@ def say(lab, path, values):
             f.write(f"[safe]\n\tdirectory = {v.replace('DIR', lab.ws).replace('UP', os.path.dirname(lab.ws))}\n")
 
 
+def fill(lab, row):
+    """Values that name nothing, for as many bytes of git's answer as the row wants in all: each of them ends with a NUL there."""
+    left = row.get("bytes", 0) - sum(len(v.replace("DIR", lab.ws)) + 1 for v in row.get("safe", []))
+    lines = []
+    while left > 0:
+        n = left if left <= 1000 else 500
+        lines.append("/" + "x" * (n - 2))
+        left -= n
+    return lines
+
+
 def prepare(lab, row):
     """The repository with a run in it, then given away; what runs agent6 and git there."""
     lab.env.update(row.get("env", {}))
-    say(lab, lab.home + "/.gitconfig", row.get("safe", []))
+    say(lab, lab.home + "/.gitconfig", row.get("safe", []) + fill(lab, row) + row.get("last", []))
     for kind, path in (("include", lab.home + "/include"), ("system", lab.home + "/system"), ("local", lab.ws + "/.git/config")):
         if kind in row:
             say(lab, path, row[kind])

@@ -4,6 +4,7 @@
 #include "sys/file.h"
 #include "test/git/git_lib.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,6 +70,44 @@ TEST(owner_trusts_what_the_person_named_as_the_newest_git_does)
 		CHECK(safe == cases[i].safe);
 	}
 	CHECK(chdir(was) == 0);
+}
+
+/* Shortened, it would be the place: nothing that was cut is believed. */
+TEST(owner_takes_a_value_that_is_too_long_for_a_path_for_none)
+{
+	static const struct {
+		const char *why, *end;
+		size_t n; /* of the directory that it names */
+		bool safe;
+	} lengths[] = {
+		{ "as long as a path can be", "", PATH_MAX - 1, true },
+		{ "longer", "", PATH_MAX, false },
+		{ "much longer", "", 4 * PATH_MAX, false },
+		{ "all below one as long as a path can be", "/*", PATH_MAX - 1, true },
+		{ "longer, and all below", "/*", PATH_MAX, false },
+	};
+	auto_dir struct test_dir dir = test_dir_new();
+	autofree char *up = realpath(dir.path, NULL);
+
+	CHECK(mkdirat(dir.fd, "work", 0700) == 0);
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_buf struct buf b = BUF_MAX(8 * PATH_MAX);
+		bool below = lengths[i].end[0] != '\0';
+		const char *top = str_printf(mem, "%s/work", up).p;
+		struct err err = { 0 };
+
+		CHECK_OK(buf_addz(&b, below ? up : top, &err));
+		while (b.n < lengths[i].n)
+			CHECK_OK(buf_addc(&b, '/', &err));
+		CHECK_OK(buf_addz(&b, lengths[i].end, &err));
+		CHECK_OK(buf_addc(&b, '\0', &err));
+		bool safe = owner_is_safe(buf_str(&b), top);
+
+		if (safe != lengths[i].safe)
+			print_message("%s\n", lengths[i].why);
+		CHECK(safe == lengths[i].safe);
+	}
 }
 
 static void looks(struct fixture *f)
