@@ -5,6 +5,7 @@
 #include "app/start_priv.h"
 #include "role/spawner.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,27 +20,36 @@
 
 /* ---- where ---- */
 
-static void add(struct str_list *to, struct arena *mem, struct str_list paths)
+static void add_names(struct str_list *to, struct arena *mem, struct mount_names names)
 {
-	struct str *all = arena_array(mem, to->n + paths.n + 1, sizeof(*all));
+	struct str *all = arena_array(mem, to->n + names.n, sizeof(*all));
 
 	for (size_t i = 0; i < to->n; i++)
 		all[i] = to->p[i];
-	for (size_t i = 0; i < paths.n; i++)
-		all[to->n++] = str_from(settings_resolve(str_dupz(mem, paths.p[i]), mem));
+	for (size_t i = 0; i < names.n; i++)
+		all[to->n++] = str_from(names.p[i]);
 	to->p = all;
 }
 
-struct str_list apart_places(const struct config *c, const char *workspace, struct arena *mem)
+static void add(struct str_list *to, const struct mounts *mounts, struct arena *mem, struct str_list paths)
 {
-	struct str_list out = { 0 };
+	for (size_t i = 0; i < paths.n; i++)
+		add_names(to, mem, mounts_names(mounts, settings_resolve(str_dupz(mem, paths.p[i]), mem), mem));
+}
 
-	add(&out, mem, (struct str_list){ (struct str[]){ str_from(workspace) }, 1 });
-	add(&out, mem, c->sandbox.extra_write_paths);
+int apart_places(const struct config *c, const char *workspace, struct arena *mem, struct str_list *out, struct err *err)
+{
+	struct str_list all = { 0 };
+	struct mounts mounts;
+
+	TRY(mounts_load(mem, &mounts, err));
+	add(&all, &mounts, mem, (struct str_list){ (struct str[]){ str_from(workspace) }, 1 });
+	add(&all, &mounts, mem, c->sandbox.extra_write_paths);
 	for (size_t i = 0; i < c->nmcp; i++)
 		if (c->mcp[i]->enabled)
-			add(&out, mem, c->mcp[i]->extra_write_paths);
-	return out;
+			add(&all, &mounts, mem, c->mcp[i]->extra_write_paths);
+	*out = all;
+	return 0;
 }
 
 /* ---- one path ---- */

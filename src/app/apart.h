@@ -4,7 +4,7 @@
  *
  * Shape    apart_places once the configuration is loaded; then a check per configured path or program.
  * Memory   In the arena.
- * Errors   -ERR_DENIED with the key, the path, the place and what would be right.
+ * Errors   -ERR_DENIED with the key, the path, the place and what would be right; what mounts_load says.
  *
  * A path is walked as the kernel walks it, one name after the other and each link too: a link that lies where
  * the model may write is the model's, wherever it leads today. A name that is not there yet counts as one.
@@ -15,8 +15,9 @@
 #include "config/config.h"
 #include "fmt/endpoint.h"
 
-/* The workspace and what is granted for writing to commands and to every enabled server, links followed. */
-struct str_list apart_places(const struct config *c, const char *workspace, struct arena *mem);
+/* The workspace and what is granted for writing to commands and to every enabled server, links followed, by every name that
+ * mounts give it. */
+int apart_places(const struct config *c, const char *workspace, struct arena *mem, struct str_list *out, struct err *err) CHECKED;
 
 /* key: what the path is configured as. */
 int apart_path(const struct str_list *places, const char *key, const char *path, struct arena *mem,

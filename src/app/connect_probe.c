@@ -17,7 +17,7 @@ static int keep_apart(const struct place *place, struct endpoint *e, struct prog
 	if (e->key_from != KEY_COMMAND && e->ca_file.n == 0)
 		return 0;
 	TRY(config_load(&place->files, mem, c, err));
-	programs->apart = apart_places(c, place->workspace, mem);
+	TRY(apart_places(c, place->workspace, mem, &programs->apart, err));
 	TRY(apart_ca(&programs->apart, str_printf(mem, "providers." STR_FMT ".ca_file", STR_ARG(e->name)).p, e, mem, err));
 	return apart_token(&programs->apart, e, mem, err);
 }

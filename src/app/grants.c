@@ -4,6 +4,7 @@
  * of runs are in no cell, whatever was granted. */
 #include "app/start_priv.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ const char *settings_resolve(const char *path, struct arena *mem)
 
 struct trusted {
 	const char *path; /* links followed */
+	struct mount_names names; /* and wherever else it is mounted */
 	const char *what;
 	bool server, hidden;
 };
@@ -37,9 +39,11 @@ struct granted {
 	bool writable;
 };
 
-static int lies_in(const struct granted *g, const struct trusted *t, struct err *err)
+static int lies_in(const struct granted *g, const struct trusted *t, const char *name, struct err *err)
 {
-	int r = err_set(err, ERR_DENIED, "%s: %s lies in the %s %s, which no command may see", g->key, g->path, t->what, t->path);
+	bool other = strcmp(name, t->path) != 0;
+	int r = err_set(err, ERR_DENIED, "%s: %s lies in the %s %s%s%s, which no command may see", g->key, g->path, t->what, t->path,
+		other ? ", mounted at " : "", other ? name : "");
 
 	err_hint(err, "copy what is needed to another place, and grant that");
 	return r;
@@ -57,10 +61,11 @@ static int holds(const struct start *s, const struct granted *g, const struct tr
 	return r;
 }
 
+/* In the cell by every name, of which it knows itself (src/sandbox/pin.c). */
 static void hide(struct start *s, struct trusted *t, struct policy_list *cell)
 {
 	struct str_list *tools = &s->params.hide_paths;
-	struct str *more = arena_array(s->mem, tools->n + 1, sizeof(*more));
+	struct str *more = arena_array(s->mem, tools->n + t->names.n, sizeof(*more));
 
 	if (t->hidden)
 		return;
@@ -70,17 +75,22 @@ static void hide(struct start *s, struct trusted *t, struct policy_list *cell)
 		return;
 	if (tools->n > 0)
 		memcpy(more, tools->p, tools->n * sizeof(*more));
-	more[tools->n++] = str_from(t->path);
+	for (size_t i = 0; i < t->names.n; i++)
+		more[tools->n++] = str_from(t->names.p[i]);
 	tools->p = more;
 }
 
 static int check(struct start *s, const struct granted *g, struct trusted *t, struct policy_list *cell, struct err *err)
 {
 	const char *real = settings_resolve(g->path, s->mem);
+	bool around = false;
 
-	if (path_is_within(real, t->path))
-		return lies_in(g, t, err);
-	if (!path_is_within(t->path, real))
+	for (size_t i = 0; i < t->names.n; i++) {
+		if (path_is_within(real, t->names.p[i]))
+			return lies_in(g, t, t->names.p[i], err);
+		around |= path_is_within(t->names.p[i], real);
+	}
+	if (!around)
 		return 0;
 	TRY(holds(s, g, t, err));
 	/* One that is not there is made later, by us with the run's record in it, or by a command, to be believed by the next
@@ -91,13 +101,26 @@ static int check(struct start *s, const struct granted *g, struct trusted *t, st
 }
 
 /* The file that --config names is believed as well. */
-static int check_file(const struct start *s, const struct granted *g, struct err *err)
+static int check_file(const struct start *s, const struct mounts *mounts, const struct granted *g, struct err *err)
 {
-	const char *file = s->rq->config.n > 0 ? settings_resolve(str_dupz(s->mem, s->rq->config), s->mem) : NULL;
+	struct mount_names names;
 
-	if (!file || !g->writable || !path_is_within(file, settings_resolve(g->path, s->mem)))
+	if (s->rq->config.n == 0 || !g->writable)
 		return 0;
-	return err_set(err, ERR_DENIED, "%s: %s holds %s, which --config names: the model could change it", g->key, g->path, file);
+	names = mounts_names(mounts, settings_resolve(str_dupz(s->mem, s->rq->config), s->mem), s->mem);
+	for (size_t i = 0; i < names.n; i++)
+		if (path_is_within(names.p[i], settings_resolve(g->path, s->mem)))
+			return err_set(err, ERR_DENIED, "%s: %s holds %s, which --config names: the model could change it", g->key, g->path,
+				names.p[i]);
+	return 0;
+}
+
+static struct trusted trust(const struct start *s, const struct mounts *mounts, const char *dir, const char *what, bool server)
+{
+	struct trusted t = { .path = settings_resolve(dir, s->mem), .what = what, .server = server };
+
+	t.names = mounts_names(mounts, t.path, s->mem);
+	return t;
 }
 
 static int check_lists(struct start *s, const char *key, const struct str_list *reads, const struct str_list *writes, bool server,
@@ -109,17 +132,20 @@ static int check_lists(struct start *s, const char *key, const struct str_list *
 		bool writable;
 	} lists[] = { { str_printf(s->mem, "%s.extra_read_paths", key).p, reads, false },
 		{ str_printf(s->mem, "%s.extra_write_paths", key).p, writes, true } };
-	struct trusted all[] = { { settings_resolve(s->config_dir, s->mem), "configuration directory", server, false },
-		{ settings_resolve(s->state_dir, s->mem), "state directory", server, false },
-		{ settings_resolve(s->paths.data, s->mem), "data directory", server, false } };
+	struct mounts mounts;
 
+	if (reads->n + writes->n == 0)
+		return 0;
+	TRY(mounts_load(s->mem, &mounts, err));
+	struct trusted all[] = { trust(s, &mounts, s->config_dir, "configuration directory", server),
+		trust(s, &mounts, s->state_dir, "state directory", server), trust(s, &mounts, s->paths.data, "data directory", server) };
 	for (size_t i = 0; i < COUNT(lists); i++)
 		for (size_t k = 0; k < lists[i].list->n; k++) {
 			const struct granted g = { lists[i].key, str_dupz(s->mem, lists[i].list->p[k]), lists[i].writable };
 
 			for (size_t t = 0; t < COUNT(all); t++)
 				TRY(check(s, &g, &all[t], cell, err));
-			TRY(check_file(s, &g, err));
+			TRY(check_file(s, &mounts, &g, err));
 		}
 	return 0;
 }

@@ -54,7 +54,7 @@ static int find_identity(struct history *h, const struct config *c, struct spawn
 	int r;
 
 	*out = (struct spawner_identity){ 0 };
-	h->programs.apart = apart_places(c, h->place.top, h->mem);
+	TRY(apart_places(c, h->place.top, h->mem, &h->programs.apart, err));
 	TRY(apart_git(&h->programs.apart, h->mem, err));
 	TRY(spawner_start(&h->programs, &spawner, err));
 	r = spawner_identity(spawner.chan, h->mem, out, err);

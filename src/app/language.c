@@ -19,14 +19,14 @@ static bool is_wanted(const struct config_lsp *c, const char *name)
 static int find(struct start *s, const struct lsp_server *l, struct policy_list *argv, bool *found, struct err *err)
 {
 	const struct apart_program as = { .key = "lsp.servers", .path = s->tools.path, .confined = true };
-	const struct str_list places = settings_writable(s);
-	struct str_list words = { arena_array(s->mem, COUNT(l->argv), sizeof(*words.p)), 0 };
+	struct str_list places, words = { arena_array(s->mem, COUNT(l->argv), sizeof(*words.p)), 0 };
 
 	while (words.n < COUNT(l->argv) && l->argv[words.n]) {
 		words.p[words.n] = str_from(l->argv[words.n]);
 		words.n++;
 	}
 	/* A directory of the repository in PATH is passed over, and one of PATH that links into it refused. */
+	TRY(settings_writable(s, &places, err));
 	TRY(apart_argv(&places, &as, &words, s->mem, &words, err));
 	*found = str_starts(words.p[0], STR("/"));
 	for (size_t i = 0; i < words.n; i++)

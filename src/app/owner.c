@@ -52,7 +52,7 @@ static int find_trusted(const struct discovered *d, const struct config *c, stru
 	int r;
 
 	TRY(programs_open(&progs, err));
-	progs.apart = apart_places(c, d->top, mem);
+	TRY(apart_places(c, d->top, mem, &progs.apart, err));
 	TRY(apart_git(&progs.apart, mem, err));
 	TRY(spawner_start(&progs, &spawner, err));
 	r = spawner_trusted(spawner.chan, mem, &of_files, err);

@@ -42,9 +42,9 @@ static int add_command(struct start *s, const struct config_mcp *m, const char *
 {
 	const struct apart_program as = { .key = str_printf(s->mem, "%s.command", key).p, .path = s->tools.path, .may_work_on = true,
 		.confined = true };
-	const struct str_list places = settings_writable(s);
-	struct str_list words;
+	struct str_list places, words;
 
+	TRY(settings_writable(s, &places, err));
 	TRY(apart_argv(&places, &as, &m->command, s->mem, &words, err));
 	add_all(argv, s->mem, words);
 	return 0;
@@ -213,8 +213,8 @@ static struct str key_of(const struct start *s, const struct config_mcp *m)
 int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, struct err *err)
 {
 	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
-	const struct str_list places = settings_writable(s);
 	struct str key = key_of(s, m);
+	struct str_list places;
 
 	endpoint_init(e);
 	*at = (uint8_t)s->endpoints.n++;
@@ -223,6 +223,7 @@ int servers_endpoint(struct start *s, const struct config_mcp *m, uint8_t *at, s
 	e->tools = m->tools.p;
 	e->ntools = m->tools.n;
 	e->ca_file = m->ca_file;
+	TRY(settings_writable(s, &places, err));
 	TRY(apart_ca(&places, "ca_file", e, s->mem, err));
 	TRY(endpoint_set_url(e, m->url, s->mem, err));
 	e->chat_path = e->prefix.n > 0 ? e->prefix : STR("/");

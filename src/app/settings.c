@@ -13,6 +13,7 @@
 #include "sandbox/ground.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 #include "tool/metric.h"
 
 #include <errno.h>
@@ -51,36 +52,45 @@ int settings_owner(const struct start *s, struct err *err)
 }
 
 /* What the model may write must not hold what we trust, nor lie in it, whatever links lead there. */
-static int check_apart(const struct start *s, const char *dir, const char *what, const char *variable, struct err *err)
+static int check_apart(const struct start *s, const struct mounts *mounts, const char *dir, const char *what, const char *variable,
+	struct err *err)
 {
 	const char *real = settings_resolve(dir, s->mem);
+	const struct mount_names names = mounts_names(mounts, real, s->mem);
 	int r;
 
-	if (!path_is_within(real, s->workspace) && !path_is_within(s->workspace, real))
-		return 0;
-	r = err_set(err, ERR_DENIED, "the workspace %s and the %s %s lie in one another", s->workspace, what, real);
-	err_hint(err, "run agent6 in a project's own repository, or move it with %s", variable);
-	return r;
+	for (size_t i = 0; i < names.n; i++) {
+		if (!path_is_within(names.p[i], s->workspace) && !path_is_within(s->workspace, names.p[i]))
+			continue;
+		r = err_set(err, ERR_DENIED, "the workspace %s and the %s %s lie in one another%s%s", s->workspace, what, real,
+			i > 0 ? ": it is mounted at " : "", i > 0 ? names.p[i] : "");
+		err_hint(err, "run agent6 in a project's own repository, or move it with %s", variable);
+		return r;
+	}
+	return 0;
 }
 
 int settings_apart(const struct start *s, struct err *err)
 {
-	TRY(check_apart(s, s->config_dir, "configuration directory", "AGENT6_CONFIG_HOME", err));
-	TRY(check_apart(s, s->state_dir, "state directory", "AGENT6_STATE_HOME", err));
-	return check_apart(s, s->paths.data, "data directory", "AGENT6_DATA_HOME", err);
+	struct mounts mounts;
+
+	TRY(mounts_load(s->mem, &mounts, err));
+	TRY(check_apart(s, &mounts, s->config_dir, "configuration directory", "AGENT6_CONFIG_HOME", err));
+	TRY(check_apart(s, &mounts, s->state_dir, "state directory", "AGENT6_STATE_HOME", err));
+	return check_apart(s, &mounts, s->paths.data, "data directory", "AGENT6_DATA_HOME", err);
 }
 
-struct str_list settings_writable(const struct start *s)
+int settings_writable(const struct start *s, struct str_list *out, struct err *err)
 {
-	return apart_places(s->config, s->workspace, s->mem);
+	return apart_places(s->config, s->workspace, s->mem, out, err);
 }
 
 int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *err)
 {
-	const struct str_list places = settings_writable(s);
 	const struct config_notify *c = &s->config->notify;
-	struct str_list on_complete, on_wait;
+	struct str_list places, on_complete, on_wait;
 
+	TRY(settings_writable(s, &places, err));
 	TRY(apart_argv(&places, &(struct apart_program){ .key = "notify.on_complete" }, &c->on_complete, s->mem, &on_complete, err));
 	TRY(apart_argv(&places, &(struct apart_program){ .key = "notify.on_wait" }, &c->on_wait, s->mem, &on_wait, err));
 	*out = (struct hooks_spec){ .timeout_ms = c->timeout_s * 1000, .mode = str_from(s->mode->word) };
@@ -157,15 +167,51 @@ static bool in_any(struct str path, struct str_list dirs, struct arena *mem)
 	return false;
 }
 
+static struct str_list join(struct arena *mem, struct str_list a, struct str_list b)
+{
+	struct str_list all = { arena_array(mem, a.n + b.n + 1, sizeof(*all.p)), 0 };
+
+	for (size_t i = 0; i < a.n; i++)
+		all.p[all.n++] = a.p[i];
+	for (size_t i = 0; i < b.n; i++)
+		all.p[all.n++] = b.p[i];
+	return all;
+}
+
+/* What is hidden, by every name that mounts give it. */
+static int hidden_names(const struct start *s, struct str_list *out, struct err *err)
+{
+	const struct str_list *hide = &s->config->sandbox.hide_paths;
+	struct str_list all = *hide;
+	struct mounts mounts;
+
+	if (hide->n > 0)
+		TRY(mounts_load(s->mem, &mounts, err));
+	for (size_t i = 0; i < hide->n; i++) {
+		const char *path = str_dupz(s->mem, hide->p[i]);
+		const struct mount_names names = mounts_names(&mounts, settings_resolve(path, s->mem), s->mem);
+		struct str_list more = { arena_array(s->mem, names.n, sizeof(*more.p)), 0 };
+
+		for (size_t k = 0; k < names.n; k++)
+			if (strcmp(names.p[k], path) != 0)
+				more.p[more.n++] = str_from(names.p[k]);
+		all = join(s->mem, all, more);
+	}
+	*out = all;
+	return 0;
+}
+
 /* A path that nothing shows needs no mask. */
 static int refuse_hiding(const struct start *s, const struct probe *host, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
 	const struct str_list workspace = { .p = (struct str[]){ str_from(s->workspace) }, .n = 1 };
+	struct str_list hidden;
 	int r;
 
-	for (size_t i = 0; i < c->hide_paths.n; i++) {
-		struct str path = c->hide_paths.p[i];
+	TRY(hidden_names(s, &hidden, err));
+	for (size_t i = 0; i < hidden.n; i++) {
+		struct str path = hidden.p[i];
 
 		if (!in_any(path, workspace, s->mem) && !in_any(path, c->extra_read_paths, s->mem) &&
 			!in_any(path, c->extra_write_paths, s->mem))
@@ -265,11 +311,18 @@ int settings_tools(struct start *s, struct err *err)
 {
 	struct toolpath_ask ask = { .home = s->paths.home, .env = (const char *const *)environ,
 		.another_user = s->profile == PROFILE_HARDENED && geteuid() == 0 };
-	const struct str_list places = settings_writable(s);
+	const char *const own[] = { s->config_dir, s->state_dir, s->paths.data };
+	struct str_list places;
+	struct mounts mounts;
 
-	policy_list_add(&ask.deny, s->mem, settings_resolve(s->config_dir, s->mem));
-	policy_list_add(&ask.deny, s->mem, settings_resolve(s->state_dir, s->mem));
-	policy_list_add(&ask.deny, s->mem, settings_resolve(s->paths.data, s->mem));
+	TRY(settings_writable(s, &places, err));
+	TRY(mounts_load(s->mem, &mounts, err));
+	for (size_t i = 0; i < COUNT(own); i++) {
+		const struct mount_names names = mounts_names(&mounts, settings_resolve(own[i], s->mem), s->mem);
+
+		for (size_t k = 0; k < names.n; k++)
+			policy_list_add(&ask.deny, s->mem, names.p[k]);
+	}
 	for (size_t i = 0; i < places.n; i++)
 		policy_list_add(&ask.writable, s->mem, settings_resolve(str_dupz(s->mem, places.p[i]), s->mem));
 	TRY(toolpath_derive(&ask, s->mem, &s->tools, err));
@@ -290,8 +343,10 @@ int settings_tools(struct start *s, struct err *err)
 /* They are told to the model as the operator's words. One that is linked into the managed directory is looked at as well. */
 static int check_skills(const struct start *s, const struct skills_found *found, struct err *err)
 {
-	const struct str_list places = settings_writable(s), *more = &s->config->skills.extra_dirs;
+	const struct str_list *more = &s->config->skills.extra_dirs;
+	struct str_list places;
 
+	TRY(settings_writable(s, &places, err));
 	for (size_t i = 0; i < more->n; i++)
 		TRY(apart_path(&places, "skills.extra_dirs", str_dupz(s->mem, more->p[i]), s->mem, err));
 	for (size_t i = 0; i < found->skills.n; i++)
@@ -315,17 +370,6 @@ static int set_skills(struct start *s, struct err *err)
 	TRY(skills_pack(&found.skills, &bundle, err));
 	s->params.skills = str_dup(s->mem, buf_str(&bundle));
 	return 0;
-}
-
-static struct str_list join(struct arena *mem, struct str_list a, struct str_list b)
-{
-	struct str_list all = { arena_array(mem, a.n + b.n + 1, sizeof(*all.p)), 0 };
-
-	for (size_t i = 0; i < a.n; i++)
-		all.p[all.n++] = a.p[i];
-	for (size_t i = 0; i < b.n; i++)
-		all.p[all.n++] = b.p[i];
-	return all;
 }
 
 /* What this run is, where, and for whom. */
@@ -353,7 +397,7 @@ static void set_session(struct start *s)
 	p->interactive = s->rq->interactive;
 }
 
-static void set_sandbox(struct start *s)
+static int set_sandbox(struct start *s, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
 	struct run_params *p = &s->params;
@@ -367,7 +411,7 @@ static void set_sandbox(struct start *s)
 		p->extra_write_paths = c->extra_write_paths;
 	else
 		p->extra_read_paths = join(s->mem, c->extra_read_paths, c->extra_write_paths);
-	p->hide_paths = c->hide_paths;
+	return hidden_names(s, &p->hide_paths, err);
 }
 
 static void set_git(struct start *s)
@@ -449,7 +493,7 @@ int settings_params(struct start *s, struct err *err)
 	struct run_params *p = &s->params;
 
 	set_session(s);
-	set_sandbox(s);
+	TRY(set_sandbox(s, err));
 	set_git(s);
 	set_workflow(s);
 	set_context(p, s->config);

@@ -68,12 +68,13 @@ struct reached {
 static int add_endpoint(struct start *s, const struct config_provider *p, struct str model, struct err *err)
 {
 	struct endpoint *e = &s->endpoints.p[s->endpoints.n];
-	const struct str_list places = settings_writable(s);
+	struct str_list places;
 
 	endpoint_init(e); /* so that a failure leaves something to wipe */
 	s->endpoints.n++;
 	TRY(app_endpoint(p, model, s->mem, e, err));
 	TRY(settings_endpoint_network(s, e, err));
+	TRY(settings_writable(s, &places, err));
 	TRY(apart_token(&places, e, s->mem, err));
 	TRY(apart_ca(&places, str_printf(s->mem, "providers." STR_FMT ".ca_file", STR_ARG(p->name)).p, e, s->mem, err));
 	return open_secrets(s, e, err);

@@ -176,7 +176,7 @@ int start_client(struct start *s, struct err *err)
 
 int start_early(struct start *s, struct err *err)
 {
-	s->programs.apart = settings_writable(s);
+	TRY(settings_writable(s, &s->programs.apart, err));
 	TRY(apart_git(&s->programs.apart, s->mem, err));
 	TRY(spawner_start(&s->programs, &s->spawner, err));
 	return s->rq->git_name ? 0 : spawner_ask_identity(s->spawner.chan, err);

@@ -109,7 +109,7 @@ int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, m
 int settings_grants(struct start *s, struct policy_list *hide, struct err *err) CHECKED;
 const char *settings_resolve(const char *path, struct arena *mem);
 /* Where the model may write outside of its jail's own places (app/apart.h). */
-struct str_list settings_writable(const struct start *s);
+int settings_writable(const struct start *s, struct str_list *out, struct err *err) CHECKED;
 int settings_hooks(const struct start *s, struct hooks_spec *out, struct err *err) CHECKED; /* [notify] */
 /* What the files of the repository tell, which a process that holds nothing reads. Asked early it costs no time; taken once. */
 int settings_ask_repo(struct start *s, struct err *err) CHECKED;

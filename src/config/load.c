@@ -4,6 +4,7 @@
 #include "config/load_priv.h"
 #include "base/vec.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -231,6 +232,26 @@ static int check_owner(const struct load_layer *layer, int fd, struct err *err)
 	return 0;
 }
 
+/* A link may lead into the workspace, by any name it has. That the directory itself does not lie there, a run looks at. */
+static int check_place(const struct load_spec *spec, const struct load_layer *layer, struct err *err)
+{
+	autofree char *real = spec->workspace ? realpath(layer->path, NULL) : NULL;
+	auto_arena struct arena *mem = arena_new();
+	struct mount_names names = { (const char *[]){ real }, 1 };
+	struct mounts mounts;
+
+	if (!real)
+		return 0;
+	if (strcmp(real, layer->path) != 0) {
+		TRY(mounts_load(mem, &mounts, err));
+		names = mounts_names(&mounts, real, mem);
+	}
+	for (size_t i = 0; i < names.n; i++)
+		if (path_is_within(names.p[i], spec->workspace))
+			return err_set(err, ERR_DENIED, "%s lies in the workspace (as %s), where the model could change it", layer->path, names.p[i]);
+	return 0;
+}
+
 int load_text(const struct load_spec *spec, const struct load_layer *layer, struct buf *out, struct err *err)
 {
 	autoclose int fd = -1;
@@ -238,11 +259,7 @@ int load_text(const struct load_spec *spec, const struct load_layer *layer, stru
 	TRY(file_open(AT_FDCWD, layer->path, false, &fd, err));
 	if (layer->id != CONFIG_FILE) {
 		TRY(check_owner(layer, fd, err));
-		autofree char *real = spec->workspace ? realpath(layer->path, NULL) : NULL;
-		if (real && path_is_within(real, spec->workspace))
-			return err_set(err, ERR_DENIED,
-				"%s lies in the workspace (as %s), where the model could change it",
-				layer->path, real);
+		TRY(check_place(spec, layer, err));
 	}
 	if (file_read_fd(fd, out, err) < 0)
 		return err_wrap(err, "%s", layer->path);

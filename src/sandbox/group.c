@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,24 +41,16 @@ static int read_text(const char *dir, const char *name, struct buf *out, struct 
 	return file_read(AT_FDCWD, path, out, err);
 }
 
-/* "36 35 0:31 / /sys/fs/cgroup rw,... - cgroup2 cgroup2 rw": what is mounted and where. */
-static bool mount_of_line(struct str line, struct str *root, struct str *point)
+static bool find_mount(struct str text, struct arena *mem, struct str *root, struct str *point)
 {
-	struct str head = str_head(line, str_find(line, STR(" - ")));
-	struct str type = str_skip(line, head.n + 3);
+	struct mount m;
 
-	for (int i = 0; i < 3; i++)
-		str_cut(&head, ' ');
-	*root = str_cut(&head, ' ');
-	*point = str_cut(&head, ' ');
-	return point->n > 0 && str_eqz(str_cut(&type, ' '), FS_TYPE);
-}
-
-static bool find_mount(struct str text, struct str *root, struct str *point)
-{
 	while (text.n > 0)
-		if (mount_of_line(str_line(&text), root, point))
+		if (mount_decode(str_line(&text), mem, &m) && strcmp(m.type, FS_TYPE) == 0) {
+			*root = str_from(m.root);
+			*point = str_from(m.point);
 			return true;
+		}
 	return false;
 }
 
@@ -115,13 +108,13 @@ int group_find(const struct group_host *host, struct arena *mem, struct group_pl
 
 	TRY(read_text("", host->mountinfo, &mounts, err));
 	TRY(read_text("", host->cgroup, &own, err));
-	if (!find_mount(buf_str(&mounts), &root, &point))
+	if (!find_mount(buf_str(&mounts), mem, &root, &point))
 		return refuse(err, "no cgroup2 hierarchy is mounted", "");
 	if (!find_own(buf_str(&own), &path))
 		return refuse(err, "this process is in no group of the cgroup2 hierarchy", "");
 	path = str_trim_suffix(path, STR("/"));
 	root = str_trim_suffix(root, STR("/"));
-	if (!str_starts(path, root) || str_find(path, STR("/..")) < path.n || memchr(point.p, '\\', point.n))
+	if (!str_starts(path, root) || str_find(path, STR("/..")) < path.n)
 		return refuse(err, "the group of this process is not beneath what is mounted", "");
 	TRY(place_of(point, str_skip(path, root.n), mem, &p));
 	TRY(check_place(&p, err));

@@ -3,6 +3,7 @@
 /* Resolves every source of a cell once, on the host, and refuses what no cell may have. */
 #include "sandbox/root_priv.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -282,6 +283,9 @@ static int pin_hide(struct root *r, const char *path, struct err *err)
 	autoclose int fd = -1;
 	struct grant g = { .path = path, .kind = GRANT_HIDE, .tree = -1, .userns = -1 };
 
+	for (size_t i = 0; i < r->covers.n; i++)
+		if (r->covers.p[i].kind == GRANT_HIDE && !strcmp(r->covers.p[i].path, path))
+			return 0;
 	TRY(refuse_grants_in(r, path, "hide", err));
 	if (!is_visible(r, path, false))
 		return 0; /* no grant shows it, so there is nothing to mask */
@@ -293,6 +297,20 @@ static int pin_hide(struct root *r, const char *path, struct err *err)
 	if (is_visible(r, path, true)) /* or it would lie elsewhere in the next cell, where it is not looked for */
 		TRY(pin_ancestors(r, path, "hide", err));
 	*vec_new(&r->covers) = g;
+	return 0;
+}
+
+typedef int pin_cover_fn(struct root *r, const char *path, struct err *err);
+
+/* By every name, not by the one that was written alone: what is mounted twice lies in both places. */
+static int pin_covers(struct root *r, const struct mounts *mounts, const struct policy_list *l, pin_cover_fn *pin, struct err *err)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct mount_names names = mounts_names(mounts, l->p[i], r->mem);
+
+		for (size_t k = 0; k < names.n; k++)
+			TRY(pin(r, names.p[k], err));
+	}
 	return 0;
 }
 
@@ -363,6 +381,7 @@ static int by_path(const void *a, const void *b)
 int root_pin(const struct root_spec *spec, struct arena *mem, struct root **out, struct err *err)
 {
 	auto_root struct root *r = arena_alloc(mem, sizeof(*r));
+	struct mounts mounts = { 0 };
 
 	r->spec = *spec;
 	r->mem = mem;
@@ -374,10 +393,10 @@ int root_pin(const struct root_spec *spec, struct arena *mem, struct root **out,
 	TRY(pin_list(r, &spec->ro_paths, GRANT_RO, "read grant", err));
 	TRY(pin_list(r, &spec->tool_paths, GRANT_TOOL, "tool path", err));
 	qsort(r->mounts.p, r->mounts.n, sizeof(*r->mounts.p), by_path);
-	for (size_t i = 0; i < spec->protect_paths.n; i++)
-		TRY(pin_protect(r, spec->protect_paths.p[i], err));
-	for (size_t i = 0; i < spec->hide_paths.n; i++)
-		TRY(pin_hide(r, spec->hide_paths.p[i], err));
+	if (spec->protect_paths.n + spec->hide_paths.n > 0)
+		TRY(mounts_load(mem, &mounts, err));
+	TRY(pin_covers(r, &mounts, &spec->protect_paths, pin_protect, err));
+	TRY(pin_covers(r, &mounts, &spec->hide_paths, pin_hide, err));
 	*out = take(&r);
 	return 0;
 }

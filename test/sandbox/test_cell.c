@@ -413,6 +413,58 @@ TEST(cell_hides_on_the_object_and_not_by_name)
 	CHECK(faccessat(ws.fd, "a/new", F_OK, 0) == 0);
 }
 
+/* In a mount namespace of its own, in a child: the machine's is nobody's to change. */
+static bool apart_with(const char *from, const char *to)
+{
+	bool own = geteuid() == 0 ? unshare(CLONE_NEWNS) == 0 : apart();
+
+	return own && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mount(from, to, NULL, MS_BIND, NULL) == 0;
+}
+
+TEST(cell_hides_and_protects_by_every_name_that_mounts_give)
+{
+	static const struct {
+		const char *why, *from, *to, *hide, *protect, *script;
+	} cases[] = {
+		{ "the directory itself", "a/secret", "b", "a/secret", ".git", "cat a/secret/key b/key" },
+		{ "what it lies in", "a", "b", "a/secret", ".git", "cat a/secret/key b/secret/key; mv b/secret c; mv b c; cat c/key c/secret/key" },
+		{ "what lies in it", "a/secret/sub", "b", "a/secret", ".git", "cat a/secret/sub/key b/key; mv b c; cat c/key" },
+		{ "the mount was written", "a/secret", "b", "b", ".git", "cat a/secret/key b/key; mv a c; cat c/secret/key" },
+		{ "a protected directory", ".git", "b", "a/secret", ".git", "echo x > .git/config; echo x > b/config; rm -f b/config" },
+		{ "a part of a protected directory", ".git/hooks", "b", "a/secret", ".git", "echo x > b/hook; echo x > .git/hooks/hook" },
+	};
+
+	if (!jailed_possible())
+		return;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_dir struct test_dir ws = test_dir_new();
+		auto_arena struct arena *mem = arena_new();
+		struct cell_spec spec = jailed_cell(&ws);
+		int st = 0;
+
+		test_write(&ws, "a/secret/key", STR("hidden\n"));
+		test_write(&ws, "a/secret/sub/key", STR("hidden\n"));
+		test_write(&ws, ".git/config", STR("kept\n"));
+		test_write(&ws, ".git/hooks/hook", STR("kept\n"));
+		CHECK(mkdirat(ws.fd, "b", 0755) == 0);
+		policy_list_add(&spec.root.hide_paths, mem, str_printf(mem, "%s/%s", ws.path, cases[i].hide).p);
+		policy_list_add(&spec.root.protect_paths, mem, str_printf(mem, "%s/%s", ws.path, cases[i].protect).p);
+		pid_t pid = fork();
+		if (pid == 0) {
+			if (!apart_with(str_printf(mem, "%s/%s", ws.path, cases[i].from).p, str_printf(mem, "%s/%s", ws.path, cases[i].to).p))
+				_exit(9);
+			auto_jailed struct jailed j = jailed_sh(&spec, JOB_COMMAND, str_printf(mem, "{ %s; } 2>/dev/null; echo end", cases[i].script).p);
+			_exit(j.code == -1 ? 8 : str_eqz(buf_str(&j.out), "end\n") ? 0 : 1);
+		}
+		CHECK(waitpid(pid, &st, 0) == pid);
+		if (st != 0)
+			print_error("%s: %d\n", cases[i].why, WEXITSTATUS(st));
+		CHECK_INT(st, 0);
+		CHECK(file_is(ws.fd, ".git/config", STR("kept\n")) && file_is(ws.fd, ".git/hooks/hook", STR("kept\n")));
+		CHECK(file_is(ws.fd, "a/secret/key", STR("hidden\n")));
+	}
+}
+
 TEST(cell_shares_tmp_between_commands_but_no_processes)
 {
 	auto_dir struct test_dir ws = test_dir_new();

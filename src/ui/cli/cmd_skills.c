@@ -114,8 +114,9 @@ static int tell_unusable(const struct paths *paths, const struct skills_fetched 
 /* A directory that the model may write is no place to fetch the operator's words from, without a look, again and again. */
 static int keep_apart(const struct place *place, const struct config *c, struct str origin, struct arena *mem, struct err *err)
 {
-	const struct str_list places = apart_places(c, place->workspace, mem);
+	struct str_list places;
 
+	TRY(apart_places(c, place->workspace, mem, &places, err));
 	return str_starts(origin, STR("/")) ? apart_path(&places, "the origin", str_dupz(mem, origin), mem, err) : 0;
 }
 
@@ -124,8 +125,9 @@ static int fetch(const struct place *place, const struct config *c, struct str s
 	struct err *err)
 {
 	const struct skills_how how = { profile_wish(c), c->skills.ca_file };
-	const struct str_list places = apart_places(c, place->workspace, mem);
+	struct str_list places;
 
+	TRY(apart_places(c, place->workspace, mem, &places, err));
 	if (how.ca_file.n > 0)
 		TRY(apart_path(&places, "skills.ca_file", str_dupz(mem, how.ca_file), mem, err));
 	return skills_fetch(source, &how, mem, out, err);
