@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define READY_MS 10000
+#define READY_MS 60000 /* far longer than it takes where nothing else runs: who dies is heard of at once, and a machine may be busy */
 
 /* Receives one message within the deadline. */
 static int receive(int chan, int64_t deadline_ms, struct chan_msg *m, struct err *err)
@@ -185,7 +185,7 @@ int egress_brief(const struct egress_spec *spec, struct egress *e, struct err *e
 	auto_arena struct arena *mem = arena_new();
 	struct route_table routes = { 0 };
 
-	e->deadline_ms = time_mono_ms() + (spec->ready_ms > 0 ? spec->ready_ms : READY_MS);
+	e->deadline_ms = time_mono_ms() + READY_MS;
 	TRY(derive(spec, mem, &routes, err));
 	if (routes.n == 0)
 		return 0;
@@ -309,10 +309,11 @@ int egress_get(const struct programs *progs, const struct endpoint *e, enum net_
 	struct endpoint_table t = { .p = &one, .n = 1, .max_requests = 1, .max_bytes = -1 };
 	CLEANUP(egress_stop_ptr) struct egress pair = EGRESS_NONE;
 	struct egress_reply got = { .retry_after_ms = -1 };
-	int64_t until_ms = time_mono_ms() + deadline_ms;
 
 	TRY(egress_start(&(struct egress_spec){ .progs = progs, .table = &t, .spawner_chan = -1, .secrets_fd = secrets_fd,
-		.recording_fd = -1, .ready_ms = deadline_ms }, &pair, err));
+		.recording_fd = -1 }, &pair, err));
+	int64_t until_ms = time_mono_ms() + deadline_ms; /* the server's time, not that of our own processes */
+
 	TRY(send_request(pair.agent_chan, route, body, err));
 	if (read_answer(pair.agent_chan, until_ms, out, &got, err) < 0)
 		return err_wrap(err, STR_FMT, STR_ARG(e->name));

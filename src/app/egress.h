@@ -37,7 +37,6 @@ struct egress_spec {
 	const struct route_table *more; /* further destinations (sandbox.allow_urls), or NULL */
 	int spawner_chan;               /* who runs a token_command; used only where an endpoint has one */
 	int secrets_fd, recording_fd;   /* -1: none; borrowed */
-	int64_t ready_ms;               /* how long both may take to stand; 0: 10 s */
 };
 
 /* Derives the broker's table, starts both and waits until both have
@@ -59,7 +58,8 @@ struct egress_reply {
 	int64_t retry_after_ms; /* -1: none */
 };
 
-/* An empty body is a GET (ROUTE_MODELS). out's max bounds the answer: a longer one is -ERR_LIMIT. */
+/* An empty body is a GET (ROUTE_MODELS). out's max bounds the answer: a longer one is -ERR_LIMIT. deadline_ms: from when our
+ * own processes stand. */
 int egress_get(const struct programs *progs, const struct endpoint *e, enum net_route route, struct str body,
 	int secrets_fd, int64_t deadline_ms, struct buf *out, struct egress_reply *reply, struct err *err) CHECKED;
 
