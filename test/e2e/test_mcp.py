@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, SOURCE, call, finish, missing, script, shared, turn
+from conftest import AGENT6, BUILD, SOURCE, alone, call, finish, missing, script, shared, turn
 from test_terminal import screen  # noqa: F401  a fixture
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else "python3"
@@ -439,13 +439,14 @@ def npm_servers():
         missing("npm and node, for the reference servers of the Model Context Protocol")
     folder = os.path.join(BUILD, "mcp-reference")
     done = os.path.join(folder, "done")
-    if not os.path.exists(done):
-        os.makedirs(folder, exist_ok=True)
-        r = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder,
-                            *[f"{k}@{v}" for k, v in wanted.items()]], capture_output=True, text=True, timeout=600)
-        if r.returncode:
-            missing(f"the reference servers of the Model Context Protocol (npm install failed: {r.stderr.strip().splitlines()[-1:]})")
-        open(done, "w").close()
+    with alone(AGENT6):  # of the same build: tests that need them run side by side
+        if not os.path.exists(done):
+            os.makedirs(folder, exist_ok=True)
+            r = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder,
+                                *[f"{k}@{v}" for k, v in wanted.items()]], capture_output=True, text=True, timeout=600)
+            if r.returncode:
+                missing(f"the reference servers of the Model Context Protocol (npm install failed: {r.stderr.strip()[-600:]})")
+            open(done, "w").close()
     return folder
 
 

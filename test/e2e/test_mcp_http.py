@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """MCP servers over HTTP: the agent says method, tool and arguments; the client has the address, the session and the token."""
+import contextlib
 import json
 import os
 import re
@@ -11,7 +12,7 @@ import subprocess
 import pytest
 
 import pki
-from conftest import BUILD, call, finish, missing, script, turn
+from conftest import BUILD, alone, call, finish, missing, script, turn
 from mcp_http import McpServer
 from test_mcp import npm, offered, play, results  # noqa: F401  npm: a fixture
 from test_terminal import screen  # noqa: F401  a fixture
@@ -326,11 +327,21 @@ def test_connect_asks_at_an_address_and_writes_it_down_only_when_it_works(lab, r
     assert "mcp.bad" not in lab.agent6("config", "show").out
 
 
+def unasked_port():
+    """A free one for a server that must be told its port, of those that the kernel gives to nobody who leaves the choice to it."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        first = int(f.read().split()[0])
+    for port in range(first - 1, 1024, -1):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    return missing("a free port")
+
+
 def test_the_reference_server_over_http(lab, npm):  # noqa: F811
     """Node's own implementation of the older era: session, stream, progress, and the word that the session is over."""
     lab.repo(a="1\n")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    lab.held.enter_context(alone(os.path.join(npm, "done")))
+    port = unasked_port()
     main = os.path.join(npm, "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
     log = os.path.join(lab.folder, "everything.log")
     with open(log, "wb") as out:
@@ -340,7 +351,7 @@ def test_the_reference_server_over_http(lab, npm):  # noqa: F811
         with open(log, encoding="utf-8", errors="replace") as f:
             return words in f.read()
     try:
-        lab.wait_for(lambda: said("listening on port") or node.poll() is not None, 60)
+        lab.wait_for(lambda: said("listening on port") or node.poll() is not None)
         mock, r = play(lab, f'[mcp.every]\nurl = "http://127.0.0.1:{port}/mcp"\ncall_timeout_s = 3\n',
                        turn(call("mcp__every__echo", message="hello")), turn(call("mcp__every__get-sum", a=2, b=3)),
                        turn(call("mcp__every__trigger-long-running-operation", duration=4, steps=8)))
