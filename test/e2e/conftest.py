@@ -218,7 +218,7 @@ model = "mock-model"
     def events(self, kind, index=-1):
         return [e for e in self.journal(index) if e["type"] == kind]
 
-    def wait_for(self, what, timeout=120):
+    def wait_for(self, what, timeout=300):
         """Waits until what() is true; the condition is the thing itself, time only bounds it."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:

@@ -46,7 +46,7 @@ class Driver:
 
     def __exit__(self, *_):
         self.p.stdin.close()
-        assert self.p.wait(20) == 0
+        assert self.p.wait(300) == 0
         self.p.stdout.close()
 
     def say(self, *lines):
@@ -87,7 +87,7 @@ class Driver:
             self.gone |= word == "gone"
             self.others.append(line)
 
-    def until(self, test, seconds=60):
+    def until(self, test, seconds=300):
         deadline = time.monotonic() + seconds
         while not test():
             assert self.step(deadline), f"not within {seconds} s: {self.others} {vars_of(self.answers)}"
@@ -110,11 +110,11 @@ class Driver:
         self.say(f"req {number} {endpoint} {route}" + (f" {body}" if route == "chat" else ""))
         return number
 
-    def finish(self, number, seconds=60):
+    def finish(self, number, seconds=300):
         self.until(lambda: number in self.answers and self.answers[number].outcome is not None, seconds)
         return self.answers[number]
 
-    def ask(self, route="chat", body='{"x":1}', endpoint=0, seconds=60):
+    def ask(self, route="chat", body='{"x":1}', endpoint=0, seconds=300):
         return self.finish(self.begin(route, body, endpoint), seconds)
 
 

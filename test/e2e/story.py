@@ -168,7 +168,7 @@ def nobody_left(lab):
     """Nothing of a run is alive; what was killed may take a moment to be gone. Ends what become_reaper began: the dead
     that other tests look for would stay with us."""
     models = {m.proc.pid for m in lab.mocks}
-    lab.wait_for(lambda: not set(children()) - models, 5)
+    lab.wait_for(lambda: not set(children()) - models)
     become_reaper(0)
 
 

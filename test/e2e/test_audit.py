@@ -214,7 +214,7 @@ def hold(lab):
         except OSError:
             break
     os.close(leader)
-    assert lab.standing.wait(timeout=60) == 0
+    assert lab.standing.wait(timeout=300) == 0
 
 
 @pytest.fixture
@@ -414,7 +414,7 @@ def on_terminal(lab, *args, program=(conftest.AGENT6,)):
             break
         out += piece
     os.close(leader)
-    p.wait(timeout=60)
+    p.wait(timeout=300)
     return out.decode("utf-8", "replace")
 
 
@@ -479,7 +479,7 @@ def ask_reader(body, *dirs):
     for fd in fds:
         os.close(fd)
     ours.close()
-    p.communicate(timeout=30)
+    p.communicate(timeout=300)
     if not got:
         return p.returncode, b"", b""
     assert struct.unpack("<H", got[:2]) == (131,)

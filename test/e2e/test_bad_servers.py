@@ -76,7 +76,7 @@ def test_a_head_that_drips_gains_no_time():
             c.sendall(b"X: y\r\n")
 
     with Server(serve) as s, Driver(*lines(s.port, "first_ms 700")) as d:
-        a = d.ready().ask(seconds=30)
+        a = d.ready().ask()
         assert a.outcome == TIMEOUT and a.text == "127.0.0.1: no answer within 1 s" and a.status is None
         over.set()
 
@@ -232,7 +232,7 @@ def test_frames_that_may_not_be_end_in_words_and_cost_nothing(pki, name):
     frames, times, outcome, body = FRAMES[name]
     with Frames(pki, frames, times) as s, \
             Driver(*lines(s.port, f"ca {pki}/ca.pem", "first_ms 2000", "idle_ms 2000", scheme="https", host="localhost")) as d:
-        a = d.ready().ask(seconds=30)
+        a = d.ready().ask()
         assert a.outcome in (outcome if isinstance(outcome, tuple) else (outcome,)) and a.body == body, (a.outcome, a.status, len(a.body), a.text)
         assert a.outcome == OK or a.text.startswith("localhost: "), a.text
         assert s.connections <= 6

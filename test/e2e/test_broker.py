@@ -46,14 +46,14 @@ class Host:
     def __init__(self, name):
         self.name = name
         self.s = socket.create_server(("127.0.0.1", 0))
-        self.s.settimeout(20)
+        self.s.settimeout(300)
         self.port = self.s.getsockname()[1]
 
     def greet(self):
         """Says its name to whoever comes, and hears what they say."""
         c, _ = self.s.accept()
         with c:
-            c.settimeout(20)
+            c.settimeout(300)
             c.sendall(self.name)
             return c.recv(100)
 
@@ -97,7 +97,7 @@ class Broker:
                                   preexec_fn=place)
         m.close()
         for s in (self.monitor, self.client):
-            s.settimeout(20)
+            s.settimeout(300)
         fd = table(*hosts)
         asked = any(isinstance(h, Unknown) for h in hosts)
         socket.send_fds(self.monitor, [message(ROUTES)], [fd, b.fileno()] + ([r.fileno()] if asked else []))
@@ -113,13 +113,13 @@ class Broker:
         self.monitor.close()
         self.client.close()
         self.names.close()
-        assert self.p.wait(20) == 0
+        assert self.p.wait(300) == 0
 
     def dial(self, route, kind=socket.SOCK_STREAM):
         ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
         socket.send_fds(self.client, [message(DIAL, bytes([route]))], [theirs.fileno()])
         theirs.close()
-        ours.settimeout(20)
+        ours.settimeout(300)
         return ours
 
 
@@ -181,7 +181,7 @@ def test_a_client_that_breaks_a_rule_dials_nothing_more_and_what_is_relayed_goes
         socket.send_fds(b.client, [sent], fds)
         assert take(b.client) is None
         with c:
-            c.settimeout(20)
+            c.settimeout(300)
             before.sendall(b"still")
             assert c.recv(100) == b"still"
             c.sendall(b"here")
@@ -198,7 +198,7 @@ def test_an_end_that_blocks_and_is_held_by_the_client_too_holds_up_nobody(hosts)
         c, _ = hosts[0].s.accept()
         theirs.setblocking(True)  # of the same description as the broker's
         with ours, theirs, c:
-            c.settimeout(20)
+            c.settimeout(300)
             c.setblocking(False)
             n = 0
             try:
@@ -248,7 +248,7 @@ def test_what_is_said_while_it_is_dialled_for_arrives_when_somebody_answers(host
         for c in far.waiting:
             c.close()
         heard = b""
-        far.s.settimeout(20)
+        far.s.settimeout(300)
         while not heard:
             c, _ = far.s.accept()
             with c:

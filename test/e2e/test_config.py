@@ -173,7 +173,7 @@ def test_many_writers_at_once_lose_nothing(lab):
                                             "workflow.command_timeout_s", "sandbox.memory_limit_mb"]
     running = [subprocess.Popen([AGENT6, "config", "set", k, str(100 + i)], env=lab.env, cwd=lab.ws,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for i, k in enumerate(keys)]
-    assert [p.wait(timeout=30) for p in running] == [0] * len(keys)
+    assert [p.wait(timeout=300) for p in running] == [0] * len(keys)
     shown = json.loads(lab.agent6("config", "show", "--json").out)
     assert [shown[k]["value"] for k in keys] == [100 + i for i in range(len(keys))]
     assert os.listdir(os.path.dirname(config_path(lab))) == ["config.toml"]
@@ -364,7 +364,7 @@ class Terminal:
 
     def end(self):
         try:
-            code = self.proc.wait(timeout=30)
+            code = self.proc.wait(timeout=300)
         except subprocess.TimeoutExpired:
             self.proc.kill()  # a process that stays would be every later test's
             raise

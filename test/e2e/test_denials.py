@@ -263,27 +263,28 @@ def stop_reader(pid):
 def test_exec_waits_two_seconds_for_who_reads_and_no_longer(lab, how):
     lab.repo(a_DOT_txt="one\n")
     for _ in range(100):
+        started = time.monotonic()
         p = subprocess.Popen([AGENT6, "exec", "cat", "/etc/fstab"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said = b""
         while b"cat: " not in said:  # another one has read the repository by then
             said += os.read(p.stderr.fileno(), 4096)
         reader = stop_reader(p.pid)
-        began = time.monotonic()
+        held = time.monotonic()
         if reader and how == "is told to end":
             p.send_signal(signal.SIGTERM)
-        _, errs = p.communicate(timeout=30)
-        took = time.monotonic() - began
-        if reader and b"jail: " not in said + errs:  # it was held before it answered
+        _, errs = p.communicate(timeout=300)
+        ended = time.monotonic()
+        if not reader or b"jail: " in said + errs:  # it answered before it was held
+            continue
+        assert b"cat: /etc/fstab: No such file or directory" in said + errs, (said, errs)
+        assert not os.path.exists(f"/proc/{reader}")
+        assert p.returncode in ((1, -signal.SIGTERM, 128 + signal.SIGTERM) if how == "is told to end" else (1,)), p.returncode
+        assert how == "is told to end" or ended - started >= 2, ended - started
+        if ended - held < (1.5 if how == "is told to end" else 10):  # a machine that is busy may take longer, but not each time
             break
     else:
-        pytest.fail("it was never held in time")
-    assert b"cat: /etc/fstab: No such file or directory" in said + errs, (said, errs)
-    assert not os.path.exists(f"/proc/{reader}")
-    if how == "is told to end":
-        assert took < 1.5 and p.returncode in (1, -signal.SIGTERM, 128 + signal.SIGTERM), (took, p.returncode)
-    else:
-        assert 1.5 < took < 10 and p.returncode == 1, (took, p.returncode)
+        pytest.fail("it never ended in time, or was never held in time")
 
 
 def test_what_exec_passes_on_is_unchanged_where_it_explains(lab):

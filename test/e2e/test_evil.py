@@ -493,7 +493,7 @@ def run_attended(evil, case, *then, spare=0):
             at = out.index(seen, at) + len(seen)
             act(leader) if callable(act) else os.write(leader, act)
     os.close(leader)
-    p.wait(timeout=60)
+    p.wait(timeout=300)
     evil.result = subprocess.CompletedProcess(p.args, p.returncode, out, b"")
     assert len(then) <= spare, out
     return evil.judge(report)

@@ -105,7 +105,7 @@ def test_a_signal_kills_the_command_and_all_it_started(box, sig):
                          cwd=box.ws, env=box.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert "up" in p.stdout.readline()
     p.send_signal(sig)
-    assert p.wait(timeout=30) == -sig  # as the command itself would have: a shell in a loop ends, and says 128 + sig
+    assert p.wait(timeout=300) == -sig  # as the command itself would have: a shell in a loop ends, and says 128 + sig
     assert p.stdout.read() == ""  # its end: nobody holds the pipe any more
 
 

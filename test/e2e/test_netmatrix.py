@@ -182,7 +182,7 @@ def give_away(place, profile):
 def one_shot(place, profile, network, words):
     policy = {"profile": profile, "cwd": place.ws, "argv": ["./netprobe", words], "network": network,
               "env": [["PATH", "/usr/bin:/bin"]], "timeout_s": 30}
-    r = subprocess.run([JAIL], input=json.dumps(policy), capture_output=True, text=True, timeout=60)
+    r = subprocess.run([JAIL], input=json.dumps(policy), capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     return json.loads(r.stdout)["stdout"].splitlines()
 
@@ -208,7 +208,7 @@ def evil(place, case):
     place.git("add", "-A")
     place.git("commit", "-qm", "targets")
     r = subprocess.run([EVIL, "run", "--auto-approve", "evil " + case], cwd=place.ws, env=place.env, capture_output=True,
-                       stdin=subprocess.DEVNULL, timeout=60)
+                       stdin=subprocess.DEVNULL, timeout=300)
     path = os.path.join(place.ws, "evil.report")
     assert os.path.exists(path), r.stderr.decode()
     return place.read("evil.report").splitlines(), r.stderr.decode()

@@ -195,7 +195,7 @@ def test_a_killed_run_takes_its_background_commands_along_and_the_next_leg_is_to
     live = [{"id": "bg1", "command": "python3 stubborn.py daemon"}]
     assert json.loads(lab.agent6("runs", "show", "--json").out)["background"] == live
     os.kill(p.pid, signal.SIGKILL)
-    p.wait(30)
+    p.wait(300)
     nobody_left(lab)
     assert json.loads(lab.agent6("runs", "show", "--json").out)["background"] == []
     m = lab.mock(script(finish()))
@@ -261,7 +261,7 @@ def test_a_program_that_answers_nothing_is_named(lab, broken, words, status, sai
         shutil.copy(os.path.join(os.path.dirname(AGENT6), name), place)
     shutil.copy("/bin/false", os.path.join(place, broken))
     r = subprocess.run([os.path.join(place, "agent6"), *words], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=300)
     assert r.returncode == status and said in r.stdout + r.stderr, r.stdout + r.stderr
     assert not lab.run_dirs()
 
@@ -275,7 +275,7 @@ def test_a_program_that_is_not_installed_is_named(lab, absent):
     for name in {"agent6", "agent6-jail", "agent6-net", "agent6-index", "agent6-resolver"} - {absent}:
         shutil.copy(os.path.join(os.path.dirname(AGENT6), name), place)
     r = subprocess.run([os.path.join(place, "agent6"), "run", "--auto-approve", "hi"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL,
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=300)
     assert r.returncode != 0 and f"{absent} is not beside agent6 in {place}" in r.stderr and "five programs" in r.stderr, r.stderr
     assert not lab.run_dirs()
 
@@ -288,10 +288,10 @@ def test_a_stack_that_is_too_small_is_said(lab):
 
     for program, stdin in ((AGENT6, None), (os.path.join(os.path.dirname(AGENT6), "agent6-jail"), "{}")):
         r = subprocess.run([program] + (["check"] if stdin is None else []), cwd=lab.ws, env=lab.env, input=stdin,
-                           capture_output=True, text=True, preexec_fn=small, timeout=60)
+                           capture_output=True, text=True, preexec_fn=small, timeout=300)
         assert r.returncode == 2 and "the limit of the stack's size is 64 KiB here, and 512 KiB are needed" in r.stderr, r.stderr
     # A soft limit is no obstacle: it is raised.
-    r = subprocess.run([AGENT6, "exec", "echo", "works"], cwd=lab.ws, env=lab.env, capture_output=True, text=True, timeout=60,
+    r = subprocess.run([AGENT6, "exec", "echo", "works"], cwd=lab.ws, env=lab.env, capture_output=True, text=True, timeout=300,
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (64 * 1024, resource.RLIM_INFINITY)))
     assert r.stdout == "works\n", r.stderr
 

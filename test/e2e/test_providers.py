@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import shutil
+import socket
 import subprocess
 import threading
 
@@ -247,10 +248,12 @@ def test_a_model_that_was_just_put_there_is_found_although_the_kept_list_is_youn
 @pytest.mark.parametrize("scenario, why", [({"models_status": 500}, "HTTP 500"), ({"models": []}, "no list of models"), (None, "Connection refused")])
 def test_where_no_server_tells_a_model_is_taken_with_a_warning(lab, scenario, why):
     lab.repo()
-    m = lab.mock({"turns": [finish()], **(scenario or {})})
-    if scenario is None:
-        m.stop()
-    r = lab.agent6("model", "worker", "mock", "any-name")
+    lab.mock({"turns": [finish()], **(scenario or {})})
+    with socket.socket() as nobody:  # a port that is taken, so that nobody else comes to listen there
+        nobody.bind(("127.0.0.1", 0))
+        if scenario is None:
+            provider(lab, f'api_format = "openai"\nbase_url = "http://127.0.0.1:{nobody.getsockname()[1]}/v1"')
+        r = lab.agent6("model", "worker", "mock", "any-name")
     assert r.returncode == 0 and "warning: whether mock has such a model is not known" in r.err and why in r.err, r.both
     assert '"any-name"' in lab.agent6("config", "get", "models.worker.model").out
 

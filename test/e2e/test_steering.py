@@ -118,7 +118,7 @@ def test_undo_where_no_terminal_waits_is_refused_with_words_and_ends_nothing(lab
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     tell(lab, "undo")
     lab.write("go", "")
-    out = p.communicate(timeout=60)[0]
+    out = p.communicate(timeout=300)[0]
     assert p.returncode == 0 and "undo" in out and len(lab.run_dirs()) == 1, out
 
 

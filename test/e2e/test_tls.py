@@ -149,7 +149,7 @@ def test_a_tls_handshake_that_stalls_ends_at_the_connect_limit(pki):
 
     class Silent(Server):
         def talk(self, c):
-            over.wait(20)
+            over.wait(300)
 
     with Silent(None) as s, Driver(*lines(s.port, f"ca {pki}/ca.pem", "connect_ms 300", scheme="https")) as d:
         assert d.ready().ask().outcome == TIMEOUT
