@@ -60,11 +60,17 @@ static bool is_zygote(enum peer_id id)
 	return id == PEER_ZYGOTE || id == PEER_GIT || id >= PEER_SERVER;
 }
 
-/* What stands around a zygote ends what is in it first. */
+/* What stands around a zygote ends what is in it first, and the view gives the terminal back. */
 static void kill_member(const struct member *p)
 {
 	if (p->peer.proc.pid > 0)
-		proc_kill(&p->peer.proc, is_zygote(p->id) ? SIGTERM : SIGKILL);
+		proc_kill(&p->peer.proc, is_zygote(p->id) || p->id == PEER_VIEW ? SIGTERM : SIGKILL);
+}
+
+/* It may show the end for as long as its terminal takes, unless there is none to show or somebody does not want to wait. */
+static bool view_must_go(const struct monitor *m)
+{
+	return m->end->discard || (m->hurried && m->state == MON_CLOSING);
 }
 
 /* Who was asked and stays does not keep the run from ending; without a namespace, what is in it may stay then. */
@@ -75,7 +81,7 @@ static int kill_deaf(void *self, uint32_t events, struct err *err)
 	(void)events;
 	(void)err;
 	for (int i = 0; i < PEER_COUNT; i++)
-		if (is_zygote((enum peer_id)i) && m->members[i].peer.proc.pid > 0)
+		if ((is_zygote((enum peer_id)i) || (i == PEER_VIEW && view_must_go(m))) && m->members[i].peer.proc.pid > 0)
 			proc_kill(&m->members[i].peer.proc, SIGKILL);
 	return 0;
 }
@@ -86,11 +92,8 @@ static int kill_rest(void *self, uint32_t events, struct err *err)
 
 	(void)events;
 	for (int i = 0; i < PEER_COUNT; i++)
-		if (!hook_keeps(m, i) && (i != PEER_VIEW || m->end->discard) && (i != PEER_RECORDER || m->state == MON_CLOSING))
+		if (!hook_keeps(m, i) && (i != PEER_VIEW || view_must_go(m)) && (i != PEER_RECORDER || m->state == MON_CLOSING))
 			kill_member(&m->members[i]);
-	if (m->asked_to_go)
-		return 0;
-	m->asked_to_go = true;
 	return loop_after(m->loop, m->close_grace_ms, kill_deaf, m, err);
 }
 
@@ -505,12 +508,11 @@ static int on_interrupt(struct monitor *m, struct err *err)
 }
 
 /* The run is over, and what still shows it hangs. */
-static void hurry_view(struct monitor *m)
+static int hurry_view(struct monitor *m, struct err *err)
 {
-	struct member *view = &m->members[PEER_VIEW];
-
-	if (view->peer.proc.pid > 0)
-		proc_kill(&view->peer.proc, SIGTERM);
+	m->hurried = true;
+	kill_member(&m->members[PEER_VIEW]);
+	return m->state == MON_CLOSING ? loop_after(m->loop, m->close_grace_ms, kill_deaf, m, err) : 0;
 }
 
 static int on_signal(void *self, uint32_t events, struct err *err)
@@ -520,12 +522,14 @@ static int on_signal(void *self, uint32_t events, struct err *err)
 
 	(void)events;
 	while (read(m->signal_fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (m->state != MON_RUNNING)
-			hurry_view(m);
-		else if (si.ssi_signo == SIGINT)
+		if (m->state != MON_RUNNING) {
+			TRY(hurry_view(m, err));
+		} else if (si.ssi_signo == SIGINT) {
 			TRY(on_interrupt(m, err));
-		else
+		} else {
+			m->hurried = true; /* who sends these waits for our end, and reads no screen */
 			TRY(monitor_stop(m, STOP_NOW, si.ssi_signo == SIGTERM ? "sigterm" : "sighup", err));
+		}
 	}
 	return 0;
 }
@@ -610,13 +614,15 @@ static int watch_operator(struct monitor *m, struct err *err)
 
 static int confine(const struct monitor *m, struct err *err)
 {
+	/* Its children stand outside of its domain, and have to hear of its end and by its hand of theirs. */
 	const struct ll_rule rules[] = {
+		{ .kind = LL_SIGNAL_FREE },
 		{ .kind = LL_FD, .fd = m->spec->answers_fd, .access = LL_RO | LL_REMOVE_FILE },
 	};
 
 	if (!m->spec->confine)
 		return 0;
-	if (confine_self(SECCOMP_MONITOR, rules, m->spec->answers_fd >= 0 ? COUNT(rules) : 0, err) < 0)
+	if (confine_self(SECCOMP_MONITOR, rules, COUNT(rules) - (m->spec->answers_fd < 0), err) < 0)
 		return err_wrap(err, "confine the monitor");
 	return 0;
 }

@@ -77,7 +77,7 @@ struct monitor {
 	int64_t record_grace_ms, close_grace_ms;
 	bool hook_runs;         /* notify.on_complete was asked for and has not ended */
 	bool wait_hook_failed;  /* and that was told */
-	bool asked_to_go;       /* who is left was told to end, and has so long */
+	bool hurried;           /* a signal said that nobody waits for the view to show the end */
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */
 	enum grant commands;    /* the operator's standing answer in this run */

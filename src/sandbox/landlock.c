@@ -152,6 +152,7 @@ static int add_rule(int ruleset, const struct ruleset_attr *all, const struct ll
 		return add_port(ruleset, all, rule, err);
 	case LL_FS_FREE:
 	case LL_NET_FREE:
+	case LL_SIGNAL_FREE:
 		return 0;
 	}
 	BUG_IF(true);
@@ -168,6 +169,8 @@ int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err
 			all.handled_net = 0;
 		else if (rules[i].kind == LL_FS_FREE)
 			all.handled_fs = 0;
+		else if (rules[i].kind == LL_SIGNAL_FREE)
+			all.scoped &= ~SCOPE_SIGNAL;
 	TRY(landlock_needed(err));
 	fd = (int)syscall(NR_CREATE_RULESET, &all, size, 0);
 	if (fd < 0 && all.scoped) { /* seen with vendor kernels: the ABI without its scopes */

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #define MACHINE AUDIT_ARCH_X86_64
@@ -282,6 +283,8 @@ static void emit_check(struct build *b, enum verdict v)
 		return check_only(b, 0, 0, action(V_EPERM));
 	case V_SELF1:
 		return check_only(b, 1, 0, action(V_EPERM));
+	case V_SELF_PID:
+		return check_only(b, 0, (uint32_t)getpid(), action(V_EPERM));
 	case V_SEND2:
 		return check_bits(b, 2, FASTOPEN | MSG_OOB);
 	case V_SEND3:

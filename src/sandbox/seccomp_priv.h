@@ -38,6 +38,7 @@ enum verdict {
 	V_NOEXEC,                 /* memory protection, argument 2, without execute */
 	V_SELF0,                  /* argument 0 is this process: zero */
 	V_SELF1,
+	V_SELF_PID,               /* argument 0 is this process: its number */
 	V_SEND2,                  /* flags, argument 2, 3: no MSG_FASTOPEN, which connects; no MSG_OOB, rare and often wrong in kernels */
 	V_SEND3,
 	V_PRCTL_OWN,

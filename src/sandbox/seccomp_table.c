@@ -118,7 +118,7 @@ static const struct seccomp_row own_base_rows[] = {
 	{ NR(rt_sigsuspend), V_ALLOW }, { NR(sigaltstack), V_ALLOW }, { NR(restart_syscall), V_ALLOW },
 	{ NR(exit), V_ALLOW }, { NR(exit_group), V_ALLOW }, { NR(getpid), V_ALLOW }, { NR(gettid), V_ALLOW },
 	{ NR(getppid), V_ALLOW }, { NR(getuid), V_ALLOW }, { NR(geteuid), V_ALLOW }, { NR(getgid), V_ALLOW },
-	{ NR(getegid), V_ALLOW }, { NR(tgkill), V_ALLOW }, { NR(rseq), V_ALLOW },
+	{ NR(getegid), V_ALLOW }, { NR(tgkill), V_SELF_PID }, { NR(rseq), V_ALLOW },
 	{ NR(set_robust_list), V_ALLOW }, { NR(set_tid_address), V_ALLOW }, { NR(getrlimit), V_ALLOW },
 	{ NR(sched_getaffinity), V_ALLOW }, { NR(membarrier), V_ALLOW }, { NR(prlimit64), V_SELF0 },
 	{ NR(prctl), V_PRCTL_OWN }, { NR(ioctl), V_IOCTL_OWN },
@@ -208,10 +208,9 @@ static const struct seccomp_row own_threads_rows[] = {
 };
 static const struct seccomp_set own_threads = { own_threads_rows, COUNT(own_threads_rows) };
 
-/* Waiting for children it has, and ending them by pidfd. */
+/* Waiting for children it has, and ending them by the pidfds it has: it opens none, so that nobody else can be meant. */
 static const struct seccomp_row own_parent_rows[] = {
-	{ NR(wait4), V_ALLOW }, { NR(waitid), V_ALLOW }, { NR(pidfd_send_signal), V_ALLOW },
-	{ NR(pidfd_open), V_ALLOW }, { NR(socketpair), V_PAIR },
+	{ NR(wait4), V_ALLOW }, { NR(waitid), V_ALLOW }, { NR(pidfd_send_signal), V_ALLOW }, { NR(socketpair), V_PAIR },
 };
 static const struct seccomp_set own_parent = { own_parent_rows, COUNT(own_parent_rows) };
 

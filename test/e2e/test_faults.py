@@ -216,6 +216,27 @@ def test_the_killed_monitor_leaves_a_run_that_is_known_to_be_dead_and_a_checkout
     held.next_run_works()
 
 
+DEAF = ["view", "spawner", "client", "broker", "resolver", "recorder", "zygote", "cell", "git zygote", "git cell", "agent", "agent's jail"]
+
+
+@pytest.mark.parametrize("who", DEAF)
+def test_a_process_that_answers_nobody_does_not_keep_a_run_from_ending(lab, who):
+    """It is stopped here; one that hangs or was taken over would not answer either."""
+    held = Held(lab, "command")
+    os.kill(process(held.p.pid, who), signal.SIGSTOP)
+    os.kill(held.p.pid, signal.SIGTERM)
+    held.ended()
+    assert held.p.returncode == (1 if who == "recorder" else 130)
+
+
+@pytest.mark.parametrize("who", DEAF)
+def test_a_process_that_answers_nobody_dies_with_the_monitor(lab, who):
+    held = Held(lab, "command")
+    os.kill(process(held.p.pid, who), signal.SIGSTOP)
+    os.kill(held.p.pid, signal.SIGKILL)
+    held.ended()
+
+
 # ---- signals and terminals ----
 
 @pytest.mark.parametrize("point", ["command", "model", "retry"])

@@ -88,6 +88,7 @@ static void others(const struct evil *e)
 {
 	pid_t parent = getppid();
 	struct f_owner_ex owner = { F_OWNER_PID, parent };
+	char of_parent[32];
 	int pipe_fds[2];
 
 	judge(e, "signal to the parent", syscall(SYS_tgkill, parent, parent, 0));
@@ -101,6 +102,9 @@ static void others(const struct evil *e)
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);
 	judge(e, "pidfd of the parent", syscall(SYS_pidfd_open, parent, 0));
+	snprintf(of_parent, sizeof(of_parent), "/proc/%d", (int)parent);
+	judge(e, "the parent's directory as its pidfd", syscall(SYS_pidfd_send_signal, open(of_parent, O_RDONLY | O_CLOEXEC), 0, NULL, 0));
+	judge(e, "the parent's place as its pidfd", syscall(SYS_pidfd_send_signal, open(of_parent, O_PATH | O_CLOEXEC), 0, NULL, 0));
 	judge(e, "limits of the parent", syscall(SYS_prlimit64, parent, 7, NULL, NULL));
 }
 
