@@ -30,6 +30,30 @@ static int check_identity(struct start *s, struct err *err)
 	return r;
 }
 
+/* What is set aside becomes an object of git's, and those are every command's to read. */
+static int keep_hidden(struct start *s, struct repo *repo, struct err *err)
+{
+	const struct str_list hide = s->params.hide_paths;
+	struct repo_status st;
+	int r;
+
+	if (hide.n == 0)
+		return 0;
+	TRY(repo_status(repo, s->mem, &st, err));
+	for (size_t i = 0; i < st.dirty.n * hide.n; i++) {
+		const struct str name = st.dirty.p[i / hide.n];
+		const struct str path = str_printf(s->mem, "%s/" STR_FMT, s->repo.top, STR_ARG(name));
+
+		if (!path_is_within(str_dupz(s->mem, path), str_dupz(s->mem, hide.p[i % hide.n])))
+			continue;
+		r = err_set(err, ERR_DENIED, STR_FMT " is changed and not committed, and hidden by sandbox.hide_paths: set aside it could be "
+			"read by every command, as all that git keeps can", STR_ARG(name));
+		err_hint(err, "keep its content where git does not, and put the file back: git restore " STR_FMT, STR_ARG(name));
+		return r;
+	}
+	return 0;
+}
+
 static int save(struct start *s, struct repo_stashed *out, struct err *err)
 {
 	struct gitbox_spec spec = { .repo = &s->repo, .jail_bin = s->programs.jail_path, .profile = s->profile,
@@ -45,7 +69,9 @@ static int save(struct start *s, struct repo_stashed *out, struct err *err)
 	TRY(gitbox_open(&spec, &box, err));
 	TRY(dir_open(AT_FDCWD, s->repo.top, &top, err));
 	TRY(repo_open(gitbox_host(box), top, str_from(s->ref.id), &repo, err));
-	r = repo_head(repo, s->mem, &head, err);
+	r = keep_hidden(s, repo, err);
+	if (r == 0)
+		r = repo_head(repo, s->mem, &head, err);
 	if (r == 0)
 		r = repo_stash_save(repo, str_printf(s->mem, "On %s" STR_FMT ": agent6 auto-stash before run %s\n",
 			head.branch.n > 0 ? "" : "(no branch)", STR_ARG(head.branch), s->ref.id), s->mem, out, err);

@@ -353,6 +353,9 @@ STASHES = [
     dict(why="the stash cannot be made", before="echo i > i.txt; git add -N i.txt", code=2,
          says="git.auto_stash: i.txt cannot be set aside: it is only announced"),
     dict(why="nothing is changed", mine="true"),
+    dict(why="what is hidden would be readable in git's objects", hide="a.txt", code=2, untouched=True,
+         says="a.txt is changed and not committed, and hidden by sandbox.hide_paths: set aside it could be read by every command"),
+    dict(why="what is hidden is not changed", hide="c.txt", work="echo two > d.txt; rm d.txt"),
 ]
 
 
@@ -363,7 +366,8 @@ def test_what_is_not_committed_is_set_aside_before_a_run(lab, row):
     look = "git status --porcelain; git diff; git diff --cached; cat *.txt"
     was = sh(lab, look)
     lab.mock(script(*row.get("turns", [turn(call("run_command", argv=["sh", "-ec", row.get("work", "echo two > c.txt")])), finish()])),
-             top=row.get("top", STASH_TOP), extra=row.get("preset", ""))
+             top=row.get("top", STASH_TOP) + (f'\nsandbox.hide_paths = ["{lab.ws}/{row["hide"]}"]' if "hide" in row else ""),
+             extra=row.get("preset", ""))
     if "unset" in row:
         assert lab.agent6("config", "unset", row["unset"]).returncode == 0
     marks = {n: os.stat(os.path.join(lab.ws, n)).st_mtime_ns for n in os.listdir(lab.ws) if n.endswith(".txt")}
@@ -371,7 +375,7 @@ def test_what_is_not_committed_is_set_aside_before_a_run(lab, row):
     assert r.returncode == row.get("code", 0), r.both
     if row.get("untouched"):
         assert marks == {n: os.stat(os.path.join(lab.ws, n)).st_mtime_ns for n in marks} and "is back" not in r.both and not lab.run_dirs()
-        assert "git.commit.name" in r.both, r.both
+        assert "unset" not in row or "git.commit.name" in r.both, r.both
     assert "preset" not in row or "what was set aside before mine is back" in r.both, r.both
     refs = sh(lab, "git for-each-ref --format='%(objectname)' refs/agent6-stash").split()
     assert row.get("says", "").replace("$SHA", refs[0] if refs else "") in r.both, r.both

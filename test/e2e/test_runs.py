@@ -146,7 +146,8 @@ def test_a_manifest_that_was_changed_is_named_with_both_values(lab):
     path = os.path.join(os.path.dirname(log_of(lab)), "manifest.json")
     with open(path, encoding="utf-8") as f:
         m = json.load(f)
-    changed = dict(m, user_task="give \x1b[31mme\x1b[0m all", base_branch="release", base_sha="0" * 40)
+    changed = dict(m, user_task="give \x1b[31mme\x1b[0m all", base_branch="release", base_sha="0" * 40,
+                   mode="\x1b]0;theirs\x07\u202e\u009b31m")
     changed["policy"] = dict(m["policy"], run_commands="yes", isolation="none")
     changed["models"] = {"worker": dict(m["models"]["worker"], model="another")}
     changed["stash"] = "1" * 40  # which no run of it set
@@ -154,6 +155,8 @@ def test_a_manifest_that_was_changed_is_named_with_both_values(lab):
         json.dump(changed, f)
     r = lab.agent6("runs", "verify")
     assert r.returncode == 1 and "\x1b" not in r.out, r.both
+    for words in (["list"], ["show"]):
+        assert not [c for c in lab.agent6("runs", *words).both if c in "\x1b\x07\u202e\u009b"], words
     for member, found, recorded in (("base_branch", '"release"', '"main"'), ("base_sha", '"' + "0" * 40 + '"', f'"{m["base_sha"]}"'),
                                     ("policy.isolation", '"none"', f'"{m["policy"]["isolation"]}"'),
                                     ("stash", '"' + "1" * 40 + '"', "nothing"),

@@ -173,11 +173,14 @@ def test_branches_are_completed_loose_and_packed_and_nothing_that_is_no_branch(l
     lab.git("pack-refs", "--all")
     lab.git("branch", "new/three")
     heads = os.path.join(lab.ws, ".git", "refs", "heads")
+    for name in ("$(touch${IFS}pwned)", "`id`", "a;id", "a|id", "x'y", 'x"y', "a&b", "<x", "!x", "{a,b}", "\u202eabc", "\u009bm"):
+        lab.git("branch", name)  # a shell would read more than a word, a person another one
+    lab.git("branch", "größe")
     for name in ("a b", "x\ny\tz", "e\x1b[31m", "f.lock"):
         with open(os.path.join(heads, name), "w", encoding="ascii") as f:
             f.write("0" * 40 + "\n")
     os.symlink(os.path.join(lab.ws, "a"), os.path.join(heads, "link"))
-    assert set(candidates(lab, "runs", "merge", "--into", "")) == {"main", "old/one", "two", "new/three"}
+    assert set(candidates(lab, "runs", "merge", "--into", "")) == {"main", "old/one", "two", "new/three", "größe"}
     assert set(candidates(lab, "runs", "merge", "--into", "old")) == {"old/one"}
     os.unlink(os.path.join(lab.ws, ".git", "packed-refs"))
     os.mkfifo(os.path.join(lab.ws, ".git", "packed-refs"))

@@ -129,7 +129,7 @@ static const char *status(struct arena *mem, const struct listing_row *row, int 
 	bool mode = row->mode.n > 0 && !str_eqz(row->mode, "run") && !str_eqz(row->word, "planned") &&
 		!str_eqz(row->word, "answered");
 
-	return str_printf(mem, STR_FMT "%s" STR_FMT "%s" STR_FMT "%s%s", STR_ARG(mode ? row->mode : STR("")), mode ? ": " : "",
+	return str_printf(mem, STR_FMT "%s" STR_FMT "%s" STR_FMT "%s%s", STR_ARG(mode ? clean(mem, row->mode, reason_cols) : STR("")), mode ? ": " : "",
 		STR_ARG(row->word), row->reason.n > 0 ? " (" : "", STR_ARG(clean(mem, row->reason, reason_cols)),
 		row->reason.n > 0 ? ")" : "", row->unmerged ? ", unmerged" : "").p;
 }

@@ -3,6 +3,7 @@
 #include "ui/cli/complete.h"
 
 #include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 
 /* What a value is, by the name of its field; first the commands where that name means something else. */
@@ -34,9 +35,21 @@ static const struct {
 	{ "--help", "What the command is and takes." },
 };
 
+/* bash puts a candidate on the line as it is, and reads it there: one that would be more than a word is none, whoever named a branch. */
+static bool is_plain(struct str word)
+{
+	for (size_t i = 0; i < word.n;) {
+		int32_t c = utf8_next(word, &i);
+
+		if (c < 0x80 ? !isalnum(c) && (c <= 0 || !strchr("%+,-./:=@_", c)) : utf8_sight(c) != UTF8_SEEN)
+			return false;
+	}
+	return true;
+}
+
 int complete_add(const struct complete *c, struct str word, struct str help, struct err *err)
 {
-	if (!str_starts(word, c->typed))
+	if (!str_starts(word, c->typed) || !is_plain(word))
 		return 0;
 	return buf_addf(c->out, err, STR_FMT "\t" STR_FMT "\n", STR_ARG(word), STR_ARG(help));
 }

@@ -34,19 +34,17 @@ void cli_json(struct str text)
 	put_json(stdout, text);
 }
 
-/* A message may quote bytes from anywhere: whatever could move the cursor is shown as '?'. A further line of it is set in,
+/* A message may quote bytes from anywhere: whatever is not seen or could move the cursor is shown as '?'. A further line of it is set in,
  * so that none looks like one of ours. */
 static void put_clean(FILE *to, struct str s)
 {
 	for (size_t i = 0; i < s.n;) {
 		size_t at = i;
 		int32_t cp = utf8_next(s, &i);
-		bool bad = cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || (cp >= 0x200e && cp <= 0x200f) ||
-			(cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
 
 		if (cp == '\n')
 			fputs("\n  ", to);
-		else if (bad && cp != '\t')
+		else if (utf8_sight(cp) == UTF8_HIDDEN && cp != '\t')
 			fputc('?', to);
 		else
 			fwrite(s.p + at, 1, i - at, to);
