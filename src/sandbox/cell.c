@@ -179,6 +179,9 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
 	if (!c->has_proc)
 		note(c, CELL_NO_PROC);
+	root_notice(root, c->covered, sizeof(c->covered));
+	if (c->covered[0])
+		note(c, c->covered);
 	if (c->landlock_abi == 0)
 		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
 	TRY(caps_drop_bounding(err));

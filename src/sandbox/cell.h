@@ -19,6 +19,7 @@
 	"/proc is empty, without which Java, Go and others do not work: this host does not let a new one be mounted, since a container's " \
 	"runtime covers parts of its own (docker: --security-opt systempaths=unconfined, podman: --security-opt unmask=ALL)"
 #define CELL_KEEP_MAX  32
+#define CELL_COVERED_MAX 1024
 
 struct cell_spec {
 	struct root_spec root;
@@ -40,6 +41,7 @@ struct cell {
 	bool has_proc;
 	const char *notes[CELL_NOTES_MAX]; /* what this host could not give, as sentences */
 	size_t nnotes;
+	char covered[CELL_COVERED_MAX]; /* one of them */
 };
 
 typedef int cell_main_fn(const struct cell *cell, void *self);

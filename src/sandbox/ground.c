@@ -17,6 +17,12 @@ static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/
 
 static int refuse_cover(const struct grant *c, struct err *err)
 {
+	if (c->found) {
+		err_set(err, ERR_UNSUPPORTED, "%s lies at %s, in what is granted, and profile \"hardened\" cannot cover it: Landlock grants a "
+					      "directory whole", c->found, c->path);
+		err_hint(err, "unmount it (umount %s), or use profile \"strict\"", c->path);
+		return -ERR_UNSUPPORTED;
+	}
 	err_set(err, ERR_UNSUPPORTED, "%s %s: profile \"hardened\" cannot: Landlock grants a directory whole",
 		c->kind == GRANT_HIDE ? "hide" : "protect", c->path);
 	err_hint(err, "use profile \"strict\"%s", c->kind == GRANT_HIDE ? ", or take it out of hide_paths" : "");
@@ -64,6 +70,7 @@ int ground_open(const struct sandbox_policy *p, const char *tmp, struct arena *m
 	auto_root struct root *root = NULL;
 
 	TRY(root_pin(&spec, mem, &root, err));
+	TRY(beneath_cover(root, err));
 	for (size_t i = 0; i < root->covers.n; i++)
 		if (root->covers.p[i].kind != GRANT_PIN)
 			return refuse_cover(&root->covers.p[i], err);

@@ -44,6 +44,7 @@ static int cell_main(const struct cell *cell, void *self)
 	struct jails *jails = NULL;
 	long child = -1;
 
+	snprintf(v.covered, sizeof(v.covered), "%s", cell->covered);
 	v.r = jails_open(cell, &jails, &v.err);
 	if (v.r == 0)
 		v.r = jail_start_here(jails, &spec, &child, &v.exec_errno, &v.err);
@@ -87,6 +88,8 @@ static int read_verdict(const struct sandbox_policy *p, int fd, struct once_resu
 		*err = v.err;
 		return v.r;
 	}
+	if (v.covered[0])
+		snprintf(out->note, sizeof(out->note), "[agent6-jail] %.*s\n", (int)sizeof(out->note) - 20, v.covered);
 	if (v.exec_errno != 0)
 		once_unexecutable(out, p->argv.p[0], v.exec_errno);
 	return 0;

@@ -4,12 +4,14 @@
 #ifndef SANDBOX_ONCE_PRIV_H
 #define SANDBOX_ONCE_PRIV_H
 
+#include "sandbox/cell.h"
 #include "sandbox/policy.h"
 
 /* Written once, when the command stands or why it does not. */
 struct once_verdict {
 	int r, exec_errno;
 	struct err err;
+	char covered[CELL_COVERED_MAX]; /* what the cell says of that */
 };
 
 struct once {

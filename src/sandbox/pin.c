@@ -3,12 +3,10 @@
 /* Resolves every source of a cell once, on the host, and refuses what no cell may have. */
 #include "sandbox/root_priv.h"
 #include "sys/file.h"
-#include "sys/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/statfs.h>
@@ -22,17 +20,6 @@ static const char *const never_written[] = { "/usr", "/bin", "/sbin", "/lib", "/
 	"/boot", "/dev", "/proc", "/sys" };
 /* Nothing there may be granted at all: the cell makes its own. */
 static const char *const never_granted[] = { "/dev", "/proc", "/sys" };
-/* File systems that are windows into the kernel, wherever they are mounted. */
-static const struct {
-	unsigned long magic;
-	const char *name;
-} kernel_fs[] = {
-	{ PROC_SUPER_MAGIC, "proc" }, { SYSFS_MAGIC, "sysfs" }, { DEVPTS_SUPER_MAGIC, "devpts" },
-	{ CGROUP_SUPER_MAGIC, "cgroup" }, { CGROUP2_SUPER_MAGIC, "cgroup2" }, { DEBUGFS_MAGIC, "debugfs" },
-	{ TRACEFS_MAGIC, "tracefs" }, { SECURITYFS_MAGIC, "securityfs" }, { BPF_FS_MAGIC, "bpf" },
-	{ EFIVARFS_MAGIC, "efivarfs" }, { 0x6e736673 /* NSFS_MAGIC */, "nsfs" },
-};
-
 bool path_beneath(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
@@ -77,6 +64,7 @@ static int open_source(const char *path, const char *what, int *out, struct err 
 
 static int check_kind(int fd, const char *what, const char *path, struct stat *st, struct err *err)
 {
+	const char *kernel;
 	struct statfs fs;
 
 	if (fstat(fd, st) < 0 || fstatfs(fd, &fs) < 0)
@@ -88,11 +76,8 @@ static int check_kind(int fd, const char *what, const char *path, struct stat *s
 	}
 	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode))
 		return err_set(err, ERR_INVALID, "%s %s: it is neither a directory nor a regular file", what, path);
-	for (size_t i = 0; i < COUNT(kernel_fs); i++)
-		if ((unsigned long)fs.f_type == kernel_fs[i].magic)
-			return err_set(err, ERR_INVALID, "%s %s: it is on a %s file system", what, path,
-				kernel_fs[i].name);
-	return 0;
+	kernel = kernel_fs_of((unsigned long)fs.f_type);
+	return kernel ? err_set(err, ERR_INVALID, "%s %s: it is on a %s file system", what, path, kernel) : 0;
 }
 
 static int check_grant(const char *path, enum grant_kind kind, const char *what, struct err *err)

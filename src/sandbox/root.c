@@ -151,11 +151,15 @@ static bool same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && (a->st_mode & S_IFMT) == (b->st_mode & S_IFMT);
 }
 
-static int map_ids(const struct grant *g, struct err *err)
+static int map_ids(const struct root *r, const struct grant *g, struct err *err)
 {
+	int sys;
+
 	if (mnt_attr(g->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, 0, g->userns) == 0)
 		return 0;
-	err_sys(err, errno, "map the owner of %s", g->path);
+	sys = errno;
+	TRY(beneath_unmapped(r, g, err));
+	err_sys(err, sys, "map the owner of %s", g->path);
 	err_hint(err, "its file system cannot show files under another owner: run as an ordinary user, "
 		      "or keep the workspace on ext4, xfs or btrfs, or, from Linux 6.3 on, tmpfs");
 	err->code = ERR_UNSUPPORTED;
@@ -190,15 +194,16 @@ static int copy_link(const struct root *r, const struct grant *g, struct err *er
 	return 0;
 }
 
-static int place(const struct root *r, struct grant *g, struct err *err)
+static int place(struct root *r, struct grant *g, struct err *err)
 {
 	autoclose int target = -1;
 
 	if (g->userns >= 0)
-		TRY(map_ids(g, err));
+		TRY(map_ids(r, g, err));
 	TRY(open_target(r, g->path, S_ISDIR(g->st.st_mode), &target, err));
 	if (mnt_move(g->tree, target, "") < 0)
 		return err_sys(err, errno, "mount %s in the cell", g->path);
+	r->mounts_inside |= beneath_mounted(g->tree);
 	base_close_fd(&g->tree);
 	return 0;
 }
@@ -371,6 +376,8 @@ static int build(struct root *r, const struct side *side, struct err *err)
 	TRY(build_dev(r, err));
 	TRY(root_take_maps(r, side, err)); /* as late as it can be */
 	TRY(place_mounts(r, err));
+	if (r->mounts_inside)
+		TRY(beneath_cover(r, err));
 	TRY(place_covers(r, err));
 	TRY(build_proc(r, err));
 	return enter_top(r, err);

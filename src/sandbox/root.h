@@ -43,6 +43,8 @@ int root_give_maps(struct root *r, const struct side *side, struct err *err) CHE
 void root_reap_maps(struct root *r); /* waits for what giving them has started */
 int root_build(struct root *r, const struct side *side, struct err *err) CHECKED;
 int root_let_go(struct err *err) CHECKED;
+/* What was covered though nobody asked for it, as a sentence; empty: nothing. */
+void root_notice(const struct root *r, char *out, size_t max);
 /* After root_build: false when /proc could not be mounted and is empty. */
 bool root_has_proc(const struct root *r);
 /* Beneath a directory of the host that every cell shows or makes itself, and where nothing may be granted for writing. */

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "sandbox/root.h"
+#include "sys/mounts.h"
 
 #include <sys/stat.h>
 
@@ -15,6 +16,7 @@ struct grant {
 	const char *path;
 	enum grant_kind kind;
 	struct stat st;      /* device, inode and kind at the time of pinning */
+	const char *found;   /* hide: what it is, where nobody asked for it to be hidden */
 	const char *gitfile; /* protect: the path was a symbolic link; a file with this text covers it */
 	int tree;            /* detached, while building */
 	int userns;          /* as root: the id map of its owner; the first of several grants owns it */
@@ -34,9 +36,18 @@ struct root {
 	int top;     /* the new root, while building */
 	dev_t top_dev; /* of everything made here */
 	bool has_proc;
+	bool mounts_inside; /* in one of the grants */
 };
 
 bool path_beneath(const char *path, const char *dir); /* the same, or below it */
+
+/* beneath.c: what comes along with a grant and is covered; after the mounts are sorted and what was to be hidden is pinned. */
+int beneath_cover(struct root *r, struct err *err) CHECKED;
+/* Is anything mounted in the tree that was put in its place? Where the kernel cannot say so, yes. */
+bool beneath_mounted(int tree);
+/* What cannot be mapped to another owner since something is mounted in it is refused by that reason; else 0. */
+int beneath_unmapped(const struct root *r, const struct grant *g, struct err *err) CHECKED;
+const char *kernel_fs_of(unsigned long magic); /* NULL: it is no window into the kernel */
 
 /* What of the host's /etc a command may see; NULL ended. */
 extern const char *const etc_names[], *const etc_nested[];

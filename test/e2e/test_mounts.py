@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """What is mounted a second time, or mounted inside of what a command sees: in a mount namespace of the test."""
+import json
 import os
 import subprocess
 
@@ -100,3 +101,37 @@ def test_a_program_at_a_second_name_of_what_the_model_writes_is_refused(lab, whe
     lab.config(f'notify.on_complete = ["{other}/hook"]\n' + (f'sandbox.extra_write_paths = ["{source}"]\n' if where == "grant" else ""))
     r = in_mounts(lab, f"mount --bind {source} {other}", AGENT6, "run", "--auto-approve", "x")
     assert r.returncode == 2 and f"{other}/hook lies in {other}, where the model may write" in r.stderr, r.stdout + r.stderr
+
+
+# ---- what comes along with a grant ----
+
+WINDOWS = 'for d in p c; do mkdir -p "$PLACE/tree/$d"; done; mount --rbind /proc "$PLACE/tree/p"; mount --rbind /sys "$PLACE/tree/c"; PLACE=""'
+
+
+@pytest.mark.parametrize("key", [None, "extra_read_paths", "extra_write_paths"])
+def test_a_window_into_the_kernel_in_what_was_granted_is_covered_or_refused(lab_of_each_profile, key):
+    """A tree for chroot in the workspace or in a grant. As root its files would have to be mapped with the rest, which is refused."""
+    lab = lab_of_each_profile.repo(a="1\n")
+    place = lab.ws if key is None else os.path.join(lab.home, "granted")
+    os.makedirs(place, exist_ok=True)
+    look = f"cd {place}/tree; ls p c | grep -v :; cat p/version p/1/status c/kernel/*; echo 1 > p/self/oom_score_adj; rmdir p; mv p q; ls q; echo end"
+    lab.config(f'[sandbox]\n{key} = ["{place}"]\n' if key else "")
+    lab.env["PLACE"] = place
+    r = in_mounts(lab, WINDOWS, AGENT6, "exec", "--", "sh", "-c", look + " 2>/dev/null")
+    if lab.profile == "hardened" or os.geteuid() == 0:
+        assert r.returncode == 2 and f"{place}/tree/" in r.stderr and "umount" in r.stderr and "file system" in r.stderr, r.stdout + r.stderr
+        assert "ext4" not in r.stderr and "end" not in r.stdout, r.stdout + r.stderr
+        return
+    assert r.returncode == 0 and r.stdout.split() == ["end"], r.stdout + r.stderr
+    assert f"a proc file system at {place}/tree/p" in r.stderr and f"a sysfs file system at {place}/tree/c" in r.stderr, r.stderr
+
+
+def test_one_command_sees_no_window_into_the_kernel_either(lab):
+    lab.env["PLACE"] = lab.ws
+    policy = {"profile": "strict", "cwd": lab.ws, "argv": ["sh", "-c", "ls tree/p; cat tree/p/version; echo end"]}
+    r = in_mounts(lab, WINDOWS, "sh", "-c", 'printf %s "$0" | "$1"', json.dumps(policy), os.path.join(os.path.dirname(AGENT6), "agent6-jail"))
+    if os.geteuid() == 0:
+        assert r.returncode != 0 and f"mounted at {lab.ws}/tree/" in r.stderr and "ext4" not in r.stderr, r.stdout + r.stderr
+        return
+    told = json.loads(r.stdout)
+    assert told["stdout"] == "end\n" and f"a proc file system at {lab.ws}/tree/p" in told["stderr"], r.stdout + r.stderr
