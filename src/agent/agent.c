@@ -233,7 +233,7 @@ static int set_tools(struct run *r, struct err *err)
 	if (!tool_mode_from(r->p->mode, &r->tools.mode))
 		return err_set(err, ERR_INVALID, "mode \"" STR_FMT "\" is not known", STR_ARG(str_head(r->p->mode, 16)));
 	r->tools.unconfined = str_eqz(r->p->isolation, "none");
-	r->tools.no_tmp = str_eqz(r->p->isolation, "hardened");
+	r->tools.no_namespaces = str_eqz(r->p->isolation, "hardened");
 	r->tools.asks_later = r->p->asks_later != 0;
 	r->tools.git_open = r->p->git_open == 1;
 	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");

@@ -286,7 +286,7 @@ static struct denial_jail jail_of(const struct exec_jail *in, struct arena *mem)
 	const struct sandbox_policy *p = in->policy;
 	struct tool_root *roots = arena_array(mem, 1 + p->extra_ro_paths.n + p->extra_rw_paths.n, sizeof(*roots));
 	struct denial_jail j = { .roots = roots, .online = p->network == NETWORK_HOST, .git_open = in->git_open,
-		.no_tmp = p->profile == PROFILE_HARDENED, .cwd = str_from(*in->cwd ? in->cwd : p->cwd) };
+		.no_namespaces = p->profile == PROFILE_HARDENED, .cwd = str_from(*in->cwd ? in->cwd : p->cwd) };
 
 	roots[j.nroots++] = (struct tool_root){ -1, str_from(p->cwd), true };
 	add_roots(roots, &j.nroots, &p->extra_ro_paths, false);

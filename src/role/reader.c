@@ -126,7 +126,7 @@ static int read_denial(struct unpack *u, const int *fds, struct arena *mem, stru
 	job.out = unpack_str(&in);
 	jail.online = unpack_u8(&in) == 1;
 	jail.git_open = unpack_u8(&in) == 1;
-	jail.no_tmp = unpack_u8(&in) == 1;
+	jail.no_namespaces = unpack_u8(&in) == 1;
 	jail.cwd = unpack_str(&in);
 	jail.hide_paths.p = unpack_strs(&in, mem, PACK_STRS_MAX, &jail.hide_paths.n);
 	jail.nroots = unpack_u32(&in);
@@ -428,7 +428,7 @@ int reader_start_denial(const struct denial_jail *jail, const struct job_result 
 	pack_str(&text, job->out);
 	pack_u8(&text, jail->online);
 	pack_u8(&text, jail->git_open);
-	pack_u8(&text, jail->no_tmp);
+	pack_u8(&text, jail->no_namespaces);
 	pack_str(&text, jail->cwd);
 	pack_strs(&text, jail->hide_paths.p, jail->hide_paths.n);
 	pack_u32(&text, (uint32_t)jail->nroots);

@@ -1,177 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-#include "tool/denial.h"
+#include "tool/denial_priv.h"
 
 #include "sandbox/root.h"
 
 #include <string.h>
 
-#define LINES      12 /* the last ones that are not blank */
-#define NEAR_END   3  /* for words that mean something else as often */
-#define OWN_TMP    "/tmp/agent6-" /* what TMPDIR names begins so, where there is no /tmp */
-
-/* ---- what is said ---- */
-
-static const struct {
-	const char *text, *key; /* no key: nothing allows it */
-	bool path;              /* the text follows a path */
-} rules[DENIAL_RULES] = {
-	[DENIAL_NET] = { "commands reach no network outside of the jail", "sandbox.tool_network", false },
-	[DENIAL_LOOP] = { "commands reach only servers that other commands of this run started", "sandbox.tool_network", false },
-	[DENIAL_CALL] = { "the jail refuses privileged system calls, and nothing allows them", NULL, false },
-	[DENIAL_FAMILY] = { "commands have unix, TCP and UDP sockets and no others, and nothing allows them", NULL, false },
-	[DENIAL_OWNER] = { "the jail has one user and one group: no file can be given to another, and nothing allows it", NULL, false },
-	[DENIAL_MODE] = { "in the jail no set-user-ID or set-group-ID file can be made, and no mode of somebody else's file changed; "
-			  "nothing allows it", NULL, false },
-	[DENIAL_SIGNAL] = { "commands can signal their own processes and no others, and nothing allows it", NULL, false },
-	[DENIAL_LIMIT] = { "the jail raises no limits, and nothing allows it", NULL, false },
-	[DENIAL_ROOT] = { "commands have no privileges, whoever started agent6, and nothing gives them any", NULL, false },
-	[DENIAL_PACKAGES] = { "commands cannot install packages of the system: the operator does, outside, and they are there then", NULL,
-		false },
-	[DENIAL_DAEMON] = { "the services of this machine (containers, systemd and their like) are outside of the jail, and nothing lets "
-			    "them in", NULL, false },
-	[DENIAL_SHARED] = { "without namespaces commands have no /dev/shm, which this needs, and with \"strict\" they have one",
-		"sandbox.profile", false },
-	[DENIAL_SOCKET] = { "without namespaces commands have no unix socket, which this needs, and with \"strict\" they have them",
-		"sandbox.profile", false },
-	[DENIAL_TERMINAL] = { "commands have no terminal and can make none, and nothing allows it", NULL, false },
-	[DENIAL_TRACE] = { "commands trace no process, not even their own, and nothing allows it", NULL, false },
-	[DENIAL_LEAKS] = { "LeakSanitizer traces its process, which commands cannot, and nothing allows it; ASAN_OPTIONS=detect_leaks=0 keeps "
-			   "the rest", NULL, false },
-	[DENIAL_BROWSER] = { "commands are in a sandbox and can make none in it, and nothing allows it; Chromium works with --no-sandbox "
-			     "under \"strict\"", NULL, false },
-	[DENIAL_AUTHOR] = { "commands see no .gitconfig of a home; user.name and user.email come from the repository, git -c or GIT_AUTHOR_* and "
-			    "GIT_COMMITTER_*", NULL, false },
-	[DENIAL_HIDDEN] = { "is hidden from commands", "sandbox.hide_paths", true },
-	[DENIAL_GIT] = { "is read-only for commands", "sandbox.protect_git", true },
-	[DENIAL_READ_ONLY] = { "may be read and not written", "sandbox.extra_write_paths", true },
-	[DENIAL_DEVICE] = { "is none of the few devices that commands have, and nothing gives them more", NULL, true },
-	[DENIAL_KERNEL] = { "is the kernel's, which commands may read and never change", NULL, true },
-	[DENIAL_SYSFS] = { "is in /sys, of which commands have nothing, and nothing gives it to them", NULL, true },
-	[DENIAL_TMP] = { "is not the commands': without namespaces they have a directory of their own, which TMPDIR names, and with \"strict\" "
-			 "a /tmp", "sandbox.profile", true },
-	[DENIAL_ETC_GONE] = { "is not in the part of /etc that commands see, if it is there at all", "sandbox.extra_read_paths", true },
-	[DENIAL_ETC] = { "is in /etc, of which commands see a part and change nothing", "sandbox.extra_read_paths", true },
-	[DENIAL_SYSTEM] = { "is part of the system, which commands may read and never change", NULL, true },
-	[DENIAL_WRITE] = { "is outside what commands may write", "sandbox.extra_write_paths", true },
-	[DENIAL_SEE] = { "is outside what commands may see", "sandbox.extra_read_paths (or extra_write_paths)", true },
-};
-
-bool denial_has_path(enum denial_rule rule)
-{
-	return rules[rule].path;
-}
-
-void denial_say(struct denial *d, struct arena *mem)
-{
-	const char *before = !rules[d->rule].path ? "" : d->cut ? "... " : " ", *key = rules[d->rule].key;
-
-	if (d->rule == DENIAL_NONE)
-		return;
-	d->key = key;
-	d->note = str_printf(mem, STR_FMT "%s%s%s%s%s", STR_ARG(d->path), before, rules[d->rule].text, key ? "; the operator's " : "",
-		key ? key : "", key ? " decides" : "");
-}
-
-/* ---- what a line says ---- */
-
-/* Of a line that names a path the path decides; of any other the rule is known by it alone. */
-enum cause {
-	CAUSE_WRITE = DENIAL_RULES, /* refused, as only writing is */
-	CAUSE_OPEN,                 /* refused, reading or writing */
-	CAUSE_GONE,                 /* not there: outside the grants nothing is */
-};
-
-/* Every word of a row stands in the line, in any case. The first row that fits a line counts. */
-static const struct {
-	unsigned cause; /* a rule, or what it has to do with a path */
-	const char *words[2];
-	size_t within; /* of the last lines */
-} rows[] = {
-	{ DENIAL_PACKAGES, { "/var/lib/apt/" }, LINES },
-	{ DENIAL_PACKAGES, { "/etc/apt/" }, LINES },
-	{ DENIAL_PACKAGES, { "/var/lib/dpkg/" }, LINES },
-	{ DENIAL_PACKAGES, { "dpkg: error", "superuser privilege" }, LINES },
-	{ DENIAL_DAEMON, { "cannot connect to the docker daemon" }, LINES },
-	{ DENIAL_DAEMON, { "docker daemon socket" }, LINES },
-	{ DENIAL_DAEMON, { "docker.sock: connect: " }, LINES },
-	{ DENIAL_NET, { "network is unreachable" }, LINES },
-	{ DENIAL_NET, { "temporary failure in name resolution" }, LINES },
-	{ DENIAL_NET, { "temporary failure resolving" }, LINES },
-	{ DENIAL_NET, { "could not resolve host" }, LINES },
-	{ DENIAL_NET, { "unable to resolve host address" }, LINES },
-	{ DENIAL_NET, { "getaddrinfo", "eai_again" }, LINES },
-	{ DENIAL_NET, { "getaddrinfo", "enotfound" }, LINES },
-	{ DENIAL_NET, { "dial tcp: lookup", ":53:" }, LINES },
-	{ DENIAL_NET, { "failed to lookup address information" }, LINES },
-	{ DENIAL_NET, { "no servers could be reached" }, NEAR_END },
-	/* without namespaces no socket can be made */
-	{ DENIAL_NET, { " socket: permission denied" }, LINES },
-	{ DENIAL_NET, { "_socket.socket.__init__(" }, NEAR_END },
-	{ DENIAL_SOCKET, { "process_singleton", "socket() failed" }, LINES },
-	{ DENIAL_NET, { "ssh: connect to host", ": failure" }, NEAR_END },
-	{ DENIAL_SHARED, { "_multiprocessing.semlock(" }, NEAR_END },
-	{ DENIAL_NET, { "unknownhostexception" }, NEAR_END },
-	{ DENIAL_NET, { "name or service not known" }, NEAR_END },
-	{ DENIAL_LOOP, { "failed to connect to", "couldn't connect to server" }, NEAR_END },
-	{ DENIAL_LOOP, { "connection refused" }, NEAR_END },
-	{ DENIAL_LOOP, { "econnrefused" }, NEAR_END },
-	{ DENIAL_DAEMON, { "not been booted with systemd" }, LINES },
-	{ DENIAL_DAEMON, { "failed to connect to bus" }, NEAR_END },
-	{ DENIAL_CALL, { "mount:", "must be superuser" }, NEAR_END },
-	{ DENIAL_CALL, { "mount", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "unshare", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "namespace", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "no permissions to create new namespace" }, NEAR_END },
-	{ DENIAL_TRACE, { "ptrace", "operation not permitted" }, LINES },
-	{ DENIAL_TRACE, { "could not trace the inferior process" }, LINES },
-	{ DENIAL_LEAKS, { "leaksanitizer has encountered a fatal error" }, LINES },
-	{ DENIAL_BROWSER, { "no usable sandbox!" }, LINES },
-	{ DENIAL_AUTHOR, { "unable to auto-detect email address" }, NEAR_END },
-	{ DENIAL_AUTHOR, { "empty ident name" }, NEAR_END },
-	{ DENIAL_CALL, { "perf_event_open", "operation not permitted" }, LINES },
-	{ DENIAL_CALL, { "no permission to enable", "event" }, NEAR_END },
-	{ DENIAL_CALL, { "set personality", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "rtnetlink", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "kernel buffer", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "cannot set date", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "cap_net_raw" }, NEAR_END },
-	{ DENIAL_CALL, { "mknod", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "raw socket", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "chroot", "operation not permitted" }, NEAR_END },
-	{ DENIAL_CALL, { "no new privileges" }, LINES },
-	{ DENIAL_FAMILY, { "address family not supported" }, NEAR_END },
-	{ DENIAL_OWNER, { "changing ownership of", "invalid argument" }, NEAR_END },
-	{ DENIAL_OWNER, { "changing ownership of", "operation not permitted" }, NEAR_END },
-	{ DENIAL_OWNER, { "cannot change ownership to", "invalid argument" }, NEAR_END },
-	{ DENIAL_OWNER, { "cannot change ownership to", "operation not permitted" }, NEAR_END },
-	{ DENIAL_MODE, { "changing permissions of", "operation not permitted" }, NEAR_END },
-	{ DENIAL_MODE, { "cannot change permissions of", "operation not permitted" }, NEAR_END },
-	{ DENIAL_MODE, { "cannot change mode to", "operation not permitted" }, NEAR_END },
-	{ DENIAL_SIGNAL, { "kill:", "operation not permitted" }, NEAR_END },
-	{ DENIAL_LIMIT, { "ulimit:", "operation not permitted" }, NEAR_END },
-	{ DENIAL_LIMIT, { "ulimit:", "cannot modify limit" }, NEAR_END },
-	{ DENIAL_ROOT, { "you must be root" }, NEAR_END },
-	{ DENIAL_ROOT, { "are you root?" }, NEAR_END },
-	{ DENIAL_TERMINAL, { "failed to create pseudo-terminal" }, NEAR_END },
-	{ DENIAL_TERMINAL, { "out of pty devices" }, NEAR_END },
-	{ DENIAL_TERMINAL, { "create window failed", "fork failed" }, NEAR_END },
-	{ DENIAL_TERMINAL, { "forkpty" , "failed" }, NEAR_END },
-	{ DENIAL_TERMINAL, { "no more ptys" }, NEAR_END },
-	{ CAUSE_WRITE, { "read-only file system" }, LINES },
-	{ CAUSE_WRITE, { "erofs:" }, LINES },
-	{ CAUSE_OPEN, { "permission denied" }, LINES },
-	{ CAUSE_OPEN, { "permissionerror" }, LINES },
-	{ CAUSE_OPEN, { "eacces:" }, LINES },
-	{ CAUSE_OPEN, { "accessdeniedexception" }, LINES },
-	{ CAUSE_OPEN, { "operation not permitted" }, LINES },
-	{ CAUSE_OPEN, { "unable to open database" }, NEAR_END },
-	{ CAUSE_GONE, { "no such file or directory" }, NEAR_END },
-	{ CAUSE_GONE, { "nosuchfileexception" }, LINES },
-	{ CAUSE_GONE, { "directory nonexistent" }, NEAR_END },
-	{ CAUSE_GONE, { "can't cd to" }, NEAR_END },
-	{ CAUSE_GONE, { "enoent:" }, NEAR_END },
-};
+#define OWN_TMP "/tmp/agent6-" /* what TMPDIR names begins so, where there is no /tmp */
 
 /* Where people and their programs keep things: a file that is missing there is likely to be there outside. */
 static const char *const kept_outside[] = { "/home", "/root", "/opt", "/srv", "/mnt", "/media", "/var", "/run", "/data" };
@@ -342,7 +177,7 @@ static bool judge_path(const struct denial_jail *jail, unsigned cause, struct st
 		return found(d, DENIAL_KERNEL, path);
 	if (beneath(path, STR("/sys")))
 		return found(d, DENIAL_SYSFS, path);
-	if (jail->no_tmp && cause == CAUSE_OPEN && beneath(path, STR("/tmp")) && !str_starts(path, STR(OWN_TMP)) && !is_near(jail, path))
+	if (jail->no_namespaces && cause == CAUSE_OPEN && beneath(path, STR("/tmp")) && !str_starts(path, STR(OWN_TMP)) && !is_near(jail, path))
 		return found(d, DENIAL_TMP, path);
 	if (beneath_any(path, of_the_cell, COUNT(of_the_cell)) && !is_near(jail, path))
 		return false;
@@ -368,23 +203,23 @@ static bool judge_line(const struct denial_jail *jail, struct str line, size_t f
 {
 	size_t i = 0;
 
-	while (i < COUNT(rows) && !(from_end < rows[i].within && holds(line, rows[i].words[0]) &&
-				      (!rows[i].words[1] || holds(line, rows[i].words[1]))))
+	while (i < denial_nrows && !(from_end < denial_rows[i].within && holds(line, denial_rows[i].words[0]) &&
+				      (!denial_rows[i].words[1] || holds(line, denial_rows[i].words[1]))))
 		i++;
-	if (i == COUNT(rows))
+	if (i == denial_nrows)
 		return false;
-	if (rows[i].cause < DENIAL_RULES) {
-		if (jail->online && (rows[i].cause == DENIAL_NET || rows[i].cause == DENIAL_LOOP))
+	if (denial_rows[i].cause < DENIAL_RULES) {
+		if (jail->online && (denial_rows[i].cause == DENIAL_NET || denial_rows[i].cause == DENIAL_LOOP))
 			return false;
-		return found(d, rows[i].cause, STR(""));
+		return found(d, denial_rows[i].cause, STR(""));
 	}
 	for (struct str rest = past_speaker(line), path; next_path(&rest, false, &path);)
-		if (judge_path(jail, rows[i].cause, plain(mem, jail->cwd, path), mem, d))
+		if (judge_path(jail, denial_rows[i].cause, plain(mem, jail->cwd, path), mem, d))
 			return true;
 	/* A word of the line may be a path below where it ran; of those, only what is hidden says something. */
 	for (struct str rest = line, path; jail->hide_paths.n > 0 && next_path(&rest, true, &path);)
 		if (is_hidden(jail, plain(mem, jail->cwd, path)))
-			return judge_path(jail, rows[i].cause, plain(mem, jail->cwd, path), mem, d);
+			return judge_path(jail, denial_rows[i].cause, plain(mem, jail->cwd, path), mem, d);
 	return false;
 }
 
@@ -411,7 +246,7 @@ void denial_explain(const struct denial_jail *jail, const struct job_result *job
 	*out = (struct denial){ 0 };
 	if (jail->unconfined || !failed || jail->nroots == 0)
 		return;
-	if (judge_text(jail, job->errs, LINES, mem, out) || (silent && judge_text(jail, job->out, NEAR_END, mem, out)) ||
-		(job->why == JOB_UNRUNNABLE && judge_text(jail, job->note, LINES, mem, out)))
+	if (judge_text(jail, job->errs, DENIAL_LINES, mem, out) || (silent && judge_text(jail, job->out, DENIAL_NEAR_END, mem, out)) ||
+		(job->why == JOB_UNRUNNABLE && judge_text(jail, job->note, DENIAL_LINES, mem, out)))
 		denial_say(out, mem);
 }

@@ -27,7 +27,7 @@ struct denial_jail {
 	struct str cwd;                /* absolute */
 	bool online;                   /* with the host's network */
 	bool git_open;                 /* nothing protects a .git: what fails in one there is an ordinary failure */
-	bool no_tmp;                   /* without namespaces: of the host's /tmp they have one directory, which is TMPDIR */
+	bool no_namespaces;            /* without namespaces: of the host's /tmp they have one directory, which is TMPDIR */
 	bool unconfined;               /* without a jail */
 };
 

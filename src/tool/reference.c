@@ -55,7 +55,7 @@ static const struct {
 		"`exec_failed` a program that cannot be executed, 128 + n death by signal n. When a command failed and the end of\n"
 		"its error output, or the last three lines of its standard output where it wrote no error output, say that it was\n"
 		"the jail, `jail` names the rule and the key by which the operator could allow it (a table of patterns,\n"
-		"`src/tool/denial.c`). `agent6 exec` says the same sentence. A verify command that cannot be\n"
+		"`src/tool/denial_rows.c`). `agent6 exec` says the same sentence. A verify command that cannot be\n"
 		"executed ends the run.\n" },
 	{ "Background commands",
 		"With `background` a command is asked about like any other, as one that stays; once it runs, the answer is\n"

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copyright The agent6 authors. */
+/* What is said of each rule, and the words by which programs show that it was one. */
+#include "tool/denial_priv.h"
+
+/* ---- what is said ---- */
+
+static const struct {
+	const char *text, *key; /* no key: nothing allows it */
+	bool path;              /* the text follows a path */
+} rules[DENIAL_RULES] = {
+	[DENIAL_NET] = { "commands reach no network outside of the jail", "sandbox.tool_network", false },
+	[DENIAL_LOOP] = { "commands reach only servers that other commands of this run started", "sandbox.tool_network", false },
+	[DENIAL_CALL] = { "the jail refuses privileged system calls, and nothing allows them", NULL, false },
+	[DENIAL_FAMILY] = { "commands have unix, TCP and UDP sockets and no others, and nothing allows them", NULL, false },
+	[DENIAL_OWNER] = { "the jail has one user and one group: no file can be given to another, and nothing allows it", NULL, false },
+	[DENIAL_MODE] = { "in the jail no set-user-ID or set-group-ID file can be made, and no mode of somebody else's file changed; "
+			  "nothing allows it", NULL, false },
+	[DENIAL_SIGNAL] = { "commands can signal their own processes and no others, and nothing allows it", NULL, false },
+	[DENIAL_LIMIT] = { "the jail raises no limits, and nothing allows it", NULL, false },
+	[DENIAL_ROOT] = { "commands have no privileges, whoever started agent6, and nothing gives them any", NULL, false },
+	[DENIAL_PACKAGES] = { "commands cannot install packages of the system: the operator does, outside, and they are there then", NULL,
+		false },
+	[DENIAL_DAEMON] = { "the services of this machine (containers, systemd and their like) are outside of the jail, and nothing lets "
+			    "them in", NULL, false },
+	[DENIAL_SHARED] = { "without namespaces commands have no /dev/shm, which this needs, and with \"strict\" they have one",
+		"sandbox.profile", false },
+	[DENIAL_SOCKET] = { "without namespaces commands have no unix socket, which this needs, and with \"strict\" they have them",
+		"sandbox.profile", false },
+	[DENIAL_TERMINAL] = { "commands have no terminal and can make none, and nothing allows it", NULL, false },
+	[DENIAL_TRACE] = { "commands trace no process, not even their own, and nothing allows it", NULL, false },
+	[DENIAL_LEAKS] = { "LeakSanitizer traces its process, which commands cannot, and nothing allows it; ASAN_OPTIONS=detect_leaks=0 keeps "
+			   "the rest", NULL, false },
+	[DENIAL_BROWSER] = { "commands are in a sandbox and can make none in it, and nothing allows it; Chromium works with --no-sandbox "
+			     "under \"strict\"", NULL, false },
+	[DENIAL_AUTHOR] = { "commands see no .gitconfig of a home; user.name and user.email come from the repository, git -c or GIT_AUTHOR_* and "
+			    "GIT_COMMITTER_*", NULL, false },
+	[DENIAL_HIDDEN] = { "is hidden from commands", "sandbox.hide_paths", true },
+	[DENIAL_GIT] = { "is read-only for commands", "sandbox.protect_git", true },
+	[DENIAL_READ_ONLY] = { "may be read and not written", "sandbox.extra_write_paths", true },
+	[DENIAL_DEVICE] = { "is none of the few devices that commands have, and nothing gives them more", NULL, true },
+	[DENIAL_KERNEL] = { "is the kernel's, which commands may read and never change", NULL, true },
+	[DENIAL_SYSFS] = { "is in /sys, of which commands have nothing, and nothing gives it to them", NULL, true },
+	[DENIAL_TMP] = { "is not the commands': without namespaces they have a directory of their own, which TMPDIR names, and with \"strict\" "
+			 "a /tmp", "sandbox.profile", true },
+	[DENIAL_ETC_GONE] = { "is not in the part of /etc that commands see, if it is there at all", "sandbox.extra_read_paths", true },
+	[DENIAL_ETC] = { "is in /etc, of which commands see a part and change nothing", "sandbox.extra_read_paths", true },
+	[DENIAL_SYSTEM] = { "is part of the system, which commands may read and never change", NULL, true },
+	[DENIAL_WRITE] = { "is outside what commands may write", "sandbox.extra_write_paths", true },
+	[DENIAL_SEE] = { "is outside what commands may see", "sandbox.extra_read_paths (or extra_write_paths)", true },
+};
+
+bool denial_has_path(enum denial_rule rule)
+{
+	return rules[rule].path;
+}
+
+void denial_say(struct denial *d, struct arena *mem)
+{
+	const char *before = !rules[d->rule].path ? "" : d->cut ? "... " : " ", *key = rules[d->rule].key;
+
+	if (d->rule == DENIAL_NONE)
+		return;
+	d->key = key;
+	d->note = str_printf(mem, STR_FMT "%s%s%s%s%s", STR_ARG(d->path), before, rules[d->rule].text, key ? "; the operator's " : "",
+		key ? key : "", key ? " decides" : "");
+}
+
+/* ---- what a line says ---- */
+
+const struct denial_row denial_rows[] = {
+	{ DENIAL_PACKAGES, { "/var/lib/apt/" }, DENIAL_LINES },
+	{ DENIAL_PACKAGES, { "/etc/apt/" }, DENIAL_LINES },
+	{ DENIAL_PACKAGES, { "/var/lib/dpkg/" }, DENIAL_LINES },
+	{ DENIAL_PACKAGES, { "dpkg: error", "superuser privilege" }, DENIAL_LINES },
+	{ DENIAL_DAEMON, { "cannot connect to the docker daemon" }, DENIAL_LINES },
+	{ DENIAL_DAEMON, { "docker daemon socket" }, DENIAL_LINES },
+	{ DENIAL_DAEMON, { "docker.sock: connect: " }, DENIAL_LINES },
+	{ DENIAL_NET, { "network is unreachable" }, DENIAL_LINES },
+	{ DENIAL_NET, { "temporary failure in name resolution" }, DENIAL_LINES },
+	{ DENIAL_NET, { "temporary failure resolving" }, DENIAL_LINES },
+	{ DENIAL_NET, { "could not resolve host" }, DENIAL_LINES },
+	{ DENIAL_NET, { "unable to resolve host address" }, DENIAL_LINES },
+	{ DENIAL_NET, { "getaddrinfo", "eai_again" }, DENIAL_LINES },
+	{ DENIAL_NET, { "getaddrinfo", "enotfound" }, DENIAL_LINES },
+	{ DENIAL_NET, { "dial tcp: lookup", ":53:" }, DENIAL_LINES },
+	{ DENIAL_NET, { "failed to lookup address information" }, DENIAL_LINES },
+	{ DENIAL_NET, { "no servers could be reached" }, DENIAL_NEAR_END },
+	/* without namespaces no socket can be made */
+	{ DENIAL_NET, { " socket: permission denied" }, DENIAL_LINES },
+	{ DENIAL_NET, { "_socket.socket.__init__(" }, DENIAL_NEAR_END },
+	{ DENIAL_SOCKET, { "process_singleton", "socket() failed" }, DENIAL_LINES },
+	{ DENIAL_NET, { "ssh: connect to host", ": failure" }, DENIAL_NEAR_END },
+	{ DENIAL_SHARED, { "_multiprocessing.semlock(" }, DENIAL_NEAR_END },
+	{ DENIAL_NET, { "unknownhostexception" }, DENIAL_NEAR_END },
+	{ DENIAL_NET, { "name or service not known" }, DENIAL_NEAR_END },
+	{ DENIAL_LOOP, { "failed to connect to", "couldn't connect to server" }, DENIAL_NEAR_END },
+	{ DENIAL_LOOP, { "connection refused" }, DENIAL_NEAR_END },
+	{ DENIAL_LOOP, { "econnrefused" }, DENIAL_NEAR_END },
+	{ DENIAL_DAEMON, { "not been booted with systemd" }, DENIAL_LINES },
+	{ DENIAL_DAEMON, { "failed to connect to bus" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "mount:", "must be superuser" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "mount", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "unshare", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "namespace", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "no permissions to create new namespace" }, DENIAL_NEAR_END },
+	{ DENIAL_TRACE, { "ptrace", "operation not permitted" }, DENIAL_LINES },
+	{ DENIAL_TRACE, { "could not trace the inferior process" }, DENIAL_LINES },
+	{ DENIAL_LEAKS, { "leaksanitizer has encountered a fatal error" }, DENIAL_LINES },
+	{ DENIAL_BROWSER, { "no usable sandbox!" }, DENIAL_LINES },
+	{ DENIAL_AUTHOR, { "unable to auto-detect email address" }, DENIAL_NEAR_END },
+	{ DENIAL_AUTHOR, { "empty ident name" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "perf_event_open", "operation not permitted" }, DENIAL_LINES },
+	{ DENIAL_CALL, { "no permission to enable", "event" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "set personality", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "rtnetlink", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "kernel buffer", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "cannot set date", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "cap_net_raw" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "mknod", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "raw socket", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "chroot", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_CALL, { "no new privileges" }, DENIAL_LINES },
+	{ DENIAL_FAMILY, { "address family not supported" }, DENIAL_NEAR_END },
+	{ DENIAL_OWNER, { "changing ownership of", "invalid argument" }, DENIAL_NEAR_END },
+	{ DENIAL_OWNER, { "changing ownership of", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_OWNER, { "cannot change ownership to", "invalid argument" }, DENIAL_NEAR_END },
+	{ DENIAL_OWNER, { "cannot change ownership to", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_MODE, { "changing permissions of", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_MODE, { "cannot change permissions of", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_MODE, { "cannot change mode to", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_SIGNAL, { "kill:", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_LIMIT, { "ulimit:", "operation not permitted" }, DENIAL_NEAR_END },
+	{ DENIAL_LIMIT, { "ulimit:", "cannot modify limit" }, DENIAL_NEAR_END },
+	{ DENIAL_ROOT, { "you must be root" }, DENIAL_NEAR_END },
+	{ DENIAL_ROOT, { "are you root?" }, DENIAL_NEAR_END },
+	{ DENIAL_TERMINAL, { "failed to create pseudo-terminal" }, DENIAL_NEAR_END },
+	{ DENIAL_TERMINAL, { "out of pty devices" }, DENIAL_NEAR_END },
+	{ DENIAL_TERMINAL, { "create window failed", "fork failed" }, DENIAL_NEAR_END },
+	{ DENIAL_TERMINAL, { "forkpty" , "failed" }, DENIAL_NEAR_END },
+	{ DENIAL_TERMINAL, { "no more ptys" }, DENIAL_NEAR_END },
+	{ CAUSE_WRITE, { "read-only file system" }, DENIAL_LINES },
+	{ CAUSE_WRITE, { "erofs:" }, DENIAL_LINES },
+	{ CAUSE_OPEN, { "permission denied" }, DENIAL_LINES },
+	{ CAUSE_OPEN, { "permissionerror" }, DENIAL_LINES },
+	{ CAUSE_OPEN, { "eacces:" }, DENIAL_LINES },
+	{ CAUSE_OPEN, { "accessdeniedexception" }, DENIAL_LINES },
+	{ CAUSE_OPEN, { "operation not permitted" }, DENIAL_LINES },
+	{ CAUSE_OPEN, { "unable to open database" }, DENIAL_NEAR_END },
+	{ CAUSE_GONE, { "no such file or directory" }, DENIAL_NEAR_END },
+	{ CAUSE_GONE, { "nosuchfileexception" }, DENIAL_LINES },
+	{ CAUSE_GONE, { "directory nonexistent" }, DENIAL_NEAR_END },
+	{ CAUSE_GONE, { "can't cd to" }, DENIAL_NEAR_END },
+	{ CAUSE_GONE, { "enoent:" }, DENIAL_NEAR_END },
+};
+const size_t denial_nrows = COUNT(denial_rows);
