@@ -236,6 +236,7 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.no_namespaces = str_eqz(r->p->isolation, "hardened");
 	r->tools.asks_later = r->p->asks_later != 0;
 	r->tools.git_open = r->p->git_open == 1;
+	r->tools.memory_each = r->p->memory_each == 1;
 	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");
 	r->tools.commands_allowed = !str_eqz(r->p->run_commands, "no");
 	r->tools.verify_command = r->st.verify_command;

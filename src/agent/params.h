@@ -25,6 +25,7 @@
 	X(STR, isolation)         /* resolved profile: strict, hardened, none */                             \
 	X(STR, run_commands)      /* effective: yes, no, ask */                                              \
 	X(INT, git_open)          /* 1: nothing protects a .git from commands */                             \
+	X(INT, memory_each)       /* 1: sandbox.memory_limit_mb limits each process of commands by itself */ \
 	X(STR, tool_network)      /* of commands: block, only_explicit_states, allow */                      \
 	X(STR, host_note)         /* one line about the platform for the prompt */                           \
 	X(INT, rehearse)          /* 1: it ends before its first request, and takes the tree as it is */     \

@@ -273,6 +273,7 @@ struct exec_jail {
 	const struct sandbox_policy *policy;
 	const char *cwd; /* "": its top */
 	bool git_open;
+	const struct str_list *argv;
 };
 
 static void add_roots(struct tool_root *roots, size_t *n, const struct policy_list *paths, bool writable)
@@ -286,7 +287,8 @@ static struct denial_jail jail_of(const struct exec_jail *in, struct arena *mem)
 	const struct sandbox_policy *p = in->policy;
 	struct tool_root *roots = arena_array(mem, 1 + p->extra_ro_paths.n + p->extra_rw_paths.n, sizeof(*roots));
 	struct denial_jail j = { .roots = roots, .online = p->network == NETWORK_HOST, .git_open = in->git_open,
-		.no_namespaces = p->profile == PROFILE_HARDENED, .cwd = str_from(*in->cwd ? in->cwd : p->cwd) };
+		.no_namespaces = p->profile == PROFILE_HARDENED, .memory_each = p->memory_limit_mb > 0,
+		.cwd = str_from(*in->cwd ? in->cwd : p->cwd), .commands = denial_commands(in->argv, mem) };
 
 	roots[j.nroots++] = (struct tool_root){ -1, str_from(p->cwd), true };
 	add_roots(roots, &j.nroots, &p->extra_ro_paths, false);
@@ -324,14 +326,14 @@ static void explain(struct exec *x, const struct exec_jail *in, struct arena *me
 	const struct job_result job = { .why = x->why, .code = (int)x->code, .note = str_from(x->note), .out = buf_str(&x->to[0].kept),
 		.errs = buf_str(&x->to[1].kept) };
 	const struct denial_jail jail = jail_of(in, mem);
-	bool failed = x->why == JOB_UNRUNNABLE || (x->why == JOB_EXITED && x->code != 0);
+	bool said = job.errs.n > 0 || job.out.n > 0 || x->why == JOB_UNRUNNABLE;
 	struct peer p = PEER_NONE;
 
-	bool said = job.errs.n > 0 || job.out.n > 0 || x->why == JOB_UNRUNNABLE;
-
-	if (in->policy->profile == PROFILE_NONE || x->caught != 0 || !failed || !said)
+	if (in->policy->profile == PROFILE_NONE || x->caught != 0 || !denial_may_be(&job))
 		return;
-	if (reader_start_denial(&jail, &job, &p, ERR_DISCARD) == 0)
+	if (!said) /* there is nothing to read but our own words and the person's */
+		denial_explain(&jail, &job, mem, out);
+	else if (reader_start_denial(&jail, &job, &p, ERR_DISCARD) == 0)
 		(void)!await_answer(x, &p, mem, out, ERR_DISCARD);
 	peer_kill(&p);
 }
@@ -443,7 +445,7 @@ int app_exec(const struct exec_request *rq, struct err *err)
 	cwd = rq->at_top ? "" : directory(&s);
 	TRY(ask(&x, cwd, err));
 	TRY(follow(&x, err));
-	explain(&x, &(struct exec_jail){ &cell.policy, cwd, settings_git_open(&s) }, mem, &denied);
+	explain(&x, &(struct exec_jail){ &cell.policy, cwd, settings_git_open(&s), &rq->argv }, mem, &denied);
 	r = outcome(&x, err);
 	if (r >= 0 && x.caught == 0 && denied.note.n > 0)
 		say(rq, str_printf(mem, "jail: " STR_FMT, STR_ARG(denied.note)));

@@ -397,12 +397,19 @@ static void set_session(struct start *s)
 	p->interactive = s->rq->interactive;
 }
 
+/* MiB; the default limits what stands in a control group, and no process by itself. */
+static int64_t memory_each(const struct start *s)
+{
+	return config_is_set(s->config, "sandbox.memory_limit_mb") ? s->config->sandbox.memory_limit_mb : 0;
+}
+
 static int set_sandbox(struct start *s, struct err *err)
 {
 	const struct config_sandbox *c = &s->config->sandbox;
 	struct run_params *p = &s->params;
 
 	p->git_open = settings_git_open(s);
+	p->memory_each = memory_each(s) > 0;
 	p->tool_network = str_from(config_word("sandbox.tool_network", c->tool_network));
 	p->isolation = str_from(policy_profile_name(s->profile));
 	p->host_note = host_note(s->mem);
@@ -552,7 +559,7 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	z.policy.profile = s->profile;
 	z.policy.cwd = s->workspace;
 	z.policy.network = settings_jail_network(s);
-	z.policy.memory_limit_mb = config_is_set(s->config, "sandbox.memory_limit_mb") ? c->memory_limit_mb : 0;
+	z.policy.memory_limit_mb = memory_each(s);
 	z.memory_max_mb = c->memory_limit_mb;
 	z.policy.root_as_uid = c->root_as_uid;
 	z.policy.tool_paths = s->tools.mounts;

@@ -127,6 +127,9 @@ static int read_denial(struct unpack *u, const int *fds, struct arena *mem, stru
 	jail.online = unpack_u8(&in) == 1;
 	jail.git_open = unpack_u8(&in) == 1;
 	jail.no_namespaces = unpack_u8(&in) == 1;
+	jail.memory_each = unpack_u8(&in) == 1;
+	jail.looks = unpack_u8(&in) == 1;
+	jail.commands = unpack_str(&in);
 	jail.cwd = unpack_str(&in);
 	jail.hide_paths.p = unpack_strs(&in, mem, PACK_STRS_MAX, &jail.hide_paths.n);
 	jail.nroots = unpack_u32(&in);
@@ -429,6 +432,9 @@ int reader_start_denial(const struct denial_jail *jail, const struct job_result 
 	pack_u8(&text, jail->online);
 	pack_u8(&text, jail->git_open);
 	pack_u8(&text, jail->no_namespaces);
+	pack_u8(&text, jail->memory_each);
+	pack_u8(&text, jail->looks);
+	pack_str(&text, jail->commands);
 	pack_str(&text, jail->cwd);
 	pack_strs(&text, jail->hide_paths.p, jail->hide_paths.n);
 	pack_u32(&text, (uint32_t)jail->nroots);

@@ -14,8 +14,7 @@
 
 #define SAFE (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-/* One for /, /tmp and /dev/shm: each file system more is a twentieth of a jail. */
-#define TMP_SIZE  "1296m"
+#define TMP_SIZE  ROOT_TMP_MIB "m"
 #define TMP_NODES "524288"
 
 static const char *const devices[] = { "null", "zero", "full", "random", "urandom" };

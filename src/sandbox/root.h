@@ -17,6 +17,9 @@
 #include "sandbox/policy.h"
 #include "sandbox/side.h"
 
+/* What /, /tmp and /dev/shm hold together: each file system more would be a twentieth of a jail. */
+#define ROOT_TMP_MIB "1296"
+
 struct root_spec {
 	const char *workspace; /* NULL: none is shown */
 	struct policy_list ro_paths, rw_paths, tool_paths, hide_paths, protect_paths;

@@ -4,9 +4,12 @@
 
 #include "sandbox/root.h"
 
+#include <signal.h>
 #include <string.h>
 
-#define OWN_TMP "/tmp/agent6-" /* what TMPDIR names begins so, where there is no /tmp */
+#define OWN_TMP  "/tmp/agent6-" /* what TMPDIR names begins so, where there is no /tmp */
+#define ABORTED  (128 + SIGABRT) /* a program's own way to fail */
+#define BAD_CALL (128 + SIGSYS)
 
 /* Where people and their programs keep things: a file that is missing there is likely to be there outside. */
 static const char *const kept_outside[] = { "/home", "/root", "/opt", "/srv", "/mnt", "/media", "/var", "/run", "/data" };
@@ -22,9 +25,10 @@ static char lower(char c)
 
 static bool holds(struct str line, const char *word)
 {
-	size_t n = strlen(word);
+	bool first = word[0] == '^';
+	size_t n = strlen(word += first);
 
-	for (size_t i = 0; i + n <= line.n; i++) {
+	for (size_t i = 0; i + n <= line.n && (i == 0 || !first); i++) {
 		size_t k = 0;
 
 		while (k < n && lower(line.p[i + k]) == word[k])
@@ -53,7 +57,8 @@ static bool beneath_any(struct str path, const char *const *dirs, size_t n)
 
 #define OPENING STR("\xe2\x80\x98") /* a quote as it is printed where there is more than ASCII; its like closes */
 
-/* The next word of the line that begins with "/", "../" or ".git/", or any word; quotes hold blanks together. */
+/* The next word of the line that begins with "/", "../" or ".git/", or is ".git" or a quoted "/", or any word; quotes hold blanks
+ * together. */
 static bool next_path(struct str *rest, bool any, struct str *out)
 {
 	for (size_t i = 0; i < rest->n; i++) {
@@ -67,12 +72,12 @@ static bool next_path(struct str *rest, bool any, struct str *out)
 			continue;
 		if (before == ':' && str_starts(at, STR("//"))) /* of a URL */
 			continue;
-		if (!any && !str_starts(at, STR("/")) && !str_starts(at, STR("../")) && !str_starts(at, STR(".git/")))
-			continue;
 		n = str_find_any(at, quoted ? STR("'\"`\xe2") : STR(" \t\r\n'\"`:,;)]>"));
 		*out = str_head(at, n);
+		if (!any && !str_starts(at, STR("/")) && !str_starts(at, STR("../")) && !str_starts(at, STR(".git/")) && !str_eqz(*out, ".git"))
+			continue;
 		*rest = str_skip(at, n);
-		if (out->n > 1)
+		if (out->n > 1 || (quoted && str_eqz(*out, "/")))
 			return true;
 		i = 0;
 	}
@@ -148,6 +153,56 @@ static bool is_hidden(const struct denial_jail *jail, struct str path)
 	return false;
 }
 
+/* ---- the address a line names ---- */
+
+static bool is_of_address(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == ':' || c == '-';
+}
+
+/* The next run of what addresses and names of hosts are written with; a port may be behind it. */
+static bool next_address(struct str *rest, struct str *out)
+{
+	size_t from = 0, n = 0;
+
+	while (from < rest->n && !is_of_address(rest->p[from]))
+		from++;
+	while (from + n < rest->n && is_of_address(rest->p[from + n]))
+		n++;
+	*out = str_head(str_skip(*rest, from), n);
+	*rest = str_skip(*rest, from + n);
+	return n > 0;
+}
+
+static bool is_ipv4(struct str s)
+{
+	int dots = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '.' && i > 0 && s.p[i - 1] != '.')
+			dots++;
+		else if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	}
+	return dots == 3 && s.n > 0 && s.p[s.n - 1] != '.';
+}
+
+/* Whether it names somebody who is not on this machine. What names no address at all meant the loopback: nothing else refuses. */
+static bool leads_away(struct str line)
+{
+	bool away = false;
+
+	for (struct str word, host, rest = line; next_address(&rest, &word);) {
+		host = word;
+		host = str_cut(&host, ':');
+		if (str_eqz(host, "localhost") || str_starts(word, STR("::1")) || (is_ipv4(host) && (str_starts(host, STR("127.")) ||
+			str_eqz(host, "0.0.0.0"))))
+			return false;
+		away = away || is_ipv4(host);
+	}
+	return away;
+}
+
 /* ---- which rule ---- */
 
 static bool found(struct denial *d, enum denial_rule rule, struct str path)
@@ -163,26 +218,39 @@ static bool judge_path(const struct denial_jail *jail, unsigned cause, struct st
 	const struct tool_root *root = root_of(jail, path);
 	bool etc = beneath(path, STR("/etc"));
 
+	if (cause == CAUSE_FULL)
+		return !root && !jail->no_namespaces && (beneath(path, STR("/tmp")) || beneath(path, STR("/dev/shm"))) &&
+			found(d, DENIAL_SPACE, path);
 	if (is_hidden(jail, path))
 		return found(d, DENIAL_HIDDEN, path);
+	if (jail->looks && cause == CAUSE_WRITE && (root || !beneath_any(path, of_the_cell, COUNT(of_the_cell))))
+		return found(d, DENIAL_LOOKS, path);
 	if (root && cause != CAUSE_GONE && in_git(path) && root->writable && !jail->git_open)
 		return found(d, DENIAL_GIT, path);
+	if (cause == CAUSE_BUSY)
+		return false; /* in use, as anywhere */
+	if (path.n == 1)
+		return jail->no_namespaces && cause == CAUSE_OPEN && found(d, DENIAL_TOP, path);
 	if (root && (root->writable || cause != CAUSE_WRITE))
 		return false; /* what was granted: an ordinary failure */
 	if (root)
 		return found(d, DENIAL_READ_ONLY, path);
+	if (jail->no_namespaces && cause != CAUSE_GONE && beneath(path, STR("/dev/shm")))
+		return found(d, DENIAL_SHARED, STR(""));
 	if (beneath(path, STR("/dev")) && path.n > 5 && !beneath_any(path, own_devices, COUNT(own_devices)))
 		return found(d, DENIAL_DEVICE, path);
 	if ((cause == CAUSE_WRITE && beneath(path, STR("/proc"))) || (cause == CAUSE_OPEN && beneath(path, STR("/proc/sys"))))
 		return found(d, DENIAL_KERNEL, path);
 	if (beneath(path, STR("/sys")))
 		return found(d, DENIAL_SYSFS, path);
-	if (jail->no_namespaces && cause == CAUSE_OPEN && beneath(path, STR("/tmp")) && !str_starts(path, STR(OWN_TMP)) && !is_near(jail, path))
+	if (jail->no_namespaces && cause != CAUSE_GONE && beneath(path, STR("/tmp")) && !str_starts(path, STR(OWN_TMP)) && !is_near(jail, path))
 		return found(d, DENIAL_TMP, path);
 	if (beneath_any(path, of_the_cell, COUNT(of_the_cell)) && !is_near(jail, path))
 		return false;
 	if (cause == CAUSE_GONE && etc)
 		return found(d, DENIAL_ETC_GONE, path);
+	if (beneath(path, STR("/boot")) && cause != CAUSE_WRITE) /* of the system, and not shown */
+		return found(d, DENIAL_SEE, path);
 	if (root_is_system(str_dupz(mem, path))) /* of /etc Landlock refuses reading as it does writing */
 		return cause != CAUSE_GONE && found(d, cause == CAUSE_OPEN && etc ? DENIAL_ETC : DENIAL_SYSTEM, path);
 	if (cause == CAUSE_GONE && !beneath_any(path, kept_outside, COUNT(kept_outside)) && !is_near(jail, path))
@@ -199,54 +267,182 @@ static struct str past_speaker(struct str line)
 	return str_starts(line, STR("/")) && str_starts(rest, STR(": ")) && next_path(&scan, false, &path) ? rest : line;
 }
 
+/* Of a command that said it wrote no file of a .git, or of which nothing else can be meant. */
+static bool judge_git(const struct denial_jail *jail, struct arena *mem, struct denial *d)
+{
+	const struct tool_root *root = root_of(jail, jail->cwd);
+
+	if (jail->looks)
+		return found(d, DENIAL_LOOKS, jail->roots[0].path);
+	return root && root->writable && !jail->git_open && found(d, DENIAL_GIT, str_printf(mem, STR_FMT "/.git", STR_ARG(root->path)));
+}
+
+static bool judge_refused(const struct denial_jail *jail, struct str line, struct denial *d)
+{
+	struct str rest = line, path;
+
+	if (jail->online)
+		return false;
+	/* A socket that has a path is as any other file; bash names addresses so. */
+	while (next_path(&rest, false, &path))
+		if (!str_starts(path, STR("/dev/tcp/")))
+			return false;
+	if (jail->no_namespaces)
+		return found(d, DENIAL_NO_SOCKET, STR(""));
+	return found(d, leads_away(line) ? DENIAL_NET : DENIAL_LOOP, STR(""));
+}
+
+/* A limit of the command's own is none of ours. */
+static bool limits_itself(struct str commands)
+{
+	struct str args;
+
+	while (commands.n > 0) {
+		struct str line = str_trim(str_line(&commands));
+
+		if (denial_runs(line, "ulimit", &args) || denial_runs(line, "prlimit", &args))
+			return true;
+	}
+	return false;
+}
+
+/* A rule that is known without a path. */
+static bool judge_rule(const struct denial_jail *jail, enum denial_rule rule, struct denial *d)
+{
+	switch (rule) {
+	case DENIAL_NONE:
+		return false;
+	case DENIAL_NET:
+		return !jail->online && found(d, rule, STR(""));
+	case DENIAL_NO_SOCKET: /* with the host's network it is the unix sockets that are not there */
+		return jail->no_namespaces && found(d, jail->online ? DENIAL_SOCKET : rule, STR(""));
+	case DENIAL_MEMORY:
+		return jail->memory_each && !limits_itself(jail->commands) && found(d, rule, STR(""));
+	case DENIAL_PROCESSES:
+		return !jail->no_namespaces && found(d, rule, STR(""));
+	default:
+		return found(d, rule, STR(""));
+	}
+}
+
+static bool judge_cause(const struct denial_jail *jail, unsigned cause, struct str line, struct arena *mem, struct denial *d)
+{
+	bool named = false;
+
+	if (cause < DENIAL_RULES)
+		return judge_rule(jail, cause, d);
+	if (cause == CAUSE_GIT)
+		return judge_git(jail, mem, d);
+	if (cause == CAUSE_REFUSED)
+		return judge_refused(jail, line, d);
+	for (struct str rest = past_speaker(line), path; next_path(&rest, false, &path); named = true)
+		if (judge_path(jail, cause, plain(mem, jail->cwd, path), mem, d))
+			return true;
+	/* A word of the line may be a path below where it ran; of those, only what is hidden says something. */
+	for (struct str rest = line, path; jail->hide_paths.n > 0 && next_path(&rest, true, &path);)
+		if (is_hidden(jail, plain(mem, jail->cwd, path)))
+			return judge_path(jail, cause, plain(mem, jail->cwd, path), mem, d);
+	/* A name without a place: where nothing is to be written it is that, and a command about a .git means that. */
+	if (!named && cause == CAUSE_WRITE && jail->looks)
+		return judge_git(jail, mem, d);
+	return !named && (cause == CAUSE_BUSY || (cause == CAUSE_WRITE && !holds(line, "permission denied"))) &&
+		denial_names_git(jail->commands) && judge_git(jail, mem, d);
+}
+
 static bool judge_line(const struct denial_jail *jail, struct str line, size_t from_end, struct arena *mem, struct denial *d)
 {
 	size_t i = 0;
 
 	while (i < denial_nrows && !(from_end < denial_rows[i].within && holds(line, denial_rows[i].words[0]) &&
-				      (!denial_rows[i].words[1] || holds(line, denial_rows[i].words[1]))))
+					   (!denial_rows[i].words[1] || holds(line, denial_rows[i].words[1]))))
 		i++;
-	if (i == denial_nrows)
-		return false;
-	if (denial_rows[i].cause < DENIAL_RULES) {
-		if (jail->online && (denial_rows[i].cause == DENIAL_NET || denial_rows[i].cause == DENIAL_LOOP))
-			return false;
-		return found(d, denial_rows[i].cause, STR(""));
-	}
-	for (struct str rest = past_speaker(line), path; next_path(&rest, false, &path);)
-		if (judge_path(jail, denial_rows[i].cause, plain(mem, jail->cwd, path), mem, d))
-			return true;
-	/* A word of the line may be a path below where it ran; of those, only what is hidden says something. */
-	for (struct str rest = line, path; jail->hide_paths.n > 0 && next_path(&rest, true, &path);)
-		if (is_hidden(jail, plain(mem, jail->cwd, path)))
-			return judge_path(jail, denial_rows[i].cause, plain(mem, jail->cwd, path), mem, d);
-	return false;
+	return i < denial_nrows && judge_cause(jail, denial_rows[i].cause, line, mem, d);
 }
 
-/* lines: the last ones that are looked at. */
+/* " 1: 0x..." or "12: 0x..." */
+static bool is_frame(struct str line)
+{
+	size_t n = 0;
+
+	while (n < line.n && line.p[n] >= '0' && line.p[n] <= '9')
+		n++;
+	return n > 0 && str_starts(str_skip(line, n), STR(": 0x"));
+}
+
+static bool is_trailer(struct str line)
+{
+	for (size_t i = 0; denial_trailers[i]; i++)
+		if (str_starts(line, str_from(denial_trailers[i])))
+			return true;
+	return is_frame(line);
+}
+
+/* lines: the last ones that are looked at. What only ends the line before it does not count for that one, so that an error counts as
+ * the last line, however long the stack is that is printed after it. */
 static bool judge_text(const struct denial_jail *jail, struct str text, size_t lines, struct arena *mem, struct denial *d)
 {
+	size_t before = 0, nth = 0;
+
 	text = str_trim(str_tail(text, DENIAL_TAIL));
-	for (size_t from_end = 0; text.n > 0 && from_end < lines; from_end++) {
+	for (; text.n > 0 && before < lines; nth++) {
 		size_t nl = str_rfind(text, '\n');
 		struct str line = nl < text.n ? str_skip(text, nl + 1) : text;
+		bool trailer = is_trailer(line);
 
-		if (judge_line(jail, line, from_end, mem, d))
+		if (judge_line(jail, line, trailer ? nth : before, mem, d))
 			return true;
+		before += !trailer;
 		text = str_trim(str_head(text, text.n - line.n));
 	}
 	return false;
 }
 
+/* Nothing but blanks, and what sets colours back. */
+static bool is_blank(struct str text)
+{
+	for (text = str_trim(text); str_starts(text, STR("\x1b[")); text = str_trim(text)) {
+		size_t n = 2;
+
+		while (n < text.n && (text.p[n] < '@' || text.p[n] > '~'))
+			n++;
+		text = str_skip(text, n + 1);
+	}
+	return text.n == 0;
+}
+
+static bool judge_silence(const struct denial_jail *jail, int code, struct arena *mem, struct denial *d)
+{
+	for (struct str commands = jail->commands; commands.n > 0;) {
+		struct str line = str_trim(str_line(&commands)), args;
+
+		for (size_t i = 0; i < denial_nsilences; i++) {
+			const struct denial_silence *s = &denial_silences[i];
+
+			if (code == s->code && denial_runs(line, s->program, &args) && (!s->word || denial_has_word(args, s->word)) &&
+				!denial_has_word(args, "list") && !denial_has_word(args, "show") &&
+				judge_cause(jail, s->cause, args, mem, d))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool denial_may_be(const struct job_result *job)
+{
+	return (job->why == JOB_EXITED && job->code != 0) || job->why == JOB_UNRUNNABLE ||
+		(job->why == JOB_SIGNALED && (job->code == ABORTED || job->code == BAD_CALL));
+}
+
 void denial_explain(const struct denial_jail *jail, const struct job_result *job, struct arena *mem, struct denial *out)
 {
-	bool failed = (job->why == JOB_EXITED && job->code != 0) || job->why == JOB_UNRUNNABLE;
-	bool silent = str_trim(job->errs).n == 0;
+	bool silent = is_blank(job->errs);
 
 	*out = (struct denial){ 0 };
-	if (jail->unconfined || !failed || jail->nroots == 0)
+	if (jail->unconfined || !denial_may_be(job) || jail->nroots == 0)
 		return;
-	if (judge_text(jail, job->errs, DENIAL_LINES, mem, out) || (silent && judge_text(jail, job->out, DENIAL_NEAR_END, mem, out)) ||
-		(job->why == JOB_UNRUNNABLE && judge_text(jail, job->note, DENIAL_LINES, mem, out)))
+	if ((job->why == JOB_SIGNALED && job->code == BAD_CALL && found(out, DENIAL_ARCH, STR(""))) ||
+		judge_text(jail, job->errs, DENIAL_LINES, mem, out) || (silent && judge_text(jail, job->out, DENIAL_NEAR_END, mem, out)) ||
+		(job->why == JOB_UNRUNNABLE && judge_text(jail, job->note, DENIAL_LINES, mem, out)) ||
+		(silent && is_blank(job->out) && judge_silence(jail, job->code, mem, out)))
 		denial_say(out, mem);
 }

@@ -55,7 +55,10 @@ static const struct {
 		"`exec_failed` a program that cannot be executed, 128 + n death by signal n. When a command failed and the end of\n"
 		"its error output, or the last three lines of its standard output where it wrote no error output, say that it was\n"
 		"the jail, `jail` names the rule and the key by which the operator could allow it (a table of patterns,\n"
-		"`src/tool/denial_rows.c`). `agent6 exec` says the same sentence. A verify command that cannot be\n"
+		"`src/tool/denial_rows.c`; what a runtime prints after an error, its stack, does not count). Of a command that wrote nothing\n"
+		"its words and status tell, where they do: `git stash`, `curl -s`. Of deaths by a signal SIGABRT is looked at, by which\n"
+		"programs give up, and SIGSYS. What is said where a loopback address refuses is true of a server outside of the jail and\n"
+		"of one that does not listen yet. `agent6 exec` says the same sentence. A verify command that cannot be\n"
 		"executed ends the run.\n" },
 	{ "Background commands",
 		"With `background` a command is asked about like any other, as one that stays; once it runs, the answer is\n"

@@ -137,6 +137,7 @@ struct tool_ctx {
 	bool asks_later;               /* a question that nobody answers ends the run, which goes on with the answer */
 	bool git_open;                 /* nothing protects a .git from commands */
 	bool no_namespaces;            /* commands have no /tmp, but what TMPDIR names */
+	bool memory_each;              /* sandbox.memory_limit_mb limits each process of commands by itself */
 	bool commands_online;          /* commands have the host's network */
 	struct str_list metric_command; /* empty: there is no metric */
 	struct str metric_pattern;

@@ -6,6 +6,7 @@ What the jail refused names its rule and the key that decides; an ordinary failu
 """
 import json
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -52,7 +53,22 @@ TABLE = [
     (["git", "checkout", "-b", "x"], GIT),
     (["git", "config", "user.name", "x"], GIT),
     (sh("echo x >> .git/config"), GIT),
+    (["git", "tag", "v1"], GIT),
+    (["git", "fetch", "."], GIT),
+    (["git", "reset", "--hard"], GIT),
+    (["git", "-c", "user.name=x", "-c", "user.email=x@x", "notes", "add", "-m", "x"], GIT),  # names no path
+    (["git", "hash-object", "-w", "script.sh"], GIT),
+    (["git", "branch", "-m", "main", "y"], GIT),  # a path below .git
+    (["git", "remote", "remove", "near"], GIT),  # no reason
+    (sh("echo two > a.txt; git stash"), GIT),  # no word at all
+    (sh("cd . && git -C . stash push -q -m x"), GIT),
+    (["mv", ".git", "x"], GIT),
+    (["rmdir", ".git"], GIT),
+    (["chmod", "700", ".git"], GIT),
     (["rm", "-rf", ".git"], GIT),
+    ([*PY, "import os; os.rename('.git', 'x')"], GIT),
+    ([*PY, "import shutil; shutil.rmtree('.git')"], GIT),
+    (["mv", "secret", "x"], HIDE),
     (["cat", "secret/key"], HIDE),
     (sh("echo x > secret/new"), HIDE),
     ([*PY, "import urllib.request as u; u.urlopen('https://example.com', timeout=5)"], NET),
@@ -60,6 +76,10 @@ TABLE = [
     ([*PY, "import socket; socket.create_connection(('2606:4700::1111', 443), 5)"], NET),
     (["git", "clone", "https://example.com/x.git", "y"], NET),
     ([*PY, "import socket; socket.create_connection(('localhost', 5432), 5)"], NET),
+    ([*PY, "import asyncio; asyncio.run(asyncio.open_connection('localhost', 9))"], "no command of this run listens there"),
+    *([(["curl", "-sS", "http://localhost:9"], "no command of this run listens there"), (["curl", "-s", "http://localhost:9"], NET),
+       (["curl", "-sS", "http://10.0.0.5:9"], "commands reach no network"), (["curl", "-s", "http://example.com"], "commands reach no network")]
+      if shutil.which("curl") else []),
     (["mount", "-t", "tmpfs", "x", "/mnt"], NO_KEY),
     (["unshare", "-Ur", "true"], NO_KEY),
     ([*PY, "import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"], NO_KEY),
@@ -80,7 +100,34 @@ TABLE = [
     (sh("(echo building; touch ../beside/new; echo 'make: *** [x] Error 1'; exit 2) 2>&1"), READ),
     (sh("(cat {home}/data.csv; echo a; echo b; echo c; exit 1) 2>&1"), NOTHING),  # no failing suite's middle
     (sh("cat missing 2>&1"), NOTHING),
+    # what a runtime prints after its error
+    *([(["node", "-e", "require('fs').readFileSync('{home}/data.csv')"], READ), (["node", "-e", "require('fs').renameSync('.git', 'x')"], GIT),
+       (["node", "-e", "require('net').connect(9, '127.0.0.1')"], "no command of this run listens there"),
+       (["node", "-e", "require('fs').readFileSync('missing')"], NOTHING), (["node", "-e", "require('net').connect('missing.sock')"], NOTHING)]
+      if shutil.which("node") else []),
+    # it gave up by a signal, or was ended by one for what it called
+    *([(sh("printf '%s\\n' '#include <filesystem>' 'int main() { std::filesystem::create_directory(\"/opt/x/y\"); }' >f.cc && "
+           "c++ -std=c++17 -o f f.cc && exec ./f"), READ),
+       (sh("printf '%s\\n' '#include <cstdlib>' 'int main() { abort(); }' >f.cc && c++ -o f f.cc && exec ./f"), NOTHING)]
+      if shutil.which("c++") else []),
+    *([(sh("echo 'int main(void) { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(20)); return 0; }' | cc -x c -o old - && exec ./old"),
+        "another architecture")] if shutil.which("cc") and platform.machine() == "x86_64" else []),
     # ordinary failures
+    (["git", "log", "no-such-branch"], NOTHING),
+    (["git", "diff", "--exit-code", "--", "a.txt"], NOTHING),
+    (["git", "grep", "nothing-like-this"], NOTHING),
+    (["git", "stash", "pop"], NOTHING),
+    (sh("git stash list | grep x"), NOTHING),
+    (["grep", "-r", "git stash", "script.sh"], NOTHING),
+    (["grep", "-q", "nothing-like-this", "a.txt"], NOTHING),
+    (["make", "no-such-target"], NOTHING),
+    ([*PY, "assert 1 == 2, 'wrong'"], NOTHING),
+    ([*PY, "raise MemoryError"], NOTHING),  # no limit is set
+    ([*PY, "bytearray(10 ** 15)"], NOTHING),
+    ([*PY, "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/tmp/none')"], NOTHING),
+    (["mv", "no-such-file", ".git-x"], NOTHING),
+    *([(sh("echo 'int main( {' | cc -x c -"), NOTHING), (sh("echo 'int f(void); int main(void) { return f(); }' | cc -x c -"), NOTHING)]
+      if shutil.which("cc") else []),
     (["kill", "999999999"], NOTHING),
     (["cat", "/dev/shm/missing"], NOTHING),
     (["cat", "missing"], NOTHING),
@@ -116,13 +163,17 @@ TABLE = [
 
 
 def exec_says_the_same(lab, argvs, results):
-    """Of each command, on its standard error, after what the command wrote; the status stays the command's."""
+    """Of each command, on its standard error, after what the command wrote; the status stays the command's. Who explains has two seconds,
+    which a busy machine may need for less: it is said once in several tries."""
     wrong = []
     for argv, result in zip(argvs, results):
-        r = lab.agent6("exec", "--", *argv)
-        said = [l.split("[agent6] jail: ")[1] for l in r.err.splitlines() if "[agent6] jail: " in l]
-        if said != [x for x in [result.get("jail")] if x] or (said and not r.err.endswith(said[0] + "\n")) or \
-                r.returncode != result["returncode"]:
+        want = [x for x in [result.get("jail")] if x]
+        for _ in range(8):
+            r = lab.agent6("exec", "--", *argv)
+            said = [l.split("[agent6] jail: ")[1] for l in r.err.splitlines() if "[agent6] jail: " in l]
+            if said == want:
+                break
+        if said != want or (said and not r.err.endswith(said[0] + "\n")) or r.returncode != result["returncode"]:
             wrong.append((" ".join(argv), "exec", r.returncode, r.err[-400:], "run", result["returncode"], result.get("jail")))
     assert not wrong, "\n".join(map(str, wrong))
 
@@ -132,12 +183,13 @@ def test_a_denial_names_its_rule_and_an_ordinary_failure_says_nothing(lab):
     for name in ("granted/f", "data.csv", ".ssh/id"):
         lab.write(os.path.join(lab.home, name), "x\n")
     lab.write(os.path.join(lab.ws, "..", "beside", "file"), "x\n")
+    lab.git("remote", "add", "near", ".")
     argvs = [[w.replace("{home}", lab.home) for w in argv] for argv, _ in TABLE]
     calls = [call("run_command", argv=a) for a in argvs]
-    m = lab.mock(script(*[turn(*calls[i:i + 4]) for i in range(0, len(calls), 4)], finish()),
+    m = lab.mock(script(*[turn(*calls[i:i + 10]) for i in range(0, len(calls), 10)], finish()),
                  extra=f"[sandbox]\nextra_read_paths = [\"{lab.home}/granted\"]\nhide_paths = [\"{lab.ws}/secret\"]\n"
                        "[workflow]\nmax_iterations = 200\nverify_infer = false\n")
-    r = lab.run("look", timeout=180)
+    r = lab.run("look", timeout=300)
     results = [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
     assert len(results) == len(TABLE), r.both[-3000:]
     wrong = []
@@ -156,7 +208,15 @@ HARDENED = [
     ([*PY, "import socket; socket.create_connection(('1.1.1.1', 443), 5)"], NET),
     ([*PY, "import urllib.request as u; u.urlopen('https://example.com', timeout=5)"], NET),
     (["cat", "{home}/data.csv"], READ),
+    ([*PY, "import urllib.request as u; u.urlopen('http://localhost:9', timeout=5)"], "make no such socket"),
+    ([*PY, "import socket; socket.socket(socket.AF_UNIX)"], "make no such socket"),
+    *([(["curl", "-sS", "http://localhost:9"], "make no such socket"), (["curl", "-s", "http://localhost:9"], "make no such socket")]
+      if shutil.which("curl") else []),
     (["touch", "/usr/agent6-x"], "part of the system"),
+    (["rm", "/etc/passwd"], "part of the system"),
+    (["mkdir", "{home}/new"], WRITE),
+    (["ls", "/"], "sandbox.profile"),
+    (["dd", "if=/dev/zero", "of=/dev/shm/agent6-x", "count=1"], "sandbox.profile"),
     (["cat", "/etc/fstab"], READ),
     (sh("echo 1 > /proc/sys/vm/drop_caches"), "the kernel's"),
     (["chown", "1", "a.txt"], NO_KEY),
@@ -168,6 +228,8 @@ HARDENED = [
     (["cat", "missing"], NOTHING),
     (sh("echo x > own; chmod 0 own; cat own"), NOTHING),
     (sh("exit 3"), NOTHING),
+    (["git", "log", "no-such-branch"], NOTHING),
+    (["mv", "no-such-file", ".git"], NOTHING),
 ]
 
 
@@ -177,7 +239,7 @@ def test_a_denial_explains_itself_where_no_namespace_is(lab):
     lab.write(os.path.join(lab.home, "data.csv"), "x\n")
     argvs = [[w.replace("{home}", lab.home) for w in argv] for argv, _ in HARDENED]
     m = lab.mock(script(*[turn(call("run_command", argv=a)) for a in argvs], finish()), extra="[workflow]\nverify_infer = false\n")
-    r = lab.run("look", timeout=120)
+    r = lab.run("look", timeout=300)
     results = [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
     assert len(results) == len(HARDENED), r.both[-3000:]
     wrong = [(argv, "want", want, "said", result.get("jail"), result.get("stderr", "")[-300:]) for (argv, want), result in zip(HARDENED, results)
@@ -302,3 +364,51 @@ def test_what_exec_passes_on_is_unchanged_where_it_explains(lab):
             last = errs[errs.rindex(bytes(1)) + 1:]
             assert last.startswith(b"\x1b[2J\xff\ncat: /etc/fstab: ") and last.count(b"\n") == 3, last
             assert last.split(b"\n")[2].startswith(b"[agent6] jail: /etc/fstab "), last
+
+
+MEMORY = "sandbox.memory_limit_mb"
+# What is run under a limit of each process, what is said then, and nothing without one (the last: what would need no such memory).
+HUNGRY = [
+    ([*PY, "bytearray(10 ** 9)"], MEMORY),
+    ([*PY, "import subprocess, sys; sys.exit(subprocess.call(['/usr/bin/python3', '-c', 'bytearray(10 ** 9)']))"], MEMORY),
+    *([(sh("printf '%s\\n' '#include <stdio.h>' '#include <stdlib.h>' 'int main(void) { if (!malloc(1000000000)) { perror(\"malloc\"); return 1; } }' "
+           "| cc -O0 -x c -o c - && ./c"), MEMORY)] if shutil.which("cc") else []),
+    *([(sh("printf '%s\\n' '#include <new>' 'int main() { return *static_cast<char *>(operator new(1000000000)); }' | c++ -x c++ -O0 -o cc - && exec ./cc"),
+        MEMORY)] if shutil.which("c++") else []),
+    *([(["node", "-e", "const a = []; for (let i = 0; i < 100; i++) a.push(Buffer.alloc(1e7, 1))"], MEMORY)] if shutil.which("node") else []),
+    (sh("ulimit -v 100000; /usr/bin/python3 -c 'bytearray(10 ** 9)'"), NOTHING),
+    (["cat", "missing"], NOTHING),
+]
+
+
+def test_a_limit_of_memory_is_named_where_it_is_one_of_ours(lab_of_each_profile):
+    lab = lab_of_each_profile
+    lab.repo(a_DOT_txt="one\n")
+    argvs = [argv for argv, _ in HUNGRY]
+    m = lab.mock(script(*[turn(call("run_command", argv=a)) for a in argvs], finish()),
+                 extra="[sandbox]\nmemory_limit_mb = 600\n[workflow]\nverify_infer = false\n")
+    r = lab.run("eat", timeout=300)
+    results = [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
+    assert len(results) == len(HUNGRY), r.both[-3000:]
+    wrong = [(argv, "want", want, "said", result.get("jail"), result) for (argv, want), result in zip(HUNGRY, results)
+             if result["returncode"] == 0 or (want is None) != (result.get("jail") is None) or (want and want not in result["jail"])]
+    assert not wrong, "\n".join(map(str, wrong))
+    exec_says_the_same(lab, argvs, results)
+    assert lab.agent6("config", "unset", "sandbox.memory_limit_mb").returncode == 0
+    for argv in (HUNGRY[0][0], [*PY, "raise MemoryError"]):
+        r = lab.agent6("exec", "--", *argv)
+        assert "jail: " not in r.err, r.err
+
+
+def test_who_may_only_look_is_told_so_where_a_write_is_refused(lab):
+    lab.repo(a_DOT_txt="one\n")
+    rows = [(["touch", "new"], "plan, ask and review"), ([*PY, "open('new', 'w')"], "plan, ask and review"),
+            (["git", "commit", "--allow-empty", "-m", "x"], "plan, ask and review"), (["mkdir", "/agent6-x"], "plan, ask and review"),
+            (sh("echo x >/tmp/x && cat /tmp/x missing"), NOTHING), (["cat", "missing"], NOTHING)]
+    m = lab.mock(script(*[turn(call("run_command", argv=a)) for a, _ in rows], {"text": "done"}))
+    r = lab.agent6("ask", "--auto-approve", "what is here?", timeout=300)
+    results = [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
+    assert len(results) == len(rows), r.both[-3000:]
+    wrong = [(argv, want, result) for (argv, want), result in zip(rows, results)
+             if (want is None) != (result.get("jail") is None) or (want and want not in result["jail"]) or "extra_write_paths" in str(result.get("jail"))]
+    assert not wrong, "\n".join(map(str, wrong))

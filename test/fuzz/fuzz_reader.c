@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			BUG_IF(!path_is_within(repo.inner.dirs[i], "/w"));
 	static const struct tool_root roots[] = { { -1, { "/w", 2 }, true } };
 	struct str hidden = STR("/w/secret");
-	const struct denial_jail jail = { .roots = roots, .nroots = COUNT(roots), .cwd = STR("/w/sub"), .hide_paths = { &hidden, 1 } };
+	const struct denial_jail jail = { .roots = roots, .nroots = COUNT(roots), .cwd = STR("/w/sub"), .hide_paths = { &hidden, 1 },
+		.no_namespaces = size & 1, .memory_each = size & 2, .looks = size & 4, .commands = str_head(bytes, size / 2) };
 	const struct job_result job = { .why = JOB_EXITED, .code = 1, .errs = bytes };
 	struct denial d;
 

@@ -28,13 +28,22 @@ static struct denial explain(struct denial_jail *jail, const char *errs, enum jo
 #define NOTHING "-"   /* no note */
 #define NO_KEY  "none" /* a note, and nothing allows it */
 
+/* What a row needs: without it the same words say nothing. */
+enum jail_kind { ANY, NO_NAMESPACES, MEMORY_EACH, LOOKS };
+
+static struct denial_jail jail_of(enum jail_kind kind)
+{
+	return (struct denial_jail){ .no_namespaces = kind == NO_NAMESPACES, .memory_each = kind == MEMORY_EACH, .looks = kind == LOOKS };
+}
+
 TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 {
 	static const struct {
 		const char *errs, *key;
+		enum jail_kind in;
 	} table[] = {
 		/* files */
-		{ "touch: cannot touch '../outside': Permission denied\n", "sandbox.extra_read_paths (or extra_write_paths)" },
+		{ "touch: cannot touch '../outside': Permission denied\n", "sandbox.extra_write_paths" },
 		{ "touch: cannot touch '/etc/x': Read-only file system\n", NO_KEY },
 		{ "mkdir: cannot create directory '/usr/local/lib/x': Permission denied", NO_KEY },
 		{ "cat: /home/me/.ssh/id_rsa: No such file or directory\n", "sandbox.extra_read_paths (or extra_write_paths)" },
@@ -47,7 +56,7 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		{ "cat: /w/p/secret/key: Permission denied\n", "sandbox.hide_paths" },
 		{ "bash: /opt/sdk/bin/tool: No such file or directory", "sandbox.extra_read_paths (or extra_write_paths)" },
 		{ "a\nb\ncp: cannot create regular file '/w/q/f': Permission denied\nmake: *** [Makefile:3: x] Error 1\n",
-			"sandbox.extra_read_paths (or extra_write_paths)" },
+			"sandbox.extra_write_paths" },
 		/* network */
 		{ "curl: (6) Could not resolve host: example.com\n", "sandbox.tool_network" },
 		{ "socket.gaierror: [Errno -3] Temporary failure in name resolution\n", "sandbox.tool_network" },
@@ -88,9 +97,9 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		{ "script: failed to create pseudo-terminal: No such file or directory\n", NO_KEY },
 		{ "dd: failed to open '/dev/sda': Read-only file system\n", NO_KEY },
 		{ "sh: 1: cannot create /proc/sys/vm/drop_caches: Read-only file system\n", NO_KEY },
-		{ "err=\"couldn't get: Get \\\"http://localhost:8080/api\\\": dial tcp [::1]:8080: socket: permission denied\"\n", "sandbox.tool_network" },
-		{ "socket: Permission denied\nssh: connect to host 10.0.0.1 port 22: failure\n", "sandbox.tool_network" },
-		{ "    _socket.socket.__init__(self, family, type, proto, fileno)\nPermissionError: [Errno 13] Permission denied\n", "sandbox.tool_network" },
+		{ "err=\"couldn't get: Get \\\"http://localhost:8080/api\\\": dial tcp [::1]:8080: socket: permission denied\"\n", "sandbox.tool_network (or profile)", NO_NAMESPACES },
+		{ "socket: Permission denied\nssh: connect to host 10.0.0.1 port 22: failure\n", "sandbox.tool_network (or profile)", NO_NAMESPACES },
+		{ "    _socket.socket.__init__(self, family, type, proto, fileno)\nPermissionError: [Errno 13] Permission denied\n", "sandbox.tool_network (or profile)", NO_NAMESPACES },
 		{ "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: x\n", NO_KEY },
 		{ "    sl = self._semlock = _multiprocessing.SemLock(\n    ^^^^\nPermissionError: [Errno 13] Permission denied\n", "sandbox.profile" },
 		{ "sh: 1: cannot create /proc/sys/vm/drop_caches: Permission denied\n", NO_KEY },
@@ -108,9 +117,68 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		{ "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: "
 		  "dial unix /var/run/docker.sock: socket: permission denied\n", NO_KEY },
 		{ "dial unix /var/run/docker.sock: connect: no such file or directory\n", NO_KEY },
+		/* git, where it names no path or no reason */
+		{ "error: unable to create temporary file: Read-only file system\nfatal: unable to write note object\n", "sandbox.protect_git" },
+		{ "error: unable to move logfile logs/refs/heads/a to logs/refs/.tmp-renamed-log: Read-only file system\nfatal: Branch rename failed\n",
+			"sandbox.protect_git" },
+		{ "error: could not lock config file .git/config\nerror: Could not remove config section 'remote.near'\n", "sandbox.protect_git" },
+		{ "mv: cannot move '.git' to 'x': Device or resource busy\n", "sandbox.protect_git" },
+		{ "rmdir: failed to remove '.git': Device or resource busy\n", "sandbox.protect_git" },
+		{ "OSError: [Errno 16] Device or resource busy: '.git' -> 'x'\n", "sandbox.protect_git" },
+		{ "rm: cannot remove 'secret': Device or resource busy\n", "sandbox.hide_paths" },
+		{ "chmod: changing permissions of '.git': Read-only file system\n", "sandbox.protect_git" },
+		/* what a runtime prints after its error does not push it away */
+		{ "node:fs:573\nError: ENOENT: no such file or directory, open '/home/me/x'\n    at a\n    at b {\n  errno: -2,\n  code: 'ENOENT',\n"
+		  "  path: '/home/me/x'\n}\n\nNode.js v20.20.2\n", "sandbox.extra_read_paths (or extra_write_paths)" },
+		{ "Error: EBUSY: resource busy or locked, rename '.git' -> 'x'\n    at a {\n  errno: -16,\n  path: '.git',\n  dest: 'x'\n}\n\nNode.js v20\n",
+			"sandbox.protect_git" },
+		{ "Exception in thread \"main\" java.net.ConnectException: Connection refused\n\tat a\n\tat b\n\tat c\n\tat d\n", "sandbox.tool_network" },
+		{ "panic: dial tcp 127.0.0.1:9: connect: connection refused\n\ngoroutine 1 [running]:\nmain.main()\n\t/w/p/m.go:3 +0x3f\nexit status 2\n",
+			"sandbox.tool_network" },
+		{ "TypeError: fetch failed\n    at a {\n  [cause]: Error: connect ECONNREFUSED 127.0.0.1:3000\n      at b {\n    errno: -111,\n"
+		  "    code: 'ECONNREFUSED',\n    address: '127.0.0.1',\n    port: 3000\n  }\n}\n", "sandbox.tool_network" },
+		{ "ConnectionRefusedError: [Errno 111] Connect call failed ('127.0.0.1', 9)\n", "sandbox.tool_network" },
+		/* without namespaces */
+		{ "urllib.error.URLError: <urlopen error [Errno 13] Permission denied>\n", "sandbox.tool_network (or profile)", NO_NAMESPACES },
+		{ "Connecting to 127.0.0.1:9999... failed: Permission denied.\n", "sandbox.tool_network (or profile)", NO_NAMESPACES },
+		{ "Error: listen EACCES: permission denied 127.0.0.1:8080\n    at a {\n  port: 8080\n}\n\nNode.js v20\n",
+			"sandbox.tool_network (or profile)", NO_NAMESPACES },
+		{ "ls: cannot open directory '/': Permission denied\n", "sandbox.profile", NO_NAMESPACES },
+		{ "dd: failed to open '/dev/shm/big': Permission denied\n", "sandbox.profile", NO_NAMESPACES },
+		{ "bash: line 1: /dev/tcp/127.0.0.1/9: Permission denied\n", "sandbox.tool_network (or profile)", NO_NAMESPACES },
+		{ "Exception in thread \"main\" java.net.SocketException: Permission denied\n\tat a\n\tat b\n\tat c\n",
+			"sandbox.tool_network (or profile)", NO_NAMESPACES },
+		{ "ls: cannot open directory '/boot': Permission denied\n", "sandbox.extra_read_paths (or extra_write_paths)" },
+		{ "cp: cannot create regular file '/home/me/docs/b': Permission denied\n", "sandbox.extra_write_paths" },
+		{ "rm: cannot remove '/etc/passwd': Permission denied\n", NO_KEY },
+		/* a limit of each process */
+		{ "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\nMemoryError\n", "sandbox.memory_limit_mb", MEMORY_EACH },
+		{ "FATAL ERROR: invalid array length Allocation failed - JavaScript heap out of memory\n----- Native stack trace -----\n\n"
+		  " 1: 0xb78db3 node::OOM [node]\n 2: 0xee8300 v8 [node]\n10: 0x12a1d60  [node]\n11: 0x1  [node]\n12: 0x2  [node]\n13: 0x3  [node]\n",
+			"sandbox.memory_limit_mb", MEMORY_EACH },
+		{ "RangeError: Array buffer allocation failed\n    at a\n    at b\n    at c\n\nNode.js v20\n", "sandbox.memory_limit_mb", MEMORY_EACH },
+		{ "malloc: Cannot allocate memory\n", "sandbox.memory_limit_mb", MEMORY_EACH },
+		{ "bash: xrealloc: cannot allocate 314187776 bytes\n", "sandbox.memory_limit_mb", MEMORY_EACH },
+		{ "Out of memory!\npanic: fold_constants\n", "sandbox.memory_limit_mb", MEMORY_EACH },
+		{ "memory allocation of 10000000 bytes failed\n", "sandbox.memory_limit_mb", MEMORY_EACH },
+		{ "warning: INFO: os::commit_memory(0x7, 65536, 0) failed; error='Not enough space' (errno=12)\n", "sandbox.memory_limit_mb",
+			MEMORY_EACH },
+		{ "==8==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes at address 2008fff7000 (errno: 12)\n==8==Reserve\nAborted\n",
+			"sandbox.memory_limit_mb", MEMORY_EACH },
+		/* where nothing is to be changed */
+		{ "touch: cannot touch 'new': Read-only file system\n", NO_KEY, LOOKS },
+		{ "OSError: [Errno 30] Read-only file system: 'new'\n", NO_KEY, LOOKS },
+		/* room, processes, another architecture, root */
+		{ "dd: error writing '/tmp/big': No space left on device\n1296+0 records in\n1295+0 records out\n1358938112 bytes copied\n", NO_KEY },
+		{ "bash: fork: retry: Resource temporarily unavailable\n", NO_KEY },
+		{ "sh: 1: Cannot fork\n", NO_KEY },
+		{ "Bad system call\n", NO_KEY },
+		{ "error: This script must be run as root\n", NO_KEY },
+		{ "sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set\n", NO_KEY },
+		{ "su: Critical error - immediate abort\n", NO_KEY },
 		/* who speaks is not what it speaks of */
 		{ "/usr/bin/ld: cannot open output file /opt/x: Permission denied\ncollect2: error: ld returned 1 exit status\n",
-			"sandbox.extra_read_paths (or extra_write_paths)" },
+			"sandbox.extra_write_paths" },
 		{ "/usr/bin/ld: cannot open output file /usr/local/bin/x: Read-only file system\ncollect2: error: ld returned 1 exit status\n", NO_KEY },
 		{ "/opt/sdk/tool: Permission denied\n", "sandbox.extra_read_paths (or extra_write_paths)" },
 		{ "cat: /etc/fstab: Permission denied\n", "sandbox.extra_read_paths" },
@@ -156,14 +224,30 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		{ "cat: fixtures/socket: Permission denied\n", NOTHING },
 		{ "GET http://srv/data: 403 Permission denied\n", NOTHING },
 		{ "cat: /proc/1/environ: Permission denied\n", NOTHING },
+		{ "dial unix /w/p/x.sock: connect: connection refused\n", NOTHING },
+		{ "Error: connect ECONNREFUSED /tmp/x.sock\n    at a {\n  address: '/tmp/x.sock'\n}\n\nNode.js v20\n", NOTHING },
+		{ "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n", NOTHING },
+		{ "FATAL ERROR: Ineffective mark-compacts near heap limit Allocation failed - JavaScript heap out of memory\n", NOTHING },
+		{ "OSError: [Errno 30] Read-only file system: '/w/p/description'\n", NOTHING },
+		{ "umount: /w/p/mnt: target is busy.\nrm: cannot remove 'mnt': Device or resource busy\n", NOTHING },
+		{ "cat: write error: No space left on device\n", NOTHING },
+		{ "cp: error writing '/w/p/big': No space left on device\n", NOTHING },
+		{ "ln: failed to create hard link 'p' => '/etc/passwd': Operation not permitted\n", NOTHING },
+		{ "cat: /var/lib/thing: Permission denied (expected)\na\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n", NOTHING },
+		{ "pthread_create: Resource temporarily unavailable\n", NOTHING },
+		{ "error: could not lock config file .git/config\na\nb\nc\n", NOTHING },
+		{ "please do not run as root\n", NOTHING },
+		{ "wget: Cannot read /etc/wgetrc (Permission denied).\n", NOTHING },
 	};
 	auto_arena struct arena *mem = arena_new();
 
 	for (size_t i = 0; i < COUNT(table); i++) {
-		struct denial_jail jail = { 0 };
+		struct denial_jail jail = jail_of(table[i].in);
 		struct denial d = explain(&jail, table[i].errs, JOB_EXITED, 1, mem);
 		const char *got = d.note.n == 0 ? NOTHING : d.key ? d.key : NO_KEY;
 
+		if (strcmp(got, table[i].key) != 0)
+			print_error("%s said of: %s\n", got, table[i].errs);
 		CHECK(strcmp(got, table[i].key) == 0);
 		CHECK(d.note.n < 320 && utf8_valid(d.note));
 		/* The same words from a command that succeeded, was stopped or had no jail say nothing. */
@@ -172,9 +256,147 @@ TEST(denial_names_the_key_when_it_was_the_jail_and_says_nothing_when_it_was_not)
 		CHECK_INT(explain(&jail, table[i].errs, JOB_TIMEOUT, 124, mem).note.n, 0);
 		jail.unconfined = true;
 		CHECK_INT(explain(&jail, table[i].errs, JOB_EXITED, 1, mem).note.n, 0);
+		jail = jail_of(ANY);
+		CHECK(table[i].in == ANY || explain(&jail, table[i].errs, JOB_EXITED, 1, mem).note.n == 0);
 		jail = (struct denial_jail){ .online = true };
 		if (strcmp(table[i].key, "sandbox.tool_network") == 0)
 			CHECK_INT(explain(&jail, table[i].errs, JOB_EXITED, 1, mem).note.n, 0);
+	}
+}
+
+TEST(denial_tells_what_is_not_there_from_what_has_not_begun_to_listen)
+{
+	static const struct {
+		const char *errs;
+		enum denial_rule rule, plain; /* plain: without namespaces */
+	} cases[] = {
+		{ "curl: (7) Failed to connect to localhost port 8000 after 2 ms: Couldn't connect to server\n", DENIAL_LOOP, DENIAL_NO_SOCKET },
+		{ "curl: (7) Failed to connect to ::1 port 80 after 0 ms: Couldn't connect to server\n", DENIAL_LOOP, DENIAL_NO_SOCKET },
+		{ "curl: (7) Failed to connect to 10.0.0.5 port 80 after 0 ms: Couldn't connect to server\n", DENIAL_NET, DENIAL_NO_SOCKET },
+		{ "curl: (7) Failed to connect to db port 80 after 0 ms: Couldn't connect to server\n", DENIAL_LOOP, DENIAL_NO_SOCKET },
+		{ "OSError: [Errno 101] Connect call failed ('10.0.0.5', 9)\n", DENIAL_NET, DENIAL_NO_SOCKET },
+		{ "dial tcp [::1]:8080: connect: connection refused\n", DENIAL_LOOP, DENIAL_NO_SOCKET },
+		{ "Error: connect ECONNREFUSED 127.0.0.1:3000\n", DENIAL_LOOP, DENIAL_NO_SOCKET },
+		{ "ConnectionRefusedError: [Errno 111] Connection refused\n", DENIAL_LOOP, DENIAL_NO_SOCKET },
+		{ "bash: line 1: /dev/tcp/127.0.0.1/9: Connection refused\n", DENIAL_LOOP, DENIAL_NO_SOCKET },
+		{ "connection to server on socket \"/var/run/p/.s.PGSQL.5432\" failed: Connection refused\n", DENIAL_NONE, DENIAL_NONE },
+		{ "dial unix /var/run/x.sock: socket: permission denied\n", DENIAL_NONE, DENIAL_NO_SOCKET },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct denial_jail jail = jail_of(ANY);
+
+		CHECK_INT(explain(&jail, cases[i].errs, JOB_EXITED, 1, mem).rule, cases[i].rule);
+		jail = jail_of(NO_NAMESPACES);
+		CHECK_INT(explain(&jail, cases[i].errs, JOB_EXITED, 1, mem).rule, cases[i].plain);
+		jail.online = true; /* then it has sockets, and still none with a path */
+		CHECK_INT(explain(&jail, cases[i].errs, JOB_EXITED, 1, mem).rule,
+			strstr(cases[i].errs, "socket: permission") ? DENIAL_SOCKET : DENIAL_NONE);
+	}
+}
+
+TEST(denial_knows_what_is_run_from_the_words_of_a_command)
+{
+	static const struct {
+		const char *words[8], *want;
+	} cases[] = {
+		{ { "git", "stash" }, "git stash" },
+		{ { "grep", "-r", "a; git stash", "." }, "grep -r a; git stash ." },
+		{ { "/bin/bash", "-lc", "cd sub && A=1 git stash|cat" }, "cd sub \n\n A=1 git stash\ncat" },
+		{ { "sh", "-e", "-c", "x" }, "x" },
+		{ { "sh", "script", "-c", "x" }, "sh script -c x" },
+		{ { "python3", "-c", "a\nb" }, "python3 -c a b" },
+		{ { "sh" }, "sh" },
+		{ { NULL }, "" },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct str words[8];
+		struct str_list argv = { words, 0 };
+
+		for (; cases[i].words[argv.n]; argv.n++)
+			words[argv.n] = str_from(cases[i].words[argv.n]);
+		CHECK_STR(denial_commands(&argv, mem), str_from(cases[i].want));
+	}
+}
+
+TEST(denial_is_told_by_the_words_of_a_command_where_nothing_was_written)
+{
+	static const struct {
+		const char *commands, *errs;
+		int code;
+		enum denial_rule rule;
+	} cases[] = {
+		{ "git stash", "", 1, DENIAL_GIT },
+		{ "git -C . stash push -m x", " \n", 1, DENIAL_GIT },
+		{ "cd sub\n A=1 /usr/bin/git stash -q", "", 1, DENIAL_GIT },
+		{ "git stash", "", 2, DENIAL_NONE },
+		{ "git stash", "something\n", 1, DENIAL_NONE },
+		{ "git stash list\n grep x", "", 1, DENIAL_NONE },
+		{ "git stash show", "", 1, DENIAL_NONE },
+		{ "git diff --quiet", "", 1, DENIAL_NONE },
+		{ "grep -r git stash .", "", 1, DENIAL_NONE },
+		{ "grep -q x a.txt", "", 1, DENIAL_NONE },
+		{ "curl -s https://example.com", "", 6, DENIAL_NET },
+		{ "curl -s http://localhost:8000/health", "", 7, DENIAL_LOOP },
+		{ "curl -s http://10.0.0.5/health", "", 7, DENIAL_NET },
+		{ "curl -sf http://localhost:8000/health", "", 22, DENIAL_NONE },
+		{ "wget -q http://127.0.0.1/x", "", 4, DENIAL_LOOP },
+		{ "tool curl", "", 6, DENIAL_NONE },
+		/* a name without a place */
+		{ "python3 -c shutil.rmtree('.git')", "OSError: [Errno 30] Read-only file system: 'description'\n", 1, DENIAL_GIT },
+		{ "git gc", "error: cannot make x: Read-only file system\n", 1, DENIAL_GIT },
+		{ "git gc", "error: cannot make /w/p/x: Read-only file system\n", 1, DENIAL_NONE },
+		{ "cat .gitignore", "OSError: [Errno 30] Read-only file system: 'description'\n", 1, DENIAL_NONE },
+		{ "git diff\n cp a ro", "cp: cannot create regular file 'ro/x': Permission denied\n", 1, DENIAL_NONE },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct denial_jail jail = { .commands = str_from(cases[i].commands) };
+		struct denial d = explain(&jail, cases[i].errs, JOB_EXITED, cases[i].code, mem);
+
+		if (d.rule != cases[i].rule)
+			print_error("%s\n", cases[i].commands);
+		CHECK_INT(d.rule, cases[i].rule);
+		CHECK(d.rule != DENIAL_GIT || str_eqz(d.path, "/w/p/.git"));
+		jail.git_open = true;
+		CHECK(cases[i].rule != DENIAL_GIT || explain(&jail, cases[i].errs, JOB_EXITED, cases[i].code, mem).rule == DENIAL_NONE);
+	}
+}
+
+TEST(denial_blames_no_limit_that_a_command_set_itself)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct denial_jail jail = { .memory_each = true, .commands = STR("ulimit -v 100000\n python3 x.py") };
+
+	CHECK_INT(explain(&jail, "MemoryError\n", JOB_EXITED, 1, mem).rule, DENIAL_NONE);
+	jail.commands = STR("make ulimit");
+	CHECK_INT(explain(&jail, "MemoryError\n", JOB_EXITED, 1, mem).rule, DENIAL_MEMORY);
+}
+
+TEST(denial_explains_a_program_that_gave_up_by_a_signal_and_none_that_was_killed)
+{
+	static const char what[] = "terminate called after throwing an instance of 'std::filesystem::filesystem_error'\n"
+				   "  what():  filesystem error: cannot create directory: No such file or directory [/opt/x/y]\n";
+	static const struct {
+		enum job_end why;
+		int code;
+		const char *errs;
+		enum denial_rule rule;
+	} cases[] = {
+		{ JOB_SIGNALED, 134, what, DENIAL_SEE }, { JOB_SIGNALED, 139, what, DENIAL_NONE }, { JOB_SIGNALED, 137, what, DENIAL_NONE },
+		{ JOB_SIGNALED, 143, what, DENIAL_NONE }, { JOB_SIGNALED, 159, "", DENIAL_ARCH }, { JOB_EXITED, 159, "", DENIAL_NONE },
+		{ JOB_SIGNALED, 134, "", DENIAL_NONE }, { JOB_STOPPED, 134, what, DENIAL_NONE },
+	};
+	auto_arena struct arena *mem = arena_new();
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct denial_jail jail = { 0 };
+
+		CHECK_INT(explain(&jail, cases[i].errs, cases[i].why, cases[i].code, mem).rule, cases[i].rule);
 	}
 }
 
@@ -231,6 +453,9 @@ TEST(denial_looks_at_standard_output_where_nothing_else_was_written_and_there_at
 	} cases[] = {
 		{ "all that was written", denied, "", true },
 		{ "the end of a build", "cc a.c\ncat: /opt/x: Permission denied\nmake: *** [x] Error 1\n", "", true },
+		{ "a build tool's last words end what it said", "[ERROR] x: cat: /opt/x: Permission denied -> [Help 1]\n[ERROR] \n"
+		  "[ERROR] To see the full stack trace of the errors, re-run Maven with the -e switch.\n[ERROR] Re-run Maven using the -X switch\n"
+		  "[ERROR] \n[ERROR] For more information\n[ERROR] [Help 1] http://x\n", "\x1b[0m\x1b[0m", true },
 		{ "blank error output is none", denied, " \n\n", true },
 		{ "error output that says something else", denied, "make: *** [x] Error 1\n", false },
 		{ "before the end", "cat: /opt/x: Permission denied\na\nb\nc\n", "", false },
@@ -252,7 +477,7 @@ TEST(denial_knows_where_commands_have_no_tmp_and_of_grants_in_each_other_takes_t
 {
 	static const struct {
 		const char *errs, *key;
-		bool no_tmp;
+		bool no_namespaces;
 	} cases[] = {
 		{ "sh: 1: cannot create /tmp/x: Permission denied\n", "sandbox.profile", true },
 		{ "/usr/bin/ld: cannot open output file /tmp/x: Permission denied\n", "sandbox.profile", true },
@@ -269,7 +494,7 @@ TEST(denial_knows_where_commands_have_no_tmp_and_of_grants_in_each_other_takes_t
 	auto_arena struct arena *mem = arena_new();
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		const struct denial_jail jail = { .roots = nested, .nroots = COUNT(nested), .cwd = nested[0].path, .no_tmp = cases[i].no_tmp };
+		const struct denial_jail jail = { .roots = nested, .nroots = COUNT(nested), .cwd = nested[0].path, .no_namespaces = cases[i].no_namespaces };
 		const struct job_result job = { .why = JOB_EXITED, .code = 2, .errs = str_from(cases[i].errs) };
 		struct denial d;
 
