@@ -10,7 +10,7 @@ static int some_values(void *self, enum complete_what what, const struct complet
 {
 	static const char *const of[] = { [COMPLETE_OTHER] = "?", [COMPLETE_ID] = "calm-fox", [COMPLETE_KEY] = "budget.max_usd",
 		[COMPLETE_ROLE] = "worker", [COMPLETE_PROVIDER] = "mine", [COMPLETE_MODEL] = "mine-1", [COMPLETE_SKILL] = "ring",
-		[COMPLETE_SKILL_ALL] = "ring, disabled", [COMPLETE_KEY_OR_TABLE] = "providers.mine", [COMPLETE_SERVER] = "files",
+		[COMPLETE_SKILL_ALL] = "ring-disabled", [COMPLETE_KEY_OR_TABLE] = "providers.mine", [COMPLETE_SERVER] = "files",
 		[COMPLETE_CONNECT] = "anthropic", [COMPLETE_SIDE] = "critic", [COMPLETE_PERSONA] = "security", [COMPLETE_VALUE] = "v",
 		[COMPLETE_PRESET] = "quick", [COMPLETE_PERSONAS] = "security,tests", [COMPLETE_BRANCH] = "topic", [COMPLETE_NOTE] = "n7" };
 
@@ -59,7 +59,7 @@ static const struct {
 	{ { "model", "worker", "--repo", "mine", "mi" }, "mine-1\t", "worker" },
 	{ { "model", "worker", "other", "" }, NULL, "mine-1" },
 	{ { "run", "--skill", "" }, "ring\t", "calm-fox" },
-	{ { "skills", "enable", "" }, "ring, disabled\t", "calm-fox" },
+	{ { "skills", "enable", "" }, "ring-disabled\t", "calm-fox" },
 	{ { "run", "--from-plan", "" }, "calm-fox\t", NULL },
 	{ { "memory", "show", "" }, "n7\t", "calm-fox" },
 	{ { "prompt", "show", "--role", "" }, "critic\t", "worker" },
