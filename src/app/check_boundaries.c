@@ -141,6 +141,19 @@ static void memory_row(const struct bounds *b)
 		row(b, "commands.memory", STR("no limit of ours"));
 }
 
+static struct str sockets_of_the_host(const struct bounds *b)
+{
+	if (b->s->profile == PROFILE_NONE)
+		return STR("every one: nothing is enforced");
+	if (b->s->profile == PROFILE_HARDENED)
+		return STR("none");
+	if (landlock_abi() >= LL_UNIX_ABI)
+		return STR("none in what may be read; in what may be written, those that are bound there after the cell was built, by a relative "
+			   "name or in another network namespace");
+	return STR("none of those that are bound when the cell is built; in what is listed here, those that are bound there later, by a "
+		   "relative name or in another network namespace (this kernel's Landlock knows no sockets on paths)");
+}
+
 static void command_rows(const struct bounds *b)
 {
 	const struct sandbox_policy *p = &b->commands.policy;
@@ -173,6 +186,7 @@ static void command_rows(const struct bounds *b)
 		row(b, "commands.protected", text(b, &protect));
 	row(b, "commands.hidden", text(b, &hidden));
 	reach_row(b, "commands.network", NETWORK_OF_COMMANDS, NETWISH_AUTO);
+	row(b, "commands.sockets", sockets_of_the_host(b));
 	memory_row(b);
 	for (size_t i = 0; i < b->commands.nlimits; i++)
 		row(b, str_printf(b->k->mem, "commands.time.%s", jail_class_find(b->commands.limits[i].class)->name).p,

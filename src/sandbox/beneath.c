@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
-/* What comes along with a directory that was granted and nobody meant to grant: windows into the kernel that are mounted in it,
- * and sockets on which processes of the host listen there. Both are covered. */
+/* What comes along with a directory that was granted and nobody meant to grant: windows into the kernel that are mounted in it.
+ * They are covered. */
 #include "sandbox/root_priv.h"
 #include "sys/file.h"
 
@@ -46,7 +46,7 @@ static bool is_kernel_fs(const char *type)
 }
 
 /* A place below another one that is covered is not there. */
-static bool is_hidden(const struct root *r, const char *path)
+bool root_hides(const struct root *r, const char *path)
 {
 	for (size_t i = 0; i < r->covers.n; i++)
 		if (r->covers.p[i].kind == GRANT_HIDE && path_beneath(path, r->covers.p[i].path))
@@ -55,7 +55,7 @@ static bool is_hidden(const struct root *r, const char *path)
 }
 
 /* The last grant that holds it decides; they are sorted. NULL: none shows it. */
-static const struct grant *shows(const struct root *r, const char *path)
+const struct grant *root_shows(const struct root *r, const char *path)
 {
 	const struct grant *last = NULL;
 
@@ -93,9 +93,9 @@ int beneath_cover(struct root *r, struct err *err)
 	TRY(mounts_load(r->mem, &all, err));
 	for (size_t i = 0; i < all.n; i++) {
 		const struct mount *m = &all.p[i];
-		const struct grant *in = is_kernel_fs(m->type) ? shows(r, m->point) : NULL;
+		const struct grant *in = is_kernel_fs(m->type) ? root_shows(r, m->point) : NULL;
 
-		if (in && !is_hidden(r, m->point) && mount_holds(m, m->point))
+		if (in && !root_hides(r, m->point) && mount_holds(m, m->point))
 			TRY(cover(r, in, m, err));
 	}
 	return 0;

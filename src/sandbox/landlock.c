@@ -44,7 +44,7 @@ static const struct {
 	{ 4, { .handled_net = NET_BIND | NET_CONNECT }, 16, "TCP ports" },
 	{ 5, { .handled_fs = LL_IOCTL_DEV }, 16, "controls of devices" },
 	{ LL_SCOPES_ABI, { .scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL }, 24, "signals and abstract sockets" },
-	{ 9, { .handled_fs = LL_RESOLVE_UNIX }, 24, "sockets on paths" },
+	{ LL_UNIX_ABI, { .handled_fs = LL_RESOLVE_UNIX }, 24, "sockets on paths" },
 };
 
 int landlock_lacks(int abi, struct buf *out, struct err *err)

@@ -43,6 +43,7 @@
 /* What a rule on something that is no directory may carry; the rest is dropped by us. */
 #define LL_FILE_RIGHTS (LL_EXECUTE | LL_WRITE_FILE | LL_READ_FILE | LL_TRUNCATE | LL_IOCTL_DEV | LL_RESOLVE_UNIX)
 
+#define LL_UNIX_ABI   9 /* from here on sockets on paths are out of reach where no rule says otherwise */
 #define LL_SCOPES_ABI 6 /* from here on abstract unix sockets and signals outside of the domain are out of reach */
 
 enum ll_kind {

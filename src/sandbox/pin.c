@@ -74,6 +74,12 @@ static int check_kind(int fd, const char *what, const char *path, struct stat *s
 		err_hint(err, "write the path the link leads to");
 		return -ERR_INVALID;
 	}
+	if (S_ISSOCK(st->st_mode)) {
+		err_set(err, ERR_INVALID, "%s %s: it is a socket, and whoever listens there works outside of the jail, with rights of its own", what,
+			path);
+		err_hint(err, "take it out; what is needed of the other end a server of your own can offer as a tool (docs/mcp.md)");
+		return -ERR_INVALID;
+	}
 	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode))
 		return err_set(err, ERR_INVALID, "%s %s: it is neither a directory nor a regular file", what, path);
 	kernel = kernel_fs_of((unsigned long)fs.f_type);
@@ -214,7 +220,7 @@ static bool is_covered(const struct root *r, const char *path)
 
 /* Renaming a directory would carry a protected or hidden path away and leave its name free: every directory between it and the
  * mount that holds it becomes a mount point of its own. */
-static int pin_ancestors(struct root *r, const char *path, const char *what, struct err *err)
+int pin_ancestors(struct root *r, const char *path, const char *what, struct err *err)
 {
 	const char *holder = "";
 

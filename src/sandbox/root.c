@@ -377,6 +377,7 @@ static int build(struct root *r, const struct side *side, struct err *err)
 	TRY(place_mounts(r, err));
 	if (r->mounts_inside)
 		TRY(beneath_cover(r, err));
+	TRY(sockets_cover(r, err));
 	TRY(place_covers(r, err));
 	TRY(build_proc(r, err));
 	return enter_top(r, err);

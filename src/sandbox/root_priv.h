@@ -47,6 +47,17 @@ int beneath_cover(struct root *r, struct err *err) CHECKED;
 bool beneath_mounted(int tree);
 /* What cannot be mapped to another owner since something is mounted in it is refused by that reason; else 0. */
 int beneath_unmapped(const struct root *r, const struct grant *g, struct err *err) CHECKED;
+const struct grant *root_shows(const struct root *r, const char *path);
+bool root_hides(const struct root *r, const char *path);
+/* sockets.c: those of processes of the host; in a process that is in the host's network namespace still. */
+int sockets_cover(struct root *r, struct err *err) CHECKED;
+struct socket_names {
+	struct str *p; /* absolute, none twice in a row; views of the text */
+	size_t n;
+};
+struct socket_names sockets_decode(struct str text, struct arena *mem);
+/* pin.c: the directories between a path and the mount that holds it become mounts of their own, so that it stays where it is. */
+int pin_ancestors(struct root *r, const char *path, const char *what, struct err *err) CHECKED;
 const char *kernel_fs_of(unsigned long magic); /* NULL: it is no window into the kernel */
 
 /* What of the host's /etc a command may see; NULL ended. */

@@ -3,6 +3,9 @@
 """What is mounted a second time, or mounted inside of what a command sees: in a mount namespace of the test."""
 import json
 import os
+import re
+import socket
+import stat
 import subprocess
 
 import pytest
@@ -135,3 +138,105 @@ def test_one_command_sees_no_window_into_the_kernel_either(lab):
         return
     told = json.loads(r.stdout)
     assert told["stdout"] == "end\n" and f"a proc file system at {lab.ws}/tree/p" in told["stderr"], r.stdout + r.stderr
+
+
+# ---- sockets ----
+
+CONNECT = ("import socket,sys\nfor p in sys.argv[1:]:\n for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):\n  try:\n"
+           "   s = socket.socket(socket.AF_UNIX, kind); s.connect(p); s.sendall(b'x'); print('REACHED', p)\n  except OSError as e: print(e.errno)\n")
+
+
+@pytest.fixture(name="listen")
+def listen_():
+    """Makes sockets that this process, one of the host's, listens on, and tells whether anybody came."""
+    made = []
+
+    def listen(path, kind=socket.SOCK_STREAM):
+        s = socket.socket(socket.AF_UNIX, kind)
+        made.append(s)
+        s.bind(path)
+        os.chmod(path, 0o777)
+        s.setblocking(False)
+        if kind == socket.SOCK_STREAM:
+            s.listen(8)
+        return path
+
+    yield listen
+    for s in made:
+        with pytest.raises(BlockingIOError):
+            s.accept() if s.type & socket.SOCK_STREAM else s.recv(1)
+        s.close()
+
+
+@pytest.mark.parametrize("network", ["block", "allow"])
+def test_a_socket_of_the_hosts_in_what_was_granted_is_reached_by_no_command(lab_of_each_profile, listen, network):
+    lab = lab_of_each_profile.repo(a="1\n")
+    read, write = os.path.join(lab.home, "read"), os.path.join(lab.home, "write")
+    for d in (read, write, f"{lab.ws}/run"):
+        os.mkdir(d)
+    os.symlink(read, os.path.join(lab.home, "link"))  # bound by another name than the one it is found by
+    paths = [f"{read}/s", f"{write}/s", f"{lab.ws}/run/s", f"{lab.ws}/run/d"]
+    for p in (f"{lab.home}/link/s", *paths[1:3]):
+        listen(p)
+    listen(paths[3], socket.SOCK_DGRAM)
+    lab.write("connect.py", CONNECT)
+    lab.config(f'[sandbox]\ntool_network = "{network}"\nextra_read_paths = ["{read}"]\nextra_write_paths = ["{write}"]\n')
+    r = lab.agent6("exec", "--", "sh", "-c", 'python3 connect.py "$@"; mv run run2 2>/dev/null && python3 connect.py run2/s; rm -f run/s; echo end', "sh", *paths)
+    assert r.returncode == 0 and "REACHED" not in r.out and r.out.endswith("end\n"), r.both
+    for p in paths if lab.profile != "hardened" else []:
+        assert f"a socket of a process of the host at {p}" in r.err, r.both
+        assert stat.S_ISSOCK(os.lstat(p).st_mode)
+
+
+def test_a_socket_of_the_hosts_under_a_second_name_is_reached_by_no_command(lab, listen):
+    lab.repo(a="1\n")
+    away = os.path.join(lab.home, "away")
+    os.mkdir(away)
+    os.mkdir(f"{lab.ws}/inside")
+    listen(f"{away}/s")
+    lab.write("connect.py", CONNECT)
+    r = in_mounts(lab, f'mount --bind {away} "$WS/inside"', AGENT6, "exec", "--", "python3", "connect.py", "inside/s")
+    assert r.returncode == 0 and "REACHED" not in r.stdout and f"at {lab.ws}/inside/s" in r.stderr, r.stdout + r.stderr
+
+
+def test_what_no_process_of_the_hosts_listens_on_works_between_commands(lab):
+    """The neighbour of it: what a command itself binds there is its own."""
+    lab.repo(a="1\n")
+    lab.write("both.py", "import socket\na = socket.socket(socket.AF_UNIX); a.bind('own'); a.listen(1)\n"
+                         "b = socket.socket(socket.AF_UNIX); b.connect('own'); print('connected')\n")
+    r = lab.agent6("exec", "--", "python3", "both.py")
+    assert r.returncode == 0 and r.out == "connected\n", r.both
+
+
+@pytest.mark.parametrize("key", ["extra_read_paths", "extra_write_paths"])
+def test_a_grant_that_is_a_socket_is_refused_with_the_reason(lab_of_each_profile, listen, key):
+    lab = lab_of_each_profile.repo(a="1\n")
+    path = listen(os.path.join(lab.home, "s"))
+    lab.config(f'[sandbox]\n{key} = ["{path}"]\n')
+    r = lab.agent6("exec", "--", "true")
+    assert r.returncode == 2 and f"{path}: it is a socket, and whoever listens there works outside" in r.err and "hint:" in r.err, r.both
+
+
+def test_a_socket_of_the_hosts_is_reached_by_no_server(lab, listen):
+    lab.repo(a="1\n")
+    granted = os.path.join(lab.home, "granted")
+    os.mkdir(granted)
+    path = listen(f"{granted}/s")
+    lab.write(f"{granted}/server.py", f"import subprocess, sys\nsaid = subprocess.run([sys.executable, '-c', {CONNECT!r}, {path!r}],"
+              " capture_output=True, text=True).stdout\nimport json\nfor line in sys.stdin:\n    m = json.loads(line)\n"
+              "    if 'id' not in m: continue\n    known = {'initialize': {'protocolVersion': '2025-06-18', 'capabilities': {'tools': {}},"
+              " 'serverInfo': {'name': 'x', 'version': '1'}}, 'tools/list': {'tools': [{'name': 't', 'description': 'said ' + said,"
+              " 'inputSchema': {'type': 'object'}}]}}\n    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], **({'result': known[m['method']]}"
+              " if m['method'] in known else {'error': {'code': -32601, 'message': 'no'}})}), flush=True)\n")
+    m = lab.mock(script(finish()), extra=f'[mcp.n]\ncommand = ["python3", "{granted}/server.py"]\nextra_read_paths = ["{granted}"]\n')
+    r = lab.run()
+    told = [t["function"]["description"] for t in m.model_requests()[0]["body"]["tools"] if "mcp" in t["function"]["name"]]
+    assert r.returncode == 0 and len(told) == 1 and "said " in told[0] and "REACHED" not in told[0], (told, r.both)
+
+
+def test_the_boundaries_say_which_sockets_of_the_hosts_are_left(lab_of_each_profile):
+    lab = lab_of_each_profile.repo(a="1\n")
+    lab.config("")
+    said = lab.agent6("check", "boundaries").both
+    row = re.search(r"commands\.sockets: (.*)", said)
+    assert row and row[1].startswith("none") and (lab.profile == "hardened") == ("later" not in row[1]), said
