@@ -2,8 +2,12 @@
 /* Copyright The agent6 authors. */
 /* end: how a run ends, as an exit status, as an event that a view can print, and to the monitor. */
 #include "agent/modes.h"
+#include "agent/gate_files.h"
 #include "agent/run_priv.h"
 #include "fmt/pack.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 static const struct {
 	const char *word;
@@ -71,7 +75,8 @@ static int exit_code(const struct run *r, enum gate_verdict v, int64_t uncommitt
 	if (code != 0 || reasons[r->reason].code >= 0)
 		return code;
 	/* A branch was promised and edits were made, but nothing is on it. */
-	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 && uncommitted > 0)
+	if (r->repo && r->p->commit_per_step && r->p->branch_per_run && r->st.commits == 0 &&
+		(uncommitted > 0 || r->st.edited_untracked.n > 0))
 		return EXIT_UNCOMMITTED;
 	if (r->unrecorded.n > 0)
 		return EXIT_UNCOMMITTED;
@@ -82,6 +87,7 @@ static int exit_code(const struct run *r, enum gate_verdict v, int64_t uncommitt
 struct leftover {
 	struct str_list files; /* named, at most loop_limits.files_named */
 	int64_t total;         /* below 0: git cannot tell */
+	struct str_list touched; /* what the gate runs, of all that the run changed: as they are shown */
 };
 
 static int checkpoint(struct run *r, struct arena *mem, struct leftover *left, struct err *err)
@@ -94,6 +100,44 @@ static int checkpoint(struct run *r, struct arena *mem, struct leftover *left, s
 		return 0;
 	TRY(step_uncommitted(r, mem, &left->files, &left->total, err));
 	r->st.step_open = left->total != 0;
+	return 0;
+}
+
+/* Whether a name is that of a file here; a link counts for itself. */
+static bool is_file(const struct run *r, struct str name, struct arena *mem)
+{
+	struct stat st;
+
+	return fstatat(r->roots[0].dirfd, str_dupz(mem, name), &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
+}
+
+static void add_names(struct str_list *to, const struct str_list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		to->p[to->n++] = from->p[i];
+}
+
+/* git is asked only where the gate's command names a file at all. */
+static int find_touched(struct run *r, struct arena *mem, struct leftover *left, struct err *err)
+{
+	struct str_list names = gate_names(r->st.verify_command, mem), changed = { 0 };
+	struct message_path *paths = NULL;
+	size_t n = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < names.n && !any; i++)
+		any = is_file(r, names.p[i], mem);
+	if (!any || mode_looks(r) || !r->repo)
+		return 0;
+	if (r->st.head_sha.n > 0 && !r->links->peer[PEER_GIT].gone &&
+		repo_changed(r->repo, r->st.base_sha, r->st.head_sha, mem, &paths, &n, err) == -ERR_CLOSED)
+		return -ERR_CLOSED;
+	changed.p = arena_array(mem, n + left->files.n + r->st.edited_untracked.n + 1, sizeof(*changed.p));
+	for (size_t i = 0; i < n; i++)
+		changed.p[changed.n++] = paths[i].name;
+	add_names(&changed, &left->files);
+	add_names(&changed, &r->st.edited_untracked);
+	left->touched = gate_touched(r->st.verify_command, changed, mem);
 	return 0;
 }
 
@@ -188,6 +232,10 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct le
 	if (left->total >= 0)
 		note_int(&n, "uncommitted", left->total);
 	note_strs(&n, "uncommitted_files", left->files);
+	if (r->st.edited_untracked.n > 0)
+		note_strs(&n, "edited_untracked", r->st.edited_untracked);
+	if (left->touched.n > 0)
+		note_strs(&n, "gate_touched", left->touched);
 	return note_send(&n, r->keep, EVENT_RUN_END, err);
 }
 
@@ -234,6 +282,7 @@ static int finish_record(struct run *r, int *code, struct err *err)
 
 	TRY(end_background(r, mem, err));
 	TRY(checkpoint(r, mem, &left, err));
+	TRY(find_touched(r, mem, &left, err));
 	r->st.ended = left.total == (int64_t)left.files.n; /* a list that is not whole tells nothing */
 	r->st.left_behind = left.files;
 	v = gate_verdict_of(&r->st, mode_looks(r));

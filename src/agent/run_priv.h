@@ -168,6 +168,7 @@ int step_check_chain(struct run *r, struct err *err) CHECKED;
 /* Resume: begins what step_exclude_new will look at; nobody is asked anything between the two. */
 int step_scan_ahead(struct run *r, struct err *err) CHECKED;
 int step_put_untracked(struct run *r, struct err *err) CHECKED;
+void step_note_edits(struct run *r, const struct str_list *paths); /* as the tools show them: which of them no step takes */
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
 int step_uncommitted(
 	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;

@@ -42,6 +42,7 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, ever_changed) /* the run changed a file */                                                    \
 	X(INT, step_open)    /* something may have changed since the last step */                            \
 	X(INT, ended)        /* 1: the leg came to its end, and this is what it left in no step */           \
+	X(STRS, edited_untracked) /* by the tools; untracked when the run began, so in no step: as they are shown */ \
 	X(STRS, left_behind)                                                                                 \
 	/* the context */                                                                                    \
 	X(STRS, pins)             /* of the person: said again after every restart */                        \

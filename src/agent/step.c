@@ -3,8 +3,12 @@
 /* step: what a run may start on, and what it leaves on its chain. */
 #include "agent/modes.h"
 #include "agent/run_priv.h"
+#include "fmt/cquote.h"
+#include "fmt/names.h"
 #include "fmt/pack.h"
 #include "session/answers.h"
+
+#include <string.h>
 
 #define PATHS_NAMED   10
 #define SHA_SHOWN     12
@@ -103,15 +107,6 @@ static int refuse(struct run *r, struct str message)
 	return 0;
 }
 
-static int name_paths(struct buf *b, const struct str_list *paths, struct err *err)
-{
-	for (size_t i = 0; i < paths->n && i < PATHS_NAMED; i++) {
-		TRY(buf_addz(b, i > 0 ? ", " : "", err));
-		TRY(buf_add_utf8(b, paths->p[i], err));
-	}
-	return paths->n > PATHS_NAMED ? buf_addf(b, err, " and %zu more", paths->n - PATHS_NAMED) : 0;
-}
-
 #define DIRTY_ASKED_MAX 5 /* times, when what is said is none of them */
 
 /* Uncommitted changes of the person: taken along only when they say so. */
@@ -126,7 +121,7 @@ static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct e
 
 	TRY(buf_addf(&b, err, "%zu file%s changed and not committed: ", dirty->n,
 		dirty->n == 1 ? " is" : "s are"));
-	TRY(name_paths(&b, dirty, err));
+	TRY(names_add(&b, dirty, PATHS_NAMED, err));
 	if (!r->p->attended)
 		return refuse(r,
 			str_printf(r->mem,
@@ -247,10 +242,16 @@ static bool records_steps(const struct run *r)
 	return r->repo && r->p->commit_per_step;
 }
 
+/* What no step takes. */
+static const struct str_list *never_committed(const struct run *r)
+{
+	return r->left_out.n > 0 ? &r->left_out : &r->untracked;
+}
+
 static struct repo_step step_of(const struct run *r, struct str message)
 {
 	return (struct repo_step){ .base = r->st.base_sha,
-		.skip = r->left_out.n > 0 ? &r->left_out : &r->untracked,
+		.skip = never_committed(r),
 		.message = message,
 		.branch = r->p->branch_per_run != 0 };
 }
@@ -300,13 +301,62 @@ static int tell_changed(struct run *r, const struct str_list *changes, struct er
 	if (mine.n == 0)
 		return 0;
 	TRY(buf_addf(&b, err, "%zu file%s changed since the last leg ended: ", mine.n, mine.n == 1 ? "" : "s"));
-	TRY(name_paths(&b, &mine, err));
+	TRY(names_add(&b, &mine, PATHS_NAMED, err));
 	TRY(buf_addf(&b, err, "; %s in the next step", mine.n == 1 ? "it is" : "they are"));
 	/* The run's own work lies in the same tree, and nobody could say whose a line is. */
 	if (r->p->auto_stash)
 		TRY(buf_addz(&b, " (git.auto_stash sets nothing aside when a run goes on: commit or stash what is not to be in it before that)", err));
 	resume_say(r, buf_str(&b));
 	return 0;
+}
+
+/* It, or the directory with a repository of its own that it lies in. */
+static bool covers(const struct str_list *l, struct str name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (str_eq(l->p[i], name) || (str_ends(l->p[i], STR("/")) && str_starts(name, l->p[i])))
+			return true;
+	return false;
+}
+
+static void add_edited(struct run *r, struct str shown)
+{
+	struct str_list *l = &r->st.edited_untracked;
+	size_t bytes = shown.n;
+	struct str *next;
+
+	for (size_t i = 0; i < l->n; i++)
+		bytes += l->p[i].n;
+	if (lists(l, shown) || l->n >= (size_t)loop_limits.files_named || bytes > NAMES_BYTES)
+		return;
+	next = arena_array(r->mem, l->n + 1, sizeof(*next));
+	if (l->n > 0)
+		memcpy(next, l->p, l->n * sizeof(*next));
+	next[l->n] = str_dup(r->mem, shown);
+	*l = (struct str_list){ next, l->n + 1 };
+}
+
+void step_note_edits(struct run *r, const struct str_list *paths)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct str name;
+
+	for (size_t i = 0; records_steps(r) && i < paths->n; i++)
+		if (cquote_read(paths->p[i], mem, &name, ERR_DISCARD) == 0 && covers(never_committed(r), name))
+			add_edited(r, paths->p[i]);
+}
+
+/* Between two legs the person may have committed what they had not. */
+static void forget_committed(struct run *r)
+{
+	struct str_list *l = &r->st.edited_untracked;
+	size_t n = 0;
+	struct str name;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (cquote_read(l->p[i], r->mem, &name, ERR_DISCARD) == 0 && covers(&r->untracked_now, name))
+			l->p[n++] = l->p[i];
+	l->n = n;
 }
 
 static struct str place_of(struct run *r, struct str sha, struct str branch)
@@ -362,6 +412,7 @@ int step_check_chain(struct run *r, struct err *err)
 		r->st.head_sha = str_dup(r->mem, tip);
 	}
 	tell_head(r);
+	forget_committed(r);
 	r->st.left_head = r->head.sha;
 	r->st.left_branch = r->head.branch;
 	return 0;
@@ -396,7 +447,7 @@ int step_exclude_new(struct run *r, bool *changed, struct err *err)
 int step_put_untracked(struct run *r, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(RECORD_FILE_MAX);
-	const struct str_list *l = r->left_out.n > 0 ? &r->left_out : &r->untracked;
+	const struct str_list *l = never_committed(r);
 
 	if (!r->repo || mode_looks(r))
 		return 0;
@@ -454,7 +505,7 @@ static int put_left_out(struct run *r, const struct str_list *left, struct err *
 	if (left->n == 0)
 		return 0;
 	TRY(buf_addz(&b, "left out of the step: ", err));
-	TRY(name_paths(&b, left, err));
+	TRY(names_add(&b, left, PATHS_NAMED, err));
 	note_z(&n, "level", "warning");
 	note_str(&n, "text", buf_str(&b));
 	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/history.h"
 
+#include "agent/gate_files.h"
 #include "app/apart.h"
 #include "app/gitbox.h"
 #include "app/merge_text.h"
@@ -22,6 +23,7 @@ struct history {
 	struct arena *mem;
 	struct session_ref ref;
 	struct manifest manifest;
+	struct str_list edited_untracked;
 	struct config config;
 	struct programs programs;
 	struct discovered place;
@@ -140,6 +142,7 @@ static int open_all(struct history *h, const struct place *place, enum history_u
 	TRY(dir_open(AT_FDCWD, record, &h->record, err));
 	TRY(reader_facts(h->record, false, h->mem, &f, err));
 	h->manifest = f.manifest;
+	h->edited_untracked = f.edited_untracked;
 	TRY(open_box(h, place, use, use == HISTORY_MERGE, err));
 	return find_tip(h, err);
 }
@@ -229,6 +232,55 @@ int history_differs(struct history *h, struct str_list *out, struct err *err)
 {
 	*out = (struct str_list){ 0 };
 	return h->tip.n == 0 ? 0 : repo_differs(h->repo, h->tip, h->mem, out, err);
+}
+
+struct str_list history_edited_untracked(const struct history *h)
+{
+	return h->edited_untracked;
+}
+
+/* What the run itself says of its gate can only add to what is looked for. */
+static struct str_list gate_of(const struct history *h, struct str_list words)
+{
+	const struct str_list gates[] = { words, h->config.workflow.verify_command, h->manifest.verify_command };
+	struct str_list all = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < COUNT(gates); i++)
+		n += gates[i].n;
+	all.p = arena_array(h->mem, n + 1, sizeof(*all.p));
+	for (size_t i = 0; i < COUNT(gates); i++)
+		for (size_t k = 0; k < gates[i].n; k++)
+			all.p[all.n++] = gates[i].p[k];
+	return all;
+}
+
+int history_gate_touched(struct history *h, struct str_list words, struct str_list *out, struct err *err)
+{
+	struct str_list changed = { 0 };
+	struct message_path *paths;
+	size_t n;
+
+	*out = (struct str_list){ 0 };
+	if (h->tip.n == 0)
+		return 0;
+	TRY(repo_changed(h->repo, h->from, h->tip, h->mem, &paths, &n, err));
+	changed.p = arena_array(h->mem, n + 1, sizeof(*changed.p));
+	while (changed.n < n) {
+		changed.p[changed.n] = paths[changed.n].name;
+		changed.n++;
+	}
+	*out = gate_touched(gate_of(h, words), changed, h->mem);
+	return 0;
+}
+
+int history_gate_untracked(struct history *h, struct str_list words, struct str_list *out, struct err *err)
+{
+	struct repo_status st;
+
+	TRY(repo_status(h->repo, h->mem, &st, err));
+	*out = gate_touched(gate_of(h, words), st.untracked, h->mem);
+	return 0;
 }
 
 /* ---- merging ---- */

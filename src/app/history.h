@@ -50,6 +50,14 @@ int history_diff(struct history *h, const struct str_list *paths, bool stat, str
 /* The files of the work tree that are not what the run's last commit has; none when it made none. */
 int history_differs(struct history *h, struct str_list *out, struct err *err) CHECKED;
 
+/* What the newest end of the run says: files that it changed and that are in no commit, as they are shown. */
+struct str_list history_edited_untracked(const struct history *h);
+/* Files that the gate's command names and the run changed, as they are shown (agent/gate_files.h). The gates that
+ * the configuration sets and that the run used count; words: another one, or none. */
+int history_gate_touched(struct history *h, struct str_list words, struct str_list *out, struct err *err) CHECKED;
+/* The same of files that lie there and are in no commit: whether they are as they were nobody can say. */
+int history_gate_untracked(struct history *h, struct str_list words, struct str_list *out, struct err *err) CHECKED;
+
 struct history_merge {
 	enum repo_how how;
 	struct str into;    /* empty: the branch the run began on */

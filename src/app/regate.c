@@ -4,6 +4,8 @@
 
 #include "app/exec.h"
 #include "app/history.h"
+#include "fmt/names.h"
+#include "session/ending.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,12 +28,7 @@ static int compare(const struct regate_request *rq, const char *when, struct err
 	if (n == 0)
 		return 1;
 	TRY(history_differs(h, &differ, err));
-	for (size_t i = 0; i < differ.n && i < NAMES_SHOWN; i++) {
-		TRY(buf_addz(&names, i > 0 ? ", " : "", err));
-		TRY(buf_add_utf8(&names, differ.p[i], err));
-	}
-	if (differ.n > NAMES_SHOWN)
-		TRY(buf_addf(&names, err, " and %zu more", differ.n - NAMES_SHOWN));
+	TRY(names_add(&names, &differ, NAMES_SHOWN, err));
 	return differ.n == 0 ? 0 : err_set(err, ERR_DENIED, "%s: " STR_FMT, when, STR_ARG(buf_str(&names)));
 }
 
@@ -56,6 +53,24 @@ static int run_gate(const struct regate_request *rq, struct err *err)
 		return err_set(err, ERR_DENIED, "the gate was run again on what would be merged and ended with %d", r);
 	/* Where no mount protects the repository, what would be merged may be something else now. In a run this ends it. */
 	return noted ? err_set(err, ERR_DENIED, "the gate was run again, and its jail saw what no gate may do: it is said above") : 0;
+}
+
+int app_regate_reads(const struct regate_request *rq, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_history struct history *h = NULL;
+	auto_buf struct buf said = BUF_MAX(1 << 20);
+	struct str_list touched;
+
+	TRY(history_open(rq->place, rq->ref, HISTORY_READ, mem, &h, err));
+	TRY(history_gate_touched(h, rq->argv, &touched, err));
+	TRY(ending_say_gate(&touched, &said, err));
+	if (touched.n > 0)
+		return err_set(err, ERR_DENIED, STR_FMT, STR_ARG(buf_str(&said)));
+	TRY(history_gate_untracked(h, rq->argv, &touched, err));
+	TRY(names_add(&said, &touched, NAMES_SHOWN, err));
+	return touched.n == 0 ? 0 : err_set(err, ERR_DENIED, "what the gate runs is in no commit, so nobody can say whether the run changed "
+		"it: " STR_FMT, STR_ARG(buf_str(&said)));
 }
 
 int app_regate(const struct regate_request *rq, struct err *err)

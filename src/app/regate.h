@@ -5,6 +5,7 @@
  * Shape    When nobody of the run is there any more: the work tree must be what the run's last commit holds, the gate's
  *          command must exit with 0 in the jail of the current configuration, and leave the tree and the repository as they
  *          were.
+ *          Before that, and also where no gate was set, app_regate_reads: whether the run changed what the gate runs.
  * Errors   -ERR_DENIED with the reason when one of these does not hold. Everything that kept git or the command from
  *          running, as `agent6 exec` would say it.
  * Source   docs/git.md, "Merges".
@@ -31,6 +32,8 @@ struct regate_request {
 	void *self;
 };
 
+/* A gate that the run wrote says nothing of the run: then a person looks first. */
+int app_regate_reads(const struct regate_request *rq, struct err *err) CHECKED;
 int app_regate(const struct regate_request *rq, struct err *err) CHECKED;
 
 #endif

@@ -114,7 +114,7 @@ static const struct field fixed[] = {
 			"or only moving the branch forward." },
 	{ "git.auto_merge", &field_bool, AT(git.auto_merge), FIELD_LOOSENS, "false",
 		.help = "Merge a run's commits when it ended done and green, or without a gate. workflow.verify_command is run once more "
-			"before; nobody has read what is merged. One that cannot be merged exits with 1." },
+			"before; nobody has read what is merged. A run that changed a file its gate names is left to you. One that cannot be merged exits with 1." },
 	{ "git.auto_prune", &field_bool, AT(git.auto_prune), 0, "false",
 		.help = "Remove a run's branch once it was merged; its commits stay on its chain." },
 	{ "git.allow_push", &field_bool, AT(git.allow_push), 0, "false",

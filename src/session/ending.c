@@ -2,6 +2,10 @@
 /* Copyright The agent6 authors. */
 #include "session/ending.h"
 
+#include "fmt/names.h"
+
+#define NAMES_SHOWN 10
+
 static const char *const final[] = { "finish_run", "silent_finish", "settled", "verify_settled", "metric_plateau",
 	"gate_red_at_base", "gate_stale", "answered", "finish_planning", "reviewed",
 	"review_blocked", "review_inconclusive" };
@@ -32,4 +36,22 @@ uint8_t ending_number(struct str reason)
 const char *ending_word(uint8_t number)
 {
 	return all[number < COUNT(all) ? number : 0];
+}
+
+static int say(const char *what, const struct str_list *names, struct buf *out, struct err *err)
+{
+	if (names->n == 0)
+		return 0;
+	TRY(buf_addz(out, what, err));
+	return names_add(out, names, NAMES_SHOWN, err);
+}
+
+int ending_say_untracked(const struct str_list *edited, struct buf *out, struct err *err)
+{
+	return say("changed but in no commit, since they were untracked when the run began: ", edited, out, err);
+}
+
+int ending_say_gate(const struct str_list *touched, struct buf *out, struct err *err)
+{
+	return say("the change touches what the gate runs: ", touched, out, err);
 }

@@ -14,8 +14,17 @@
 
 /* ---- reading ---- */
 
-/* The journal's last line, when it is the end of a leg: why that leg ended. */
-static int last_reason(int record, struct arena *mem, struct str *out, struct err *err)
+static struct str_list strs_of(const json_t *list, struct arena *mem)
+{
+	struct str_list out = { arena_array(mem, json_array_size(list) + 1, sizeof(*out.p)), 0 };
+
+	for (size_t i = 0; i < json_array_size(list) && i < FACTS_NAMES; i++)
+		out.p[out.n++] = str_dup(mem, json_view(json_array_get(list, i)));
+	return out;
+}
+
+/* The journal's last line, when it is the end of a leg: why that leg ended, and what it left in no commit. */
+static int read_last(int record, struct arena *mem, struct facts *out, struct err *err)
 {
 	auto_buf struct buf tail = BUF_MAX(2 * JOURNAL_LINE);
 	autoclose int fd = -1;
@@ -37,8 +46,10 @@ static int last_reason(int record, struct arena *mem, struct str *out, struct er
 	text = nl < text.n ? str_skip(text, nl + 1) : text;
 	if (json_decode(text, JSON_REPAIR, &line, ERR_DISCARD) < 0)
 		return 0; /* a torn tail: it did not end, it was cut off */
-	if (str_eqz(json_get_str(line, "type"), "run.end"))
-		*out = str_dup(mem, json_get_str(line, "reason"));
+	if (str_eqz(json_get_str(line, "type"), "run.end")) {
+		out->reason = str_dup(mem, json_get_str(line, "reason"));
+		out->edited_untracked = strs_of(json_object_get(line, "edited_untracked"), mem);
+	}
 	return 0;
 }
 
@@ -82,7 +93,7 @@ int facts_read(int record_fd, bool ending, struct arena *mem, struct facts *out,
 	struct facts f = { 0 };
 
 	TRY(manifest_load(record_fd, mem, &f.manifest, err));
-	TRY(last_reason(record_fd, mem, &f.reason, err));
+	TRY(read_last(record_fd, mem, &f, err));
 	if (ending)
 		TRY(read_ending(record_fd, mem, &f, err));
 	*out = f;
@@ -117,6 +128,7 @@ void facts_pack(const struct facts *f, struct buf *out)
 #define X(kind, who, member, name) PACK_##kind(member)
 	MANIFEST_MEMBERS(X)
 #undef X
+	pack_strs(out, f->edited_untracked.p, f->edited_untracked.n);
 	texts_of(&copy, at);
 	for (size_t i = 0; i < COUNT(at); i++)
 		pack_str(out, *at[i]);
@@ -152,6 +164,7 @@ int facts_unpack(struct str bytes, struct arena *mem, struct facts *out, struct 
 #define X(kind, who, member, name) TAKE_##kind(member)
 	MANIFEST_MEMBERS(X)
 #undef X
+	take_strs(&u, mem, &f.edited_untracked);
 	texts_of(&f, at);
 	for (size_t i = 0; i < COUNT(at); i++)
 		*at[i] = str_dup(mem, unpack_str(&u));

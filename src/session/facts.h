@@ -16,10 +16,12 @@
 
 #define FACTS_MAX     ((size_t)1024 * 1024) /* packed */
 #define FACTS_TOLD    ((size_t)16 * 1024)   /* of one text of the end */
+#define FACTS_NAMES   500
 #define FACTS_JOURNAL ((size_t)64 * 1024 * 1024)
 
 struct facts {
 	struct manifest manifest;
+	struct str_list edited_untracked; /* of the same end: files that no step holds, as they are shown */
 	struct str reason; /* of the end, when the journal's last line is one; empty: it was cut off, or goes on */
 	/* With `ending`: of the last end there is, and the last change; head and tail where they are long. */
 	struct str ended, outcome, message, change;

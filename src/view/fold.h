@@ -13,6 +13,7 @@
 #ifndef VIEW_FOLD_H
 #define VIEW_FOLD_H
 
+#include "fmt/field.h"
 #include "session/event.h"
 #include "session/layout.h"
 
@@ -79,6 +80,7 @@ struct view_budget {
 struct view_end {
 	bool seen;
 	struct buf reason, message, summary, verified, branch, base_branch, head_sha, usage, stale_gate, files;
+	struct buf edited_untracked, gate_touched;           /* a name each line, as it is shown */
 	enum tri all_passed;
 	int64_t iterations, commits, uncommitted, exit_code; /* -1: not said */
 	bool gated;                                          /* there is a gate */
@@ -137,6 +139,8 @@ struct view_status {
 struct view_status view_status(const struct view_state *s, bool live);
 /* What the person must know of an ended run that had a gate, and neither green nor red says: or NULL. */
 const char *view_gate_unasked(const struct view_state *s);
+/* The lines of a list that the state holds. */
+struct str_list view_names(const struct buf *lines, struct arena *mem);
 /* "no progress": a recorded reason as a person says it. */
 const char *view_reason(struct str reason);
 

@@ -103,3 +103,16 @@ void keep_strs(struct view *v, const char *name, struct buf *out)
 		if (jval_add_text(out, item, NUL_REPLACE, ERR_DISCARD) < 0 || buf_addc(out, '\n', ERR_DISCARD) < 0)
 			return;
 }
+
+struct str_list view_names(const struct buf *lines, struct arena *mem)
+{
+	struct str_list l = { 0 };
+	size_t n = 0;
+
+	for (struct str rest = buf_str(lines); rest.n > 0; n++)
+		str_line(&rest);
+	l.p = arena_array(mem, n + 1, sizeof(*l.p));
+	for (struct str rest = buf_str(lines); rest.n > 0;)
+		l.p[l.n++] = str_trim_suffix(str_line(&rest), STR("\n"));
+	return l;
+}

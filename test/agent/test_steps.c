@@ -242,6 +242,100 @@ TEST(only_what_is_in_no_step_is_named_as_left_behind)
 	CHECK_STR(json_view(json_array_get(json_object_get(end, "uncommitted_files"), 0)), STR("b"));
 }
 
+#define CHANGE(file, from, to)                                                                                       \
+	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"old_string\":\"" from "\",\"new_string\":\"" to "\"}]}]"
+
+static struct str names_of(const json_t *end, const char *key, struct arena *mem)
+{
+	auto_buf struct buf b = BUF_MAX(4096);
+	const json_t *list = json_object_get(end, key);
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		CHECK(buf_addf(&b, ERR_DISCARD, "%s" STR_FMT, i > 0 ? " " : "", STR_ARG(json_view(json_array_get(list, i)))) == 0);
+	return str_dup(mem, buf_str(&b));
+}
+
+TEST(edits_of_files_that_were_untracked_when_the_run_began_are_named_and_on_no_branch)
+{
+	static const struct { const char *why, *turns, *want; int commits, code; } cases[] = {
+		{ "one alone", TURN(CHANGE("mine.c", "1", "2") "," VER), "mine.c", 0, 5 },
+		{ "twice is once", TURN(CHANGE("mine.c", "1", "2")) "," TURN(CHANGE("mine.c", "2", "3") "," VER), "mine.c", 0, 5 },
+		{ "beside work that is committed", TURN(CHANGE("mine.c", "1", "2") "," MAKE("a") "," VER), "mine.c", 1, 0 },
+		{ "a repository of its own", TURN(CHANGE("sub/in.c", "1", "2") "," VER), "sub/in.c", 0, 5 },
+		{ "a name that is quoted", TURN(CHANGE("a\\tb", "1", "2") "," VER), "\"a\\tb\"", 0, 5 },
+		{ "a tracked file", TURN(CHANGE("old", "1", "2") "," VER), "", 1, 0 },
+		{ "a new file", TURN(MAKE("a") "," VER), "", 1, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_world struct world w;
+		const json_t *end;
+
+		repository(&w);
+		test_write(&w.dir, "mine.c", STR("1\n"));
+		test_write(&w.dir, "a\tb", STR("1\n"));
+		CHECK_INT(world_git(&w, "init", "-q", "sub", NULL), 0);
+		test_write(&w.dir, "sub/in.c", STR("1\n"));
+		w.params.verify_command = (struct str_list){ words, 2 };
+		world_play(&w, str_printf(w.mem, "{\"turns\":[%s," TURN(FIN) "]}", cases[i].turns).p);
+		end = world_event(&w, "run.end", 0);
+		CHECK_STR(names_of(end, "edited_untracked", w.mem), str_from(cases[i].want));
+		CHECK_INT(w.code, cases[i].code);
+		CHECK_INT(world_count(&w, "loop.auto_commit"), cases[i].commits);
+		CHECK_STR(json_get_str(end, "verified"), STR("passed"));
+	}
+}
+
+TEST(a_later_leg_remembers_which_untracked_files_were_edited_until_the_person_commits_them)
+{
+	for (int committed = 0; committed < 2; committed++) {
+		auto_world struct world w, v;
+
+		repository(&w);
+		world_init(&v);
+		test_write(&w.dir, "mine.c", STR("1\n"));
+		world_play(&w, "{\"turns\":[{\"act\":\"stop\",\"calls\":[" CHANGE("mine.c", "1", "2") "]}]}");
+		CHECK_STR(names_of(world_event(&w, "run.end", 0), "edited_untracked", w.mem), STR("mine.c"));
+		if (committed) {
+			CHECK_INT(world_git(&w, "add", "mine.c", NULL, NULL), 0);
+			CHECK_INT(world_git(&w, "commit", "-q", "-m", "mine"), 0);
+		}
+		v.prior = &w;
+		v.params = w.params;
+		v.params.resume = 1;
+		v.params.untracked = (struct str_list){ &STR("mine.c"), 1 };
+		v.ws = w.dir.path;
+		world_play(&v, "{\"turns\":[" TURN(FIN) "]}");
+		CHECK_STR(names_of(world_event(&v, "run.end", 0), "edited_untracked", w.mem), committed ? STR("") : STR("mine.c"));
+	}
+}
+
+TEST(an_end_names_what_the_gate_runs_and_the_change_touches)
+{
+	static struct str script[] = { { "sh", 2 }, { "./gate.sh", 9 } }, untracked[] = { { "sh", 2 }, { "mine.sh", 7 } };
+	static const struct { const char *why, *turns; struct str *gate; const char *want; } cases[] = {
+		{ "committed", TURN(CHANGE("gate.sh", "1", "2") "," VER), script, "gate.sh" },
+		{ "as it was", TURN(CHANGE("old", "1", "2") "," VER), script, "" },
+		{ "taken back", TURN(CHANGE("gate.sh", "1", "2") "," VER) "," TURN(CHANGE("gate.sh", "2", "1") "," VER), script, "" },
+		{ "in no step yet", "{\"act\":\"stop\",\"calls\":[" CHANGE("gate.sh", "1", "2") "]}", script, "gate.sh" },
+		{ "in no commit", TURN(CHANGE("mine.sh", "1", "2") "," VER), untracked, "mine.sh" },
+		{ "named by no gate", TURN(CHANGE("gate.sh", "1", "2") "," VER), words, "" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_world struct world w;
+
+		repository(&w);
+		test_write(&w.dir, "gate.sh", STR("1\n"));
+		CHECK_INT(world_git(&w, "add", "gate.sh", NULL, NULL), 0);
+		CHECK_INT(world_git(&w, "commit", "-q", "-m", "gate"), 0);
+		test_write(&w.dir, "mine.sh", STR("1\n"));
+		w.params.verify_command = (struct str_list){ cases[i].gate, 2 };
+		world_play(&w, str_printf(w.mem, "{\"turns\":[%s," TURN(FIN) "]}", cases[i].turns).p);
+		CHECK_STR(names_of(world_event(&w, "run.end", 0), "gate_touched", w.mem), str_from(cases[i].want));
+	}
+}
+
 TEST(a_run_that_stops_by_itself_leaves_a_checkpoint)
 {
 	auto_world struct world w;

@@ -419,7 +419,7 @@ def test_a_taken_over_agent_has_no_record_of_work_thrown_away(evil_of_each_profi
     (["false"], b"the gate was run again on what would be merged and ended with 1"),
     (["grep", "-q", "two", "a.txt"], b"the gate was run again on what would be merged and ended with 1"),
     (["sh", "-c", "echo three > a.txt"], b"changed what would be merged: a.txt"),
-    (["grep", "-q", "one", "a.txt"], b"since the work tree is not that: a.txt"),
+    (["sh", "-c", "grep -q one ?.txt"], b"since the work tree is not that: a.txt"),
 ], ids=["red", "red on what is committed", "it changes what is merged", "green on other files"])
 def test_a_taken_over_agent_that_says_it_is_green_is_not_believed(evil_of_each_profile, gate, says):
     """git.auto_merge: the gate is run once more, on what would be merged, when nobody of the run is there any more."""

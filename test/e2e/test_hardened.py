@@ -82,9 +82,9 @@ SETS = "git rev-parse -q --verify refs/agent6/mine/head >/dev/null && git config
 @pytest.mark.parametrize("what,named", [(MOVES, "refs/agent6/mine/head"), (SETS, ".git/config")], ids=["moves", "sets"])
 def test_a_gate_that_changes_the_repository_when_it_is_run_again_merges_nothing(hard, what, named):
     """git.auto_merge: what the model wrote runs as part of the gate, and here .git can be written."""
-    hard.repo(a="one\n", check="exit 1\n")
+    hard.repo(a="one\n", check=". ./part\n", part="exit 1\n")  # what is named itself nobody would merge
     hard.mock(script(turn(call("apply_edit", path="a", edits=[{"old_string": "one", "new_string": "two"}]),
-                          call("apply_edit", path="check", edits=[{"old_string": "exit 1\n", "new_string": what}])),
+                          call("apply_edit", path="part", edits=[{"old_string": "exit 1\n", "new_string": what}])),
                      turn(call("run_verify_command")), finish()),
               top='git.auto_merge = true\ngit.merge_strategy = "ff"', extra='[workflow]\nverify_command = ["sh", "check"]\n')
     before = hard.git("rev-parse", "main")

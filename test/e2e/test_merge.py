@@ -155,7 +155,7 @@ AUTO = [
      "test $(git rev-parse main) = $(git rev-parse refs/agent6/mine/head)"),
     ("git.auto_merge = true\ngit.auto_prune = true", "branch agent6/mine was removed", 0,
      "test -z \"$(git branch --list 'agent6/*')\"; git rev-parse -q --verify refs/agent6/mine/head"),
-    ("git.auto_merge = true\nworkflow.verify_command = [\"grep\", \"two\", \"a.txt\"]", "merged mine into main (squash)", 0,
+    ("git.auto_merge = true\nworkflow.verify_command = [\"sh\", \"-c\", \"grep two ?.txt\"]", "merged mine into main (squash)", 0,
      "git show main:a.txt | grep two"),
     ("git.auto_merge = true", "nothing else checked it", 0, "true"),
     ("git.auto_prune = true", "merge    agent6 runs merge mine", 0, "git rev-parse -q --verify agent6/mine; test $(git rev-list --count main) = 1"),
@@ -172,6 +172,41 @@ def test_a_run_that_ended_well_is_merged_where_that_is_configured(lab, top, says
     sh(lab, holds)
     if "auto_merge" in top:
         assert sh(lab, "git status --porcelain") == ""
+
+
+OWN_GATE = "the change touches what the gate runs: verify.sh"
+# what the model's command does; the gate; what keeps the run from being merged by itself
+OWN = {
+    "it is as it was": ("echo two > a.txt", ["sh", "verify.sh"], None),
+    "rewritten": ("echo two > a.txt; printf '#!/bin/sh\\n' > verify.sh", ["sh", "./verify.sh"], OWN_GATE),
+    "named in a shell line": ("echo two > a.txt; printf '#!/bin/sh\\n' > verify.sh", ["sh", "-c", "true && ./verify.sh"], OWN_GATE),
+    "found, not set": ("echo two > a.txt; printf '#!/bin/sh\\n' > verify.sh", None, OWN_GATE),
+    "in no commit": ("echo two > a.txt; echo true > mine.sh", ["sh", "mine.sh"],
+                     "what the gate runs is in no commit, so nobody can say whether the run changed it: mine.sh"),
+}
+
+
+@pytest.mark.parametrize("why", OWN)
+def test_a_run_that_wrote_its_own_gate_is_not_merged_by_itself(lab, why):
+    work, gate, refused = OWN[why]
+    sh(lab, "git init -q -b main; echo one > a.txt; printf '#!/bin/sh\\ngrep -q two a.txt\\n' > verify.sh; chmod 755 verify.sh; git add -A; git commit -qm start")
+    if "mine.sh" in work:
+        lab.write("mine.sh", "grep -q two a.txt\n")
+    lab.mock(script(turn(call("run_command", argv=["sh", "-ec", work])), turn(call("run_verify_command")), finish()),
+             top="git.auto_merge = true", extra=f"[workflow]\nverify_command = {json.dumps(gate)}\n" if gate else "")
+    r = lab.run("change it", "--run-id", "mine")
+    assert lab.events("run.end")[-1]["exit_code"] == 0, r.both
+    if not refused:
+        assert r.returncode == 0 and "merged mine into main" in r.both and OWN_GATE not in r.both, r.both
+        return
+    assert r.returncode == 1 and refused in r.both and "was not merged: agent6 runs merge mine" in r.both, r.both
+    assert sh(lab, "git rev-list --count main") == "1\n"
+    if refused == OWN_GATE:  # its end says so as well; a person who wants it merges it
+        assert lab.events("run.end")[-1]["gate_touched"] == ["verify.sh"] and r.both.count(OWN_GATE) == 2, r.both
+        told = json.loads(lab.agent6("runs", "show", "mine", "--json").out)
+        assert told["gate_touched"] == ["verify.sh"] and told["edited_untracked"] == [], told
+        m = lab.agent6("runs", "merge", "mine")
+        assert m.returncode == 0 and OWN_GATE in m.both and "merged mine into main" in m.both, m.both
 
 
 @pytest.mark.parametrize("leg", ["run", "resume"])

@@ -40,10 +40,11 @@ TEST(facts_of_a_record_survive_the_way)
 	static const struct {
 		const char *why, *journal;
 		const char *reason, *ended, *outcome, *change;
+		const char *edited[3];
 	} cases[] = {
-		{ "it ended", "{\"type\":\"diff.updated\",\"patch\":\"+a\"}\n{\"type\":\"run.end\",\"reason\":\"finished\",\"summary\":\"done\"}\n",
-			"finished", "finished", "done", "+a" },
-		{ "it goes on", "{\"type\":\"run.end\",\"reason\":\"stopped\"}\n{\"type\":\"run.start\"}\n", "", "stopped", "", "" },
+		{ "it ended", "{\"type\":\"diff.updated\",\"patch\":\"+a\"}\n{\"type\":\"run.end\",\"reason\":\"finished\",\"summary\":\"done\",\"edited_untracked\":[\"a.c\",\"b\"]}\n",
+			"finished", "finished", "done", "+a", { "a.c", "b" } },
+		{ "it goes on", "{\"type\":\"run.end\",\"reason\":\"stopped\",\"edited_untracked\":[\"a.c\"]}\n{\"type\":\"run.start\"}\n", "", "stopped", "", "" },
 		{ "it was cut off", "{\"type\":\"run.end\",\"reason\":\"finished\"}\n{\"type\":\"run.e", "", "finished", "", "" },
 		{ "a text that plays an end", "{\"type\":\"note\",\"text\":\"\\\"run.end\\\"\",\"reason\":\"finished\"}\n", "", "", "", "" },
 		{ "a reason that is none", "{\"type\":\"run.end\",\"reason\":[1]}\n", "", "", "", "" },
@@ -62,6 +63,11 @@ TEST(facts_of_a_record_survive_the_way)
 		CHECK_STR(f.ended, str_from(cases[i].ended));
 		CHECK_STR(f.outcome, str_from(cases[i].outcome));
 		CHECK_STR(f.change, str_from(cases[i].change));
+		size_t n = 0;
+
+		for (; cases[i].edited[n]; n++)
+			CHECK_STR(f.edited_untracked.p[n], str_from(cases[i].edited[n]));
+		CHECK_INT(f.edited_untracked.n, n);
 		CHECK_STR(f.manifest.user_task, STR("do it"));
 		CHECK_STR(f.manifest.base_branch, STR("main"));
 		CHECK_STR(f.manifest.worker_model, STR("m"));

@@ -29,7 +29,7 @@ static const struct told { const char *type, *fields; } run[] = {
 	{ "loop.auto_commit", "\"iteration\":1,\"sha\":\"0123456789abcdef\",\"subject\":\"agent6 iter 1: \\u4e2d\\u6587\"" },
 	{ "loop.provider.retry", "\"attempt\":1,\"error\":\"429\",\"wait_ms\":120000" },
 	{ "budget.update", "\"input_total\":1200,\"output_total\":34,\"usd_total\":0.0123,\"usd_partial\":false" },
-	{ "run.end", "\"reason\":\"finish_run\",\"iterations\":2,\"all_passed\":true,\"verified\":\"passed\",\"summary\":\"done:\\nall of it\",\"commits\":1,\"branch\":\"agent6/calm-otter-K4Q7B2\",\"uncommitted\":1,\"uncommitted_files\":[\"x\\ny\"]" },
+	{ "run.end", "\"reason\":\"finish_run\",\"iterations\":2,\"all_passed\":true,\"verified\":\"passed\",\"summary\":\"done:\\nall of it\",\"commits\":1,\"branch\":\"agent6/calm-otter-K4Q7B2\",\"uncommitted\":1,\"uncommitted_files\":[\"x\\ny\"],\"edited_untracked\":[\"calc.py\",\"b\\u001b[m\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\",\"11\"],\"gate_touched\":[\"verify.sh\"]" },
 };
 
 static void play_all(struct term_view *t, const struct told *list, size_t n)
@@ -82,6 +82,8 @@ static const char plain_80[] =
 	"  left     1 file not committed\n"
 	"             x\n"
 	"             y\n"
+	"  left     changed but in no commit, since they were untracked when the run began: calc.py, b\\x1b[m, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more\n"
+	"  note     the change touches what the gate runs: verify.sh\n"
 	"  cost     1200 tokens in, 34 out, $0.0123\n"
 	"  see      agent6 runs diff calm-otter-K4Q7B2\n"
 	"  merge    agent6 runs merge calm-otter-K4Q7B2\n"

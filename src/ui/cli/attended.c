@@ -254,6 +254,7 @@ static int check_again(struct command_ctx *ctx, const struct run_request *rq, st
 	TRY(config_load(&place->files, ctx->mem, &c, err));
 	if (again.argv.n == 0)
 		again.argv = c.workflow.verify_command;
+	TRY(app_regate_reads(&again, err));
 	if (again.argv.n == 0) {
 		cli_note("workflow.verify_command is not set: that the run is done is its own word, and nothing else checked it");
 		return 0;

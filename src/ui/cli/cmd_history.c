@@ -4,6 +4,7 @@
 #include "ui/cli/term_diff.h"
 
 #include "app/history.h"
+#include "session/ending.h"
 #include "sys/term.h"
 
 #include <stdio.h>
@@ -81,13 +82,25 @@ static int find_run(struct command_ctx *ctx, struct str id, enum history_use use
 	return 1;
 }
 
+/* One line about what the run left, where there is something to say. */
+static void tell_untracked(const struct history *h)
+{
+	auto_buf struct buf b = BUF_MAX(1 << 20);
+	struct str_list edited = history_edited_untracked(h);
+
+	if (edited.n > 0 && ending_say_untracked(&edited, &b, ERR_DISCARD) == 0)
+		cli_note(STR_FMT, STR_ARG(buf_str(&b)));
+}
+
 /* ---- reading ---- */
 
 /* patch: or what --stat says; empty where nothing changed. */
-static int diff_json(const struct session_ref *ref, const struct manifest *m, bool stat, struct str text, struct err *err)
+static int diff_json(const struct session_ref *ref, const struct history *h, bool stat, struct str text, struct err *err)
 {
-	auto_json json_t *o = json_pack("{s:s,s:o,s:o,s:o}", "run_id", ref->id, "base_sha", m ? json_text(m->base_sha) : json_null(),
-		"base_branch", m ? json_text(m->base_branch) : json_null(), stat ? "stat" : "patch", json_text(text));
+	const struct manifest *m = h ? history_manifest(h) : NULL;
+	struct str_list edited = h ? history_edited_untracked(h) : (struct str_list){ 0 };
+	auto_json json_t *o = json_pack("{s:s,s:o,s:o,s:o,s:o}", "run_id", ref->id, "base_sha", m ? json_text(m->base_sha) : json_null(),
+		"base_branch", m ? json_text(m->base_branch) : json_null(), stat ? "stat" : "patch", json_text(text), "edited_untracked", runs_names_json(&edited));
 
 	BUG_IF(!o);
 	return runs_print_json(o, err);
@@ -109,7 +122,8 @@ static int run_diff(struct command_ctx *ctx, const void *decoded, struct err *er
 	const struct manifest *m = history_manifest(h);
 	TRY(history_diff(h, &args->path, args->stat, &text, err));
 	if (args->json)
-		return diff_json(&ref, m, args->stat, text, err);
+		return diff_json(&ref, h, args->stat, text, err);
+	tell_untracked(h);
 	if (text.n == 0) {
 		cli_note("%s: no changes", ref.id);
 		return 0;
@@ -206,7 +220,7 @@ static void tell_kept(struct command_ctx *ctx, const struct repo_merged *m)
 			STR_ARG(clean(ctx->mem, m->staged.p[i])));
 }
 
-static json_t *names_json(const struct str_list *l)
+json_t *runs_names_json(const struct str_list *l)
 {
 	json_t *list = json_array();
 
@@ -215,14 +229,36 @@ static json_t *names_json(const struct str_list *l)
 	return list;
 }
 
+/* What a person should know before they take a run's work over; it stops nobody. */
+struct warned {
+	struct str_list edited_untracked, gate_touched;
+};
+
+static int warn(struct history *h, bool said, struct warned *out, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(1 << 20);
+
+	out->edited_untracked = history_edited_untracked(h);
+	TRY(history_gate_touched(h, (struct str_list){ 0 }, &out->gate_touched, err));
+	if (!said)
+		return 0;
+	tell_untracked(h);
+	TRY(ending_say_gate(&out->gate_touched, &b, err));
+	if (b.n > 0)
+		cli_note(STR_FMT, STR_ARG(buf_str(&b)));
+	return 0;
+}
+
 /* paths: where a conflict is, or what stayed as it was. */
-static int tell_json(const struct history_merged *done, int strategy, const struct session_ref *ref, struct err *err)
+static int tell_json(const struct history_merged *done, const struct warned *w, int strategy, const struct session_ref *ref,
+	struct err *err)
 {
 	static const char *const outcomes[] = { [REPO_MERGED] = "merged", [REPO_NOOP] = "nothing to do", [REPO_CONFLICTS] = "conflicts",
 		[REPO_DIVERGED] = "diverged" };
-	auto_json json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "run_id", ref->id, "outcome", outcomes[done->git.outcome],
+	auto_json json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "run_id", ref->id, "outcome", outcomes[done->git.outcome],
 		"strategy", strategies[strategy], "into", json_text(done->into), "sha", json_text(done->git.sha), "paths",
-		names_json(&done->git.paths), "staged", names_json(&done->git.staged));
+		runs_names_json(&done->git.paths), "staged", runs_names_json(&done->git.staged), "edited_untracked",
+		runs_names_json(&w->edited_untracked), "gate_touched", runs_names_json(&w->gate_touched));
 
 	BUG_IF(!o);
 	TRY(runs_print_json(o, err));
@@ -260,6 +296,7 @@ static int merge_run(struct command_ctx *ctx, const struct merge_args *args, str
 	struct history_merge ask = { .into = args->into, .message = args->message };
 	auto_history struct history *h = NULL;
 	struct history_merged done;
+	struct warned warned;
 	struct repo_commit *list;
 	struct session_ref ref;
 	struct place place;
@@ -268,15 +305,16 @@ static int merge_run(struct command_ctx *ctx, const struct merge_args *args, str
 
 	TRY(find_run(ctx, args->id, HISTORY_MERGE, &place, &ref, &h, err));
 	TRY(history_commits(h, &list, &n, err));
+	TRY(warn(h, !args->json, &warned, err));
 	if (n == 0) {
 		cli_note("%s made no commits: there is nothing to merge", ref.id);
-		return args->json ? tell_json(&(struct history_merged){ .git.outcome = REPO_NOOP }, 0, &ref, err) : 0;
+		return args->json ? tell_json(&(struct history_merged){ .git.outcome = REPO_NOOP }, &warned, 0, &ref, err) : 0;
 	}
 	strategy = args->strategy == CONFIGURED ? history_config(h)->merge_strategy : args->strategy;
 	ask.how = hows[strategy];
 	TRY(history_merge(h, &ask, &done, err));
 	if (args->json)
-		return tell_json(&done, strategy, &ref, err);
+		return tell_json(&done, &warned, strategy, &ref, err);
 	return tell(ctx, &done, history_branch(h), strategy, &ref);
 }
 

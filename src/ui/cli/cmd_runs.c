@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "sandbox/confine.h"
+#include "session/ending.h"
 #include "sys/file.h"
 #include "sys/term.h"
 #include "view/listing.h"
@@ -300,6 +301,14 @@ static json_t *background_json(const struct listing_one *one)
 	return list;
 }
 
+static json_t *lines_json(const struct buf *lines)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct str_list l = view_names(lines, mem);
+
+	return runs_names_json(&l);
+}
+
 static int show_json(const struct listing_one *one, struct err *err)
 {
 	const struct view_state *s = view_state(one->view);
@@ -336,6 +345,8 @@ static int show_json(const struct listing_one *one, struct err *err)
 		{ "merged_into", text_or_null(m->merged_into) },
 		{ "stash", text_or_null(m->stash) },
 		{ "parent_run_id", text_or_null(m->parent_run_id) },
+		{ "edited_untracked", lines_json(&s->end.edited_untracked) },
+		{ "gate_touched", lines_json(&s->end.gate_touched) },
 		{ "background", background_json(one) },
 		{ "record_damaged", json_boolean(s->torn) },
 	};
@@ -382,6 +393,17 @@ static struct str changes_text(const struct listing_one *one, struct arena *mem)
 		s->ncommits == 1 ? "" : "s", STR_ARG(branch.n > 0 ? branch : STR("its side chain")), one->ref.id);
 }
 
+static void show_warnings(const struct view_end *e, struct arena *mem)
+{
+	auto_buf struct buf untracked = BUF_MAX(1 << 20), gate = BUF_MAX(1 << 20);
+	struct str_list edited = view_names(&e->edited_untracked, mem), touched = view_names(&e->gate_touched, mem);
+
+	if (ending_say_untracked(&edited, &untracked, ERR_DISCARD) == 0)
+		row("left:", mem, buf_str(&untracked));
+	if (ending_say_gate(&touched, &gate, ERR_DISCARD) == 0)
+		row("note:", mem, buf_str(&gate));
+}
+
 static void show_text(const struct listing_one *one, struct arena *mem)
 {
 	const struct view_state *s = view_state(one->view);
@@ -410,6 +432,7 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 	if (s->unjudged > 0)
 		row("review:", mem, str_printf(mem, "nobody judged: %lld abstained", (long long)s->unjudged));
 	row("changes:", mem, changes_text(one, mem));
+	show_warnings(&s->end, mem);
 	if (m->stash.n > 0)
 		row("set aside:", mem, str_printf(mem, STR_FMT " before it began; while it is, refs/agent6-stash/%s is there",
 			STR_ARG(str_head(m->stash, 12)), one->ref.id));

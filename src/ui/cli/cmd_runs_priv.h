@@ -29,6 +29,7 @@ int runs_show(struct command_ctx *ctx, struct str id, struct err *err) CHECKED;
 /* One JSON value and a line feed on standard output. */
 int runs_print_json(const json_t *j, struct err *err) CHECKED;
 
+json_t *runs_names_json(const struct str_list *names); /* a list */
 /* What git.auto_merge does after a run that ended well; the exit status of `runs merge`. */
 int runs_auto_merge(struct command_ctx *ctx, struct str run_id, struct err *err) CHECKED;
 

@@ -174,6 +174,19 @@ static int left_behind(struct term_view *t, const struct view_state *s, struct e
 	return term_block(t, LOOK_DIM, buf_str(&s->end.files), "             ", FILES_SHOWN, err);
 }
 
+/* What else the person must know before they take the work over. */
+static int warnings(struct term_view *t, const struct view_end *e, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf untracked = BUF_MAX(1 << 20), gate = BUF_MAX(1 << 20);
+	struct str_list edited = view_names(&e->edited_untracked, mem), touched = view_names(&e->gate_touched, mem);
+
+	TRY(ending_say_untracked(&edited, &untracked, err));
+	TRY(ending_say_gate(&touched, &gate, err));
+	TRY(fact(t, "  left     ", buf_str(&untracked), err));
+	return fact(t, "  note     ", buf_str(&gate), err);
+}
+
 /* Each leg has its own account and its own table; what the whole run took is said below the newest. */
 static int all_legs(struct term_view *t, const struct view_state *s, struct err *err)
 {
@@ -257,6 +270,7 @@ int term_view_end(struct term_view *t, const struct view_state *s, struct err *e
 	TRY(unjudged(t, s, err));
 	TRY(commits(t, s, err));
 	TRY(left_behind(t, s, err));
+	TRY(warnings(t, e, err));
 	TRY(cost(t, s, err));
 	return next_commands(t, s, err);
 }
