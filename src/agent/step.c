@@ -107,6 +107,35 @@ static int refuse(struct run *r, struct str message)
 	return 0;
 }
 
+static bool lists(const struct str_list *l, struct str name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (str_eq(l->p[i], name))
+			return true;
+	return false;
+}
+
+/* The edits of a run whose work was not taken over lie there as anybody's would: that they are its is said where its newest step,
+ * of the newest run there is, holds all of them as they are. It is said beside the refusal and never instead of it. */
+static int name_their_run(struct run *r, const struct str_list *dirty, struct buf *b, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	struct repo_step step = { .skip = &r->untracked };
+	struct repo_changes c;
+	struct str id;
+	int rc = repo_newest_chain(r->repo, mem, &id, &step.base, err);
+
+	if (rc == 1)
+		rc = repo_changes(r->repo, &step, NEW_FILES_MAX, mem, &c, err) < 0 ? -(int)err->code : 1;
+	if (rc <= 0)
+		return rc == -ERR_CLOSED ? rc : 0;
+	for (size_t i = 0; i < dirty->n; i++)
+		if (c.total > c.paths.n || lists(&c.paths, dirty->p[i]))
+			return 0;
+	return buf_addf(b, err, " (%s run " STR_FMT "'s: agent6 runs merge " STR_FMT ")", dirty->n == 1 ? "it is" : "they are",
+		STR_ARG(id), STR_ARG(id));
+}
+
 #define DIRTY_ASKED_MAX 5 /* times, when what is said is none of them */
 
 /* Uncommitted changes of the person: taken along only when they say so. */
@@ -122,6 +151,7 @@ static int ask_about_dirty(struct run *r, const struct str_list *dirty, struct e
 	TRY(buf_addf(&b, err, "%zu file%s changed and not committed: ", dirty->n,
 		dirty->n == 1 ? " is" : "s are"));
 	TRY(names_add(&b, dirty, PATHS_NAMED, err));
+	TRY(name_their_run(r, dirty, &b, err));
 	if (!r->p->attended)
 		return refuse(r,
 			str_printf(r->mem,
@@ -279,14 +309,6 @@ int step_scan_ahead(struct run *r, struct err *err)
 	struct repo_step step = step_of(r, STR(""));
 
 	return !r->repo || mode_looks(r) || r->p->rehearse ? 0 : repo_ahead_scan(r->repo, &step, err);
-}
-
-static bool lists(const struct str_list *l, struct str name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (str_eq(l->p[i], name))
-			return true;
-	return false;
 }
 
 /* What the person changed between two legs is known where the last one said what it left behind. */

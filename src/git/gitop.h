@@ -72,6 +72,9 @@
 	/* what a person typed for a commit; a merge base of two */                                          \
 	X(GIT_REVISION, 29, ANY, PERSON, 0, "rev-parse --verify --quiet --end-of-options {e}^{commit}")      \
 	X(GIT_MERGE_BASE, 30, ANY, PERSON, 0, "merge-base {s} {s}")                                          \
+	/* object name and ref of the chain with the newest commit */                                         \
+	X(GIT_NEWEST, 31, ANY, PERSON, 0,                                                                     \
+		"for-each-ref --sort=-committerdate --count=1 --format=%(objectname)%(refname) refs/agent6/*/head") \
 	X(GIT_STEP_REF, 20, ANY, PERSON, 0, "update-ref --no-deref refs/agent6/{r}/head {s} {z}")            \
 	X(GIT_STEP_BRANCH, 21, ANY, PERSON, 0,                                                               \
 		"update-ref --no-deref -m agent6-step refs/heads/agent6/{r} {s} {z}")                        \

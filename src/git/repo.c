@@ -437,6 +437,24 @@ int repo_chain(struct repo *r, struct arena *mem, struct str *sha, struct err *e
 	return 1;
 }
 
+int repo_newest_chain(struct repo *r, struct arena *mem, struct str *run_id, struct str *sha, struct err *err)
+{
+	struct git_result res;
+	struct str id, tip;
+	size_t at;
+
+	TRY(repo_run(r, GIT_NEWEST, NULL, 0, STR(""), mem, &res, err));
+	id = str_trim(res.out);
+	at = str_find(id, STR("refs/agent6/"));
+	tip = str_head(id, at);
+	id = str_trim_prefix(str_trim_suffix(str_skip(id, at), STR("/head")), STR("refs/agent6/"));
+	if (res.code != 0 || !git_sha_ok(tip) || !git_run_id_ok(id))
+		return 0;
+	*run_id = id;
+	*sha = tip;
+	return 1;
+}
+
 int repo_branch_exists(struct repo *r, struct str name, struct err *err)
 {
 	auto_arena struct arena *tmp = arena_new();

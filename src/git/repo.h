@@ -98,6 +98,8 @@ int repo_merge_base(struct repo *r, struct str a, struct str b, struct arena *me
 	CHECKED; /* two object names; 1, 0: they have nothing in common */
 /* The tip of the run's own chain, as it was when it was asked for first. Found 1, absent 0. */
 int repo_chain(struct repo *r, struct arena *mem, struct str *sha, struct err *err) CHECKED;
+/* Of all runs, the chain with the newest commit: its run and its tip. Found 1, there is none 0. */
+int repo_newest_chain(struct repo *r, struct arena *mem, struct str *run_id, struct str *sha, struct err *err) CHECKED;
 int repo_branch_exists(struct repo *r, struct str name, struct err *err) CHECKED; /* 1, 0 */
 int repo_is_ancestor(struct repo *r, struct str a, struct str b, struct err *err) CHECKED; /* 1, 0 */
 /* An empty `from` is the empty tree. */

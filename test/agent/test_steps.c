@@ -10,6 +10,8 @@
 #define RUN "[\"run_command\",{\"argv\":[\"a\"]}]"
 #define MAKE(file)                                                                                           \
 	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
+#define CHANGE(file, from, to)                                                                                       \
+	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"old_string\":\"" from "\",\"new_string\":\"" to "\"}]}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 
 static struct str words[] = { { "make", 4 }, { "test", 4 } };
@@ -146,6 +148,45 @@ TEST(uncommitted_changes_are_taken_along_only_when_the_person_says_so)
 	}
 }
 
+TEST(uncommitted_changes_that_are_the_newest_runs_edits_are_said_to_be)
+{
+	static const struct { const char *why, *then[2], *want; bool taken; } cases[] = {
+		{ "they lie there as it left them", { NULL },
+			"old (it is run sunny-otter-K4Q7B2's: agent6 runs merge sunny-otter-K4Q7B2); commit", false },
+		{ "another file is its too", { "more", "2\n" },
+			"more, old (they are run sunny-otter-K4Q7B2's: agent6 runs merge sunny-otter-K4Q7B2); commit", false },
+		{ "the person went on with one", { "old", "3\n" }, "old; commit", false },
+		{ "another file is not", { "other", "3\n" }, "old, other; commit", false },
+		{ "all of it was taken over, and then changed", { "old", "1\n" }, "old; commit", true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_world struct world w, v;
+
+		repository(&w);
+		world_init(&v);
+		test_write(&w.dir, "more", STR("1\n"));
+		test_write(&w.dir, "other", STR("1\n"));
+		CHECK_INT(world_git(&w, "add", "more", "other", NULL), 0);
+		CHECK_INT(world_git(&w, "commit", "-q", "-m", "second"), 0);
+		world_play(&w, cases[i].then[0] && strcmp(cases[i].then[0], "more") == 0
+			? "{\"turns\":[" TURN(CHANGE("old", "1", "2") "," CHANGE("more", "1", "2")) "," TURN(FIN) "]}"
+			: "{\"turns\":[" TURN(CHANGE("old", "1", "2")) "," TURN(FIN) "]}");
+		CHECK_INT(world_count(&w, "loop.auto_commit"), 1);
+		if (cases[i].taken)
+			CHECK_INT(world_git(&w, "commit", "-qam", "taken", NULL), 0);
+		if (cases[i].then[0])
+			test_write(&w.dir, cases[i].then[0], str_from(cases[i].then[1]));
+		v.params = w.params;
+		v.params.run_id = STR("next-otter-K4Q7B2");
+		v.params.require_clean_worktree = 1;
+		v.ws = w.dir.path;
+		world_play(&v, "{\"turns\":[" TURN(FIN) "]}");
+		CHECK_INT(v.discard, 1);
+		CHECK_STR(str_head(str_skip(v.message, str_find(v.message, STR(": ")) + 2), strlen(cases[i].want)), str_from(cases[i].want));
+	}
+}
+
 TEST(an_answer_about_uncommitted_changes_that_is_none_is_asked_for_again_and_not_for_ever)
 {
 	static const struct {
@@ -241,9 +282,6 @@ TEST(only_what_is_in_no_step_is_named_as_left_behind)
 	CHECK_INT(json_array_size(json_object_get(end, "uncommitted_files")), 1);
 	CHECK_STR(json_view(json_array_get(json_object_get(end, "uncommitted_files"), 0)), STR("b"));
 }
-
-#define CHANGE(file, from, to)                                                                                       \
-	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"old_string\":\"" from "\",\"new_string\":\"" to "\"}]}]"
 
 static struct str names_of(const json_t *end, const char *key, struct arena *mem)
 {

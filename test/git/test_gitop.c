@@ -49,6 +49,8 @@ TEST(gitop_turns_arguments_into_the_words_of_the_table)
 			"rev-parse --verify --quiet --end-of-options HEAD^{commit}" },
 		{ "what a person typed", GIT_REVISION, { "main@{2 days ago}~3" },
 			"rev-parse --verify --quiet --end-of-options main@{2 days ago}~3^{commit}" },
+		{ "which run is the newest", GIT_NEWEST, { NULL },
+			"for-each-ref --sort=-committerdate --count=1 --format=%(objectname)%(refname) refs/agent6/*/head" },
 		{ "no parent", GIT_COMMIT, { SHA }, "commit-tree " SHA " -F -" },
 		{ "two parents", GIT_COMMIT, { SHA, SHA, SHA }, "commit-tree " SHA " -p " SHA " -p " SHA " -F -" },
 		{ "paths come after --", GIT_DIFF_STAT, { "HEAD", SHA, "--output=x", "-a" },
