@@ -92,8 +92,9 @@ int stash_before(struct start *s, struct err *err)
 	r = save(s, &out, err);
 	if (r < 0) {
 		err_wrap(err, s->config->git.auto_stash ? "git.auto_stash" : "set aside");
-		err_hint(err, "commit or stash what is changed%s; nothing was changed",
-			s->config->git.auto_stash ? ", or agent6 config set git.auto_stash false" : "");
+		if (!err->hint[0])
+			err_hint(err, "commit or stash what is changed%s; nothing was changed",
+				s->config->git.auto_stash ? ", or agent6 config set git.auto_stash false" : "");
 		return r;
 	}
 	if (r == 0)

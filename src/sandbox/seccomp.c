@@ -47,6 +47,7 @@ static const uint32_t ioctls_refused[] = { TIOCSTI, 0x541C /* TIOCLINUX */, TIOC
 static const uint32_t ioctls_own[] = { TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, FIONBIO, FIONREAD, FIOCLEX,
 	FIONCLEX };
 static const uint32_t fcntls_refused[] = { F_SETOWN, F_SETOWN_EX_NR };
+static const uint32_t sockopts_refused[] = { 77 /* SO_PEERPIDFD */ };
 static const uint32_t prctls_own[] = { PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_GET_NO_NEW_PRIVS,
 	0x53564d41 /* PR_SET_VMA: allocators name their mappings */ };
 
@@ -285,6 +286,10 @@ static void emit_check(struct build *b, enum verdict v)
 		return check_only(b, 1, 0, action(V_EPERM));
 	case V_SELF_PID:
 		return check_only(b, 0, (uint32_t)getpid(), action(V_EPERM));
+	case V_ONE_PROCESS:
+		return check_only(b, 3, 0, action(V_EPERM));
+	case V_SOCKOPT:
+		return check_list(b, 2, sockopts_refused, COUNT(sockopts_refused), V_EPERM, V_ALLOW);
 	case V_SEND2:
 		return check_bits(b, 2, FASTOPEN | MSG_OOB);
 	case V_SEND3:

@@ -39,6 +39,8 @@ enum verdict {
 	V_SELF0,                  /* argument 0 is this process: zero */
 	V_SELF1,
 	V_SELF_PID,               /* argument 0 is this process: its number */
+	V_ONE_PROCESS,            /* pidfd_send_signal without flags: to that process, not to its group */
+	V_SOCKOPT,                /* getsockopt, but for the peer as a pidfd */
 	V_SEND2,                  /* flags, argument 2, 3: no MSG_FASTOPEN, which connects; no MSG_OOB, rare and often wrong in kernels */
 	V_SEND3,
 	V_PRCTL_OWN,

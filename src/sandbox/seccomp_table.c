@@ -138,7 +138,7 @@ static const struct seccomp_row own_io_rows[] = {
 	{ NR(eventfd2), V_ALLOW }, { NR(signalfd), V_ALLOW }, { NR(signalfd4), V_ALLOW }, { NR(pipe), V_ALLOW },
 	{ NR(pipe2), V_ALLOW }, { NR(memfd_create), V_ALLOW }, { NR(sendmsg), V_SEND2 }, { NR(recvmsg), V_ALLOW },
 	{ NR(sendto), V_SEND3 }, { NR(recvfrom), V_ALLOW }, { NR(shutdown), V_ALLOW },
-	{ NR(getsockopt), V_ALLOW }, { NR(splice), V_ALLOW }, { NR(tee), V_ALLOW }, { NR(fcntl), V_FCNTL },
+	{ NR(getsockopt), V_SOCKOPT }, { NR(splice), V_ALLOW }, { NR(tee), V_ALLOW }, { NR(fcntl), V_FCNTL },
 };
 static const struct seccomp_set own_io = { own_io_rows, COUNT(own_io_rows) };
 
@@ -208,9 +208,10 @@ static const struct seccomp_row own_threads_rows[] = {
 };
 static const struct seccomp_set own_threads = { own_threads_rows, COUNT(own_threads_rows) };
 
-/* Waiting for children it has, and ending them by the pidfds it has: it opens none, so that nobody else can be meant. */
+/* Waiting for children it has, and ending them by the pidfds it has: it opens none, nor is one made for it of a socket's peer, so
+ * that nobody else can be meant. */
 static const struct seccomp_row own_parent_rows[] = {
-	{ NR(wait4), V_ALLOW }, { NR(waitid), V_ALLOW }, { NR(pidfd_send_signal), V_ALLOW }, { NR(socketpair), V_PAIR },
+	{ NR(wait4), V_ALLOW }, { NR(waitid), V_ALLOW }, { NR(pidfd_send_signal), V_ONE_PROCESS }, { NR(socketpair), V_PAIR },
 };
 static const struct seccomp_set own_parent = { own_parent_rows, COUNT(own_parent_rows) };
 

@@ -389,7 +389,8 @@ STASHES = [
          says="git.auto_stash: i.txt cannot be set aside: it is only announced"),
     dict(why="nothing is changed", mine="true"),
     dict(why="what is hidden would be readable in git's objects", hide="a.txt", code=2, untouched=True,
-         says="a.txt is changed and not committed, and hidden by sandbox.hide_paths: set aside it could be read by every command"),
+         says="a.txt is changed and not committed, and hidden by sandbox.hide_paths: set aside it could be read by every command, as all that git "
+              "keeps can\nhint: keep its content where git does not"),
     dict(why="what is hidden is not changed", hide="c.txt", work="echo two > d.txt; rm d.txt"),
 ]
 

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -88,8 +89,10 @@ static void others(const struct evil *e)
 {
 	pid_t parent = getppid();
 	struct f_owner_ex owner = { F_OWNER_PID, parent };
+	static const int itself[] = { -10001, -20000 }; /* PIDFD_SELF_THREAD_GROUP, as it is and as Linux 6.14 had it */
 	char of_parent[32];
-	int pipe_fds[2];
+	int pipe_fds[2], pair[2], peer;
+	socklen_t size = sizeof(peer);
 
 	judge(e, "signal to the parent", syscall(SYS_tgkill, parent, parent, 0));
 	judge(e, "signal to init", syscall(SYS_tgkill, 1, 1, 0));
@@ -105,6 +108,11 @@ static void others(const struct evil *e)
 	snprintf(of_parent, sizeof(of_parent), "/proc/%d", (int)parent);
 	judge(e, "the parent's directory as its pidfd", syscall(SYS_pidfd_send_signal, open(of_parent, O_RDONLY | O_CLOEXEC), 0, NULL, 0));
 	judge(e, "the parent's place as its pidfd", syscall(SYS_pidfd_send_signal, open(of_parent, O_PATH | O_CLOEXEC), 0, NULL, 0));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) < 0)
+		pair[0] = 3; /* its channel */
+	judge(e, "a socket's peer as a pidfd", getsockopt(pair[0], SOL_SOCKET, 77 /* SO_PEERPIDFD */, &peer, &size));
+	for (size_t i = 0; i < COUNT(itself); i++)
+		judge(e, "its own group by a pidfd", syscall(SYS_pidfd_send_signal, itself[i], 0, NULL, 4 /* the group */));
 	judge(e, "limits of the parent", syscall(SYS_prlimit64, parent, 7, NULL, NULL));
 }
 
