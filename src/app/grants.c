@@ -100,6 +100,38 @@ static int check(struct start *s, const struct granted *g, struct trusted *t, st
 	return 0;
 }
 
+/* Landlock grants what lies in a directory with it. */
+static int stays_readonly(const struct granted *g, const struct mount_names *names, const char *region, const char *is, struct err *err)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		bool other = i > 0;
+
+		if (!path_is_within(names->p[i], region))
+			continue;
+		err_set(err, ERR_UNSUPPORTED, "%s: profile \"hardened\" cannot keep %s%s%s read-only: it lies in %s, which %s, and Landlock grants a "
+			"directory whole", g->key, g->path, other ? ", mounted at " : "", other ? names->p[i] : "", region, is);
+		err_hint(err, "take it out of %s, since it can be read there anyway, or move it out of what may be written", g->key);
+		return -ERR_UNSUPPORTED;
+	}
+	return 0;
+}
+
+static int check_readonly(const struct start *s, const struct mounts *mounts, const struct granted *g, const char *write_key,
+	const struct str_list *writes, bool server, struct err *err)
+{
+	struct mount_names names;
+
+	if (s->profile != PROFILE_HARDENED || g->writable || (!server && !s->mode->writes))
+		return 0; /* a session that only looks writes nowhere; its servers do */
+	names = mounts_names(mounts, settings_resolve(g->path, s->mem), s->mem);
+	if (!server)
+		TRY(stays_readonly(g, &names, settings_resolve(s->workspace, s->mem), "is the workspace", err));
+	for (size_t i = 0; i < writes->n; i++)
+		TRY(stays_readonly(g, &names, settings_resolve(str_dupz(s->mem, writes->p[i]), s->mem),
+			str_printf(s->mem, "%s makes writable", write_key).p, err));
+	return 0;
+}
+
 /* The file that --config names is believed as well. */
 static int check_file(const struct start *s, const struct mounts *mounts, const struct granted *g, struct err *err)
 {
@@ -146,6 +178,7 @@ static int check_lists(struct start *s, const char *key, const struct str_list *
 			for (size_t t = 0; t < COUNT(all); t++)
 				TRY(check(s, &g, &all[t], cell, err));
 			TRY(check_file(s, &mounts, &g, err));
+			TRY(check_readonly(s, &mounts, &g, lists[1].key, writes, server, err));
 		}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "sandbox/ground.h"
 #include "sandbox/once.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,6 +69,32 @@ static int start(struct warden *w, long *child, int *exec_errno, struct err *err
 	return *child < 0 ? (int)*child : 0;
 }
 
+/* What is granted to be read, under none of its names where writing is granted: the rules are of whole directories. */
+static int refuse_readonly(const struct warden *w, struct err *err)
+{
+	const struct sandbox_policy *p = w->policy;
+	struct mounts mounts;
+
+	if (p->extra_ro_paths.n > 0)
+		TRY(mounts_load(w->mem, &mounts, err));
+	for (size_t i = 0; i < p->extra_ro_paths.n; i++) {
+		const struct mount_names names = mounts_names(&mounts, p->extra_ro_paths.p[i], w->mem);
+
+		for (size_t k = 0; k < names.n * (1 + p->extra_rw_paths.n); k++) {
+			const char *name = names.p[k % names.n], *dir = k < names.n ? p->cwd : p->extra_rw_paths.p[k / names.n - 1];
+
+			if (!path_is_within(name, dir))
+				continue;
+			err_set(err, ERR_UNSUPPORTED, "extra_ro_paths: profile \"hardened\" cannot keep %s%s%s read-only: it lies in %s, which is writable, and "
+				"Landlock grants a directory whole", p->extra_ro_paths.p[i], k % names.n > 0 ? ", mounted at " : "",
+				k % names.n > 0 ? name : "", dir);
+			err_hint(err, "use profile \"strict\", or take it out of extra_ro_paths: it can be read there anyway");
+			return -ERR_UNSUPPORTED;
+		}
+	}
+	return 0;
+}
+
 static int prepare(struct warden *w, struct err *err)
 {
 	const int keep[] = { w->o->out[1], w->o->errs[1], w->o->verdict[1], w->guard.stop };
@@ -79,6 +106,7 @@ static int prepare(struct warden *w, struct err *err)
 	TRY(caps_undumpable(err));
 	/* A keyring of its own, or none where the kernel has no keys. */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	TRY(refuse_readonly(w, err));
 	TRY(ground_open(w->policy, NULL, w->mem, &w->ground, err));
 	return make_tmp(w, err);
 }

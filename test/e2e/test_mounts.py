@@ -93,6 +93,17 @@ def test_what_is_hidden_is_hidden_by_every_name_or_refused(lab, profile):
     assert "CANARY-77e\\n" not in said and "1: CANARY" not in said, said
 
 
+def test_what_is_granted_to_be_read_is_refused_where_a_second_name_of_it_is_written(lab):
+    lab = as_hardened(lab)
+    lab.repo(a="1\n")
+    docs = os.path.join(lab.home, "docs")
+    os.mkdir(docs)
+    os.mkdir(os.path.join(lab.ws, "other"))
+    lab.mock(script(finish()), extra=f'[sandbox]\nextra_read_paths = ["{docs}"]\n')
+    r = in_mounts(lab, f'mount --bind {docs} "$WS/other"', AGENT6, "run", "--auto-approve", "look")
+    assert r.returncode == 2 and f"cannot keep {docs}, mounted at {lab.ws}/other read-only" in r.stderr and "hint:" in r.stderr, r.stdout + r.stderr
+
+
 @pytest.mark.parametrize("where", ["workspace", "grant"])
 def test_a_program_at_a_second_name_of_what_the_model_writes_is_refused(lab, where):
     """What the spawner executes on this host: its own directory names no place of the model's, but a mount does."""

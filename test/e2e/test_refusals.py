@@ -27,6 +27,9 @@ TABLE = [
     ("hardened with protect_git set", "refused", "test_what_landlock_cannot_do_is_refused_when_it_is_asked_for_by_name"),
     ("hardened with hide_paths", "refused", "test_what_landlock_cannot_do_is_refused_when_it_is_asked_for_by_name"),
     ("hardened and a hidden path that holds a grant", "refused", "test_what_cannot_be_hidden_is_refused_in_either_direction"),
+    ("hardened and a grant to read that lies where commands write", "refused",
+     "test_without_namespaces_what_is_granted_to_be_read_where_commands_write_is_refused"),
+    ("hardened and the same of a server's", "refused", "test_without_namespaces_a_server_has_nothing_to_read_alone_where_it_writes"),
     ("hardened, by itself", ".git can be written", "test_a_whole_run_works_and_leaves_nothing"),
     ("hardened and a grant around what is agent6's own", "refused", "test_without_namespaces_a_grant_around_what_is_agent6s_own_is_refused"),
     ("a grant in what is agent6's own", "refused by its key", "test_a_grant_that_cannot_be_given_is_refused_by_the_name_of_its_key"),
@@ -102,3 +105,34 @@ def test_a_program_that_the_jail_has_not_is_told_once(lab_of_each_profile):
     assert r.returncode == 0, r.both
     told = lab.events("loop.sandbox_tool_unreachable")
     assert [e["binary"] for e in told] == ["tool"], told
+
+
+HELD = [("", "vendor", "the workspace"), ("{home}/out", "{home}/out/ro", "sandbox.extra_write_paths makes writable"),
+        ("{home}/out", "{home}/out/ro/x", "sandbox.extra_write_paths makes writable")]
+
+
+@pytest.mark.parametrize("writes, reads, says", HELD)
+def test_without_namespaces_what_is_granted_to_be_read_where_commands_write_is_refused(lab, writes, reads, says):
+    """Landlock cannot keep it read-only there; a session that writes nowhere may have it."""
+    lab = as_hardened(lab)
+    lab.repo(a="1\n", vendor__x="1\n")
+    lab.write(os.path.join(lab.home, "out", "ro", "x"), "1\n")
+    writes, reads = writes.format(home=lab.home), os.path.join(lab.ws, reads.format(home=lab.home))
+    grants = f'extra_read_paths = ["{reads}"]\n' + (f'extra_write_paths = ["{writes}"]\n' if writes else "")
+    lab.mock(script(finish()), extra=f"[sandbox]\n{grants}")
+    r = lab.run()
+    assert r.returncode == 2 and f"sandbox.extra_read_paths: profile \"hardened\" cannot keep {reads} read-only" in r.err, r.both
+    assert (writes or lab.ws) in r.err and says in r.err and "hint: take it out of sandbox.extra_read_paths" in r.err, r.both
+    assert lab.run_dirs() == []
+    assert lab.agent6("exec", "--", "true").returncode == 2
+    assert lab.agent6("ask", "--no-commands", "what is it?").returncode != 2
+
+
+def test_without_namespaces_a_server_has_nothing_to_read_alone_where_it_writes(lab):
+    lab = as_hardened(lab)
+    lab.repo(a="1\n")
+    lab.write(os.path.join(lab.home, "out", "ro", "x"), "1\n")
+    lab.mock(script(finish()), extra=f'[mcp.lab]\ncommand = ["true"]\nextra_read_paths = ["{lab.home}/out/ro"]\n'
+             f'extra_write_paths = ["{lab.home}/out"]\n')
+    r = lab.run()
+    assert "mcp.lab.extra_read_paths: profile \"hardened\" cannot keep" in r.err and r.returncode == 2, r.both

@@ -252,3 +252,38 @@ TEST(guard_refuses_what_landlock_cannot_say)
 	CHECK_INT(once_run(&q, &r, &err), -ERR_UNSUPPORTED);
 	CHECK(strstr(err.msg, "protect "));
 }
+
+/* What is not there either: a command could make it. What is granted around a place that is written is no such thing. */
+TEST(guard_refuses_to_read_alone_what_lies_where_it_writes)
+{
+	static const struct {
+		const char *ro, *rw;
+		bool refused;
+	} cases[] = {
+		{ "ws/vendor", NULL, true }, { "ws/vendor/f", NULL, true }, { "ws/absent", NULL, true }, { "out/ro", "out", true },
+		{ "out", NULL, false }, { "out", "out/rw", false }, { "wsx", NULL, false },
+	};
+	auto_dir struct test_dir top = test_dir_new();
+	auto_arena struct arena *mem = arena_new();
+
+	if (!possible())
+		return;
+	test_write(&top, "ws/vendor/f", STR("x"));
+	test_write(&top, "wsx/f", STR("x"));
+	test_write(&top, "out/ro/f", STR("x"));
+	test_write(&top, "out/rw/f", STR("x"));
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct sandbox_policy p = hardened(&top, mem, "true");
+		auto_once struct once_result r = { 0 };
+		struct err err = { 0 };
+		int got;
+
+		p.cwd = str_printf(mem, "%s/ws", top.path).p;
+		policy_list_add(&p.extra_ro_paths, mem, str_printf(mem, "%s/%s", top.path, cases[i].ro).p);
+		if (cases[i].rw)
+			policy_list_add(&p.extra_rw_paths, mem, str_printf(mem, "%s/%s", top.path, cases[i].rw).p);
+		got = once_run(&p, &r, &err);
+		CHECK_INT(got, cases[i].refused ? -ERR_UNSUPPORTED : 0);
+		CHECK(!cases[i].refused || (strstr(err.msg, "read-only") && strstr(err.msg, cases[i].ro) && strstr(err.hint, "strict")));
+	}
+}
