@@ -429,6 +429,8 @@ static void stop_by_error(struct run *r, const struct err *err)
 	for (size_t i = 0; i < COUNT(deaths); i++)
 		if (r->links->peer[deaths[i].peer].gone)
 			run_stop(r, deaths[i].why, str_from(deaths[i].message)); /* the first reason stays */
+	if (r->git_late.n > 0)
+		run_stop(r, REASON_GIT_OVERDUE, r->git_late);
 	run_stop(r, REASON_CRASHED, str_from(err->msg));
 }
 
@@ -463,8 +465,11 @@ int loop_turns(struct run *r, struct err *err)
 		arena_reset(mem);
 		r->tools.mem = mem;
 		t.notices = arena_array(mem, loop_limits.notices, sizeof(*t.notices));
-		if ((i > r->st.leg_start || reopen(r, &t, &why) == 0) && one_turn(r, &t, &why) == 0)
+		if ((i > r->st.leg_start || reopen(r, &t, &why) == 0) && one_turn(r, &t, &why) == 0) {
+			if (r->git_late.n > 0)
+				run_stop(r, REASON_GIT_OVERDUE, r->git_late);
 			continue;
+		}
 		if (r->links->peer[PEER_MONITOR].gone)
 			return err_set(err, ERR_CLOSED, "%s", why.msg);
 		stop_by_error(r, &why);

@@ -58,6 +58,7 @@
 	X(REASON_INTERRUPTED, "interrupted", false, 130, false)                                              \
 	X(REASON_RECORD_LOST, "record_lost", false, 1, false)                                                \
 	X(REASON_JAIL_LOST, "jail_lost", false, 1, false)                                                    \
+	X(REASON_GIT_OVERDUE, "git_overdue", false, 1, false)                                                \
 	X(REASON_CRASHED, "crashed", false, 1, false)                                                        \
 	X(REASON_REFUSED, "refused", false, 2, false) /* before anything was kept */
 
@@ -95,6 +96,7 @@ struct run {
 		uint32_t number; /* of the job; 0: none */
 		struct str words;
 	} git_begun[4];
+	struct str git_late; /* why none is asked any more in this leg: one did not end in its time */
 	struct repo *repo;             /* owned; NULL: steps are not recorded */
 	struct conversation *conv;     /* owned */
 	struct context context;

@@ -76,6 +76,9 @@ static int git_run(void *self, enum git_op op, const struct str *args, size_t n,
 	struct job_result job;
 	uint32_t number, begun;
 
+	/* What it waited for is there still, and each further one would take as long. */
+	if (r->git_late.n > 0)
+		return err_set(err, ERR_TIMEOUT, STR_FMT, STR_ARG(r->git_late));
 	TRY(pack_git(r, op, args, n, &number, &body, err));
 	ask.body = buf_str(&body);
 	begun = in.n > 0 ? 0 : take_begun(r, words_of(&body));
@@ -85,6 +88,11 @@ static int git_run(void *self, enum git_op op, const struct str *args, size_t n,
 		TRY(jobs_ask(&r->git, &ask, mem, &job, err));
 	if (job.out_total > job.out.n)
 		return err_set(err, ERR_LIMIT, "git %s printed more than %d bytes", gitop_name(op), GIT_KEEP);
+	if (job.why == JOB_TIMEOUT) {
+		gitop_overdue(job.wall_ms, err);
+		r->git_late = str_dup(r->mem, str_from(err->msg));
+		return -ERR_TIMEOUT;
+	}
 	if (job.why != JOB_EXITED && job.why != JOB_SIGNALED)
 		return err_set(err, ERR_DENIED, "git %s: " STR_FMT, gitop_name(op),
 			STR_ARG(job.note.n > 0 ? job.note : STR("it could not be run")));

@@ -217,6 +217,10 @@ static void git_rows(const struct bounds *b)
 	add_word(&write, b->git.policy.cwd);
 	add_list(&write, &b->git.policy.extra_rw_paths);
 	row(b, "git.write", text(b, &write));
+	row(b, "git.limits", b->s->profile == PROFILE_NONE
+		? str_printf(b->k->mem, "%lld s; memory is not limited", (long long)b->git.limits[0].timeout_ms / 1000)
+		: str_printf(b->k->mem, "%lld s and %lld MiB for each", (long long)b->git.limits[0].timeout_ms / 1000,
+			(long long)b->git.policy.memory_limit_mb));
 	class_row(b, "git.rights", JOB_GIT);
 	row(b, "git.calls", calls(b, filter_of(b, JOB_GIT, NULL)));
 }

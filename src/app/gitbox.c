@@ -13,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define GIT_TIMEOUT_MS (120 * 1000)
-
 struct gitbox {
 	struct git_zygote git;
 	int asker;          /* our end */
@@ -124,7 +122,7 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 		.run_id = spec->run_id ? spec->run_id : "", .may_merge = spec->may_merge, .nlimits = 1,
 		.limits = { { .class = JOB_GIT, .timeout_ms = GIT_TIMEOUT_MS } },
 		.policy = { .profile = spec->profile, .cwd = d->top, .git_cell = true, .read_only = spec->read_only,
-			.root_as_uid = spec->config->root_as_uid } };
+			.root_as_uid = spec->config->root_as_uid, .memory_limit_mb = GIT_MEMORY_MB } };
 	const char *last = d->top;
 
 	TRY(add_alternates(spec, mem, &z.policy, err));

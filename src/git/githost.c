@@ -17,7 +17,7 @@ static int run(void *self, enum git_op op, const struct str *args, size_t n, str
 	if (z->after)
 		TRY(z->after(z->after_self, err));
 	if (a.why == JOB_TIMEOUT)
-		return err_set(err, ERR_TIMEOUT, "%s took too long", gitop_name(op));
+		return gitop_overdue((int64_t)(a.wall_us / 1000), err);
 	if (a.why == JOB_UNRUNNABLE || a.why == JOB_LOST)
 		return err_set(err, ERR_UNSUPPORTED, "git cannot be run: %s", a.note);
 	if (a.why != JOB_EXITED && a.why != JOB_SIGNALED)

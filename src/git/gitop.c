@@ -358,6 +358,12 @@ int gitop_words(const struct zygote_git_request *rq, struct arena *mem, struct z
 	return 0;
 }
 
+int gitop_overdue(int64_t wall_ms, struct err *err)
+{
+	return err_set(err, ERR_TIMEOUT, "git did not end within %lld s; is there a FIFO or a very large .gitignore or .gitattributes?",
+		(long long)wall_ms / 1000);
+}
+
 const char *gitop_name(enum git_op op)
 {
 	const struct row *r = row_of(op);

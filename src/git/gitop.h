@@ -117,6 +117,12 @@ int gitop_words(const struct zygote_git_request *rq, struct arena *mem, struct z
 	CHECKED;
 const char *gitop_name(enum git_op op); /* "?" when unknown */
 
+/* What one git may take: a command can leave what git waits for, or reads whole. */
+#define GIT_TIMEOUT_MS (600 * 1000)
+#define GIT_MEMORY_MB  4096
+/* For one that was killed when its time was up: -ERR_TIMEOUT, with what may be the cause. */
+int gitop_overdue(int64_t wall_ms, struct err *err);
+
 bool git_sha_ok(struct str s);      /* 40 or 64 lower-case hex digits */
 bool git_run_id_ok(struct str s);
 /* Why a text is no expression for one commit that git is asked about: "it begins with \"-\""; NULL: it may be one. */

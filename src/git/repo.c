@@ -147,6 +147,9 @@ int repo_failed(const struct git_result *res, const char *doing, struct err *err
 
 	if (why.n == 0)
 		return err_set(err, ERR_REMOTE, "%s: git ended with status %d", doing, res->code);
+	if (str_find(why, STR("emory")) < why.n) /* "Out of memory", "Cannot allocate memory" */
+		return err_set(err, ERR_REMOTE, "%s: " STR_FMT "; git has %d MiB: is there a very large .gitignore or .gitattributes?", doing,
+			STR_ARG(why), GIT_MEMORY_MB);
 	return err_set(err, ERR_REMOTE, "%s: " STR_FMT, doing, STR_ARG(why));
 }
 

@@ -23,7 +23,8 @@ static const char *const all[] = { "other", "finish_run", "silent_finish", "sett
 	"answered", "finish_planning", "reviewed", "review_blocked", "review_inconclusive", "open_questions", "plan_rejected",
 	"metric_plateau", "prompt_revision_failed", "went_quiet", "budget_exhausted", "provider_error", "no_progress",
 	"tool_error_stuck", "verify_command_unexecutable", "loop_guard_killed", "max_iterations", "steer_abort", "interrupted",
-	"record_lost", "jail_lost", "crashed", "refused", "protocol", "unsafe_repository", "git_changed", "plan_declined" };
+	"record_lost", "jail_lost", "crashed", "refused", "protocol", "unsafe_repository", "git_changed", "plan_declined",
+	"git_overdue" };
 
 uint8_t ending_number(struct str reason)
 {

@@ -40,6 +40,7 @@ static const struct {
 	{ "undone", "undone", "stopped" },
 	{ "record_lost", "the record could not be written", "failed" },
 	{ "jail_lost", "the jail died", "failed" },
+	{ "git_overdue", "git did not end", "failed" },
 	{ "git_changed", "the repository's settings or refs were changed", "failed" },
 	{ "unsafe_repository", "a repository appeared that could not be set aside", "failed" },
 	{ "protocol", "a process broke its rules", "failed" },

@@ -273,6 +273,7 @@ static const struct {
 	{ REASON_INTERRUPTED, "every_end_has_its_reason_its_status_and_its_pairs" },
 	{ REASON_RECORD_LOST, "every_end_has_its_reason_its_status_and_its_pairs" },
 	{ REASON_JAIL_LOST, "test_faults.py" },
+	{ REASON_GIT_OVERDUE, "a_git_that_does_not_end_ends_the_run_and_no_further_one_is_waited_for" },
 	{ REASON_CRASHED, "test_faults.py" },
 	{ REASON_REFUSED, "a_run_without_an_identity_is_refused_and_told_which_keys_to_set" },
 };

@@ -472,3 +472,26 @@ TEST(where_something_is_hidden_git_is_asked_what_its_files_tell)
 	CHECK_INT(w.gits[GIT_DRIVERS], 1);
 	CHECK_INT(w.gits[GIT_FILES], 1);
 }
+
+/* A command left what git waits for: it was waited for once, and the run can be resumed when that is gone. */
+TEST(a_git_that_does_not_end_ends_the_run_and_no_further_one_is_waited_for)
+{
+	auto_world struct world w, v;
+
+	repository(&w);
+	world_init(&v);
+	w.late_git = GIT_INDEX_SCAN;
+	world_play(&w, "{\"turns\":[{\"calls\":[" MAKE("a") "," MAKE("b") "]},{\"calls\":[" MAKE("c") "]}]}");
+	CHECK_STR(w.reason, STR("git_overdue"));
+	CHECK(str_starts(w.message, STR("git did not end within ")));
+	CHECK(str_ends(w.message, STR(" s; is there a FIFO or a very large .gitignore or .gitattributes?")));
+	CHECK_INT(w.code, 1);
+	CHECK_INT(w.gits[GIT_INDEX_SCAN], 1);
+	v.prior = &w;
+	v.params = w.params;
+	v.params.resume = 1;
+	v.ws = w.dir.path;
+	world_play(&v, "{\"turns\":[" TURN(FIN) "]}");
+	CHECK_STR(v.reason, STR("finish_run"));
+	CHECK_STR(chain_file(&w, "b"), STR("x\n"));
+}

@@ -49,6 +49,7 @@ struct world {
 	int unsynced_requests, unsynced_jobs; /* side effects before the record was safe */
 	int early_requests, early_acts; /* with late_sync: while the disk was still at work */
 	int cancels, kills, asked;
+	int late_git; /* an operation of git's that does not end in its time */
 	int gits[64]; /* how often each operation was asked for, by its number */
 	bool done, discard;
 	int code;

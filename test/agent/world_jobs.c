@@ -109,6 +109,10 @@ void world_on_git(struct world *w, struct chan_msg *m)
 
 	if (rq.op < COUNT(w->gits))
 		w->gits[rq.op]++;
+	if (w->late_git != 0 && rq.op == w->late_git) {
+		exit_job(w, PEER_GIT, id, 124, JOB_TIMEOUT, STR(""));
+		return;
+	}
 	rq.work_tree = w->ws;
 	rq.git_dir = rq.common_dir = str_printf(w->mem, "%s/.git", w->ws).p;
 	rq.index = str_printf(w->mem, "%s/.git/agent6.index", w->ws).p;

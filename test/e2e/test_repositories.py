@@ -288,3 +288,17 @@ def test_a_merge_that_needs_the_repositorys_own_driver_moves_nothing(lab, strate
     assert sh(lab, "git for-each-ref refs/heads; git status --porcelain", lab.ws) == before
     sh(lab, "git merge -q agent6/mine || true", lab.ws)
     assert "drive" in canaries(lab, lab.ws), "plain git runs it"
+
+
+def test_a_file_that_git_would_read_whole_costs_the_step_and_not_the_machine(lab):
+    """The model is told, takes it back, and the next step holds what was done."""
+    lab.repo(a="1\n")
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", "truncate -s 6G .gitignore; echo y > b"])),
+                        turn(call("run_command", argv=["rm", ".gitignore"])), finish()))
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    said = " is there a very large .gitignore or .gitattributes?"
+    failed = lab.events("loop.auto_commit.failed")
+    assert len(failed) == 1 and "git has 4096 MiB:" + said in failed[0]["error"], failed
+    assert said in str(m.model_requests()[1]["body"]["messages"])
+    assert lab.git("show", f"{lab.events('loop.auto_commit')[-1]['sha']}:b").strip() == "y"

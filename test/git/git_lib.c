@@ -136,8 +136,8 @@ static void send_ceiling(struct fixture *f)
 {
 	const char *dot_git = str_printf(f->mem, "%s/.git", f->dir.path).p;
 	struct zygote_spec z = { .kind = ZYGOTE_GIT, .git_dir = dot_git, .common_dir = dot_git, .run_id = RUN_ID,
-		.may_merge = f->may_merge, .nlimits = 1, .limits = { { JOB_GIT, 60000, false } },
-		.policy = { .profile = PROFILE_STRICT, .cwd = f->dir.path, .git_cell = true,
+		.may_merge = f->may_merge, .nlimits = 1, .limits = { { JOB_GIT, f->timeout_ms > 0 ? f->timeout_ms : 60000, false } },
+		.policy = { .profile = PROFILE_STRICT, .cwd = f->dir.path, .git_cell = true, .memory_limit_mb = f->memory_mb,
 			.root_as_uid = POLICY_ROOT_UID } };
 	auto_buf struct buf b = BUF_MAX(ZYGOTE_BYTES_MAX);
 	autoclose int fd = -1;
@@ -176,12 +176,17 @@ static void open_jailed(struct fixture *f)
 
 /* ---- */
 
+void fixture_host(struct fixture *f)
+{
+	if (!f->host)
+		(f->jailed ? open_jailed : open_plain)(f);
+}
+
 void fixture_repo(struct fixture *f)
 {
 	struct err err = { 0 };
 
-	if (!f->host)
-		(f->jailed ? open_jailed : open_plain)(f);
+	fixture_host(f);
 	/* One of the two reads what the files tell, the other one asks git for everything. */
 	if (!f->jailed && discover_repo(f->dir.path, f->mem, &f->found, ERR_DISCARD) == 0)
 		f->host->files = &f->found;

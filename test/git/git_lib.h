@@ -19,6 +19,7 @@ struct fixture {
 	struct git_host *host;
 	struct discovered found;
 	struct repo *repo;   /* opened by fixture_repo */
+	int64_t timeout_ms, memory_mb; /* of each git in its cell; 0: enough */
 	bool jailed, may_merge; /* may_merge: true unless set otherwise before fixture_repo */
 	struct git_zygote *zygote;
 	int monitor, asker;
@@ -38,6 +39,8 @@ struct str shell(struct fixture *f, const char *lines);
 int git_status_of(struct fixture *f, const char *const *words); /* exit status, whatever it is */
 /* git init with a first commit of a.txt and d/b.txt. */
 void repo_with_commit(struct fixture *f);
+/* Starts the host now, and asks it nothing. */
+void fixture_host(struct fixture *f);
 /* Starts the host now (the cell sees what is there) and opens the handle. */
 void fixture_repo(struct fixture *f);
 struct repo_stepped step(struct fixture *f, const struct repo_step *s);
