@@ -92,7 +92,7 @@ int side_give_net(const struct side *s, struct err *err)
 	autoclose int sock = -1, net = -1, ipc = -1;
 
 	if (unshare(CLONE_NEWNET | CLONE_NEWIPC) < 0)
-		return err_sys(err, errno, "make a network namespace");
+		return err_sys(err, errno, "make a network and an IPC namespace");
 	ipc = open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
 	if (ipc < 0)
 		return err_sys(err, errno, "open /proc/self/ns/ipc");
@@ -108,7 +108,18 @@ int side_give_net(const struct side *s, struct err *err)
 	return side_give(s, ipc, err);
 }
 
-/* fd: NULL where none is to come. 0: the other one, and who started it, hold its end no more. */
+static ssize_t receive(int fd, struct msghdr *msg)
+{
+	ssize_t n;
+
+	do
+		n = recvmsg(fd, msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* fd: NULL where none is to come. 0: the other one, and who started it, hold its end no more. Where they went with what we ask
+ * unread there is ECONNRESET, told once and before what was sent. */
 static ssize_t hear(const struct side *s, int *fd, struct err *err)
 {
 	union control control = { .room = { 0 } };
@@ -117,9 +128,9 @@ static ssize_t hear(const struct side *s, int *fd, struct err *err)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	ssize_t n;
 
-	do
-		n = recvmsg(s->take, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	n = receive(s->take, &msg);
+	if (n < 0 && errno == ECONNRESET)
+		n = receive(s->take, &msg);
 	if (n < 0)
 		return err_sys(err, errno, "hear from the process beside the cell's first");
 	if (n == (ssize_t)sizeof(told)) {
