@@ -71,6 +71,8 @@ int caps_become(uid_t uid, gid_t gid, struct err *err)
 {
 	uid_t r, e, s;
 
+	if (gid == 0)
+		gid = uid;
 	if (setgroups(0, NULL) < 0)
 		return err_sys(err, errno, "leave every group");
 	if (setresgid(gid, gid, gid) < 0)

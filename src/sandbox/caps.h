@@ -20,7 +20,9 @@ int caps_drop_all(struct err *err) CHECKED; /* bounding set, ambient set, secure
 int caps_undumpable(struct err *err) CHECKED; /* no ptrace, no core, /proc/self closed to its own uid */
 /* SIGKILL when the parent thread dies. `parent` is compared afterwards (0: skip, parent in another pid namespace). */
 int caps_die_with_parent(pid_t parent, struct err *err) CHECKED;
-int caps_become(uid_t uid, gid_t gid, struct err *err) CHECKED; /* real, effective, saved; no groups. root only */
+/* Real, effective, saved; no groups. A user's directory may be of root's group, which no user becomes: its own number instead.
+ * root only. */
+int caps_become(uid_t uid, gid_t gid, struct err *err) CHECKED;
 /* Whose what is open there is, where we are root and it is not: without capabilities root may touch nothing of another's. */
 int caps_become_owner(int fd, struct err *err) CHECKED;
 

@@ -47,7 +47,7 @@ static int take_identity(const struct zygote *z, pid_t parent, struct err *err)
 
 	if (ns_is_real_root()) {
 		TRY(ground_owner(z->spec.policy.cwd, &uid, &gid, err));
-		TRY(caps_become(uid, gid == 0 ? uid : gid, err));
+		TRY(caps_become(uid, gid, err));
 		TRY(caps_die_with_parent(parent, err)); /* the change of id untied us */
 	}
 	/* A keyring of its own, or none where the kernel has no keys. */
