@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,6 +32,7 @@ struct report {
 struct line {
 	int life, report;
 	struct side side;
+	bool alone;
 };
 
 int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out, struct err *err)
@@ -170,7 +172,7 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	TRY(take_identity(spec, err));
 	*early = false;
 	TRY(root_build(root, &line->side, err));
-	TRY(side_ask(&line->side, err)); /* the old root has to go; meanwhile we go on */
+	TRY(line->alone ? root_let_go(err) : side_ask(&line->side, err)); /* the side does it while we go on */
 	if (!spec->root.host_network)
 		TRY(enter_net(line, early, err));
 	TRY(parent_lives(line->life, err)); /* nobody else holds it from here on */
@@ -249,7 +251,15 @@ struct gifts {
 	const struct cell_spec *spec;
 	struct root *root;
 	int cell; /* a pidfd */
+	bool alone;
 };
+
+/* Whether the cell's first process has to let go of the old root itself. Beside a cell that has no user namespace, entering its
+ * mount namespace takes a capability of the host's, which a container's root may lack. */
+static bool stands_alone(const struct cell_spec *spec)
+{
+	return spec->root.idmap && !caps_has(CAP_SYS_CHROOT);
+}
 
 /* When its root is built. Somebody else than the cell's first process, which goes on: this waits for every processor. */
 static int let_go(const struct side *side, int cell, struct err *err)
@@ -273,13 +283,14 @@ static int give(const struct side *side, void *self, struct err *err)
 	if (r == 0 && !g->spec->root.host_network)
 		r = side_give_net(side, err);
 	root_reap_maps(g->root); /* late: whoever waits may find its processor taken by the cell */
-	return r < 0 ? r : let_go(side, g->cell, err);
+	return r < 0 || g->alone ? r : let_go(side, g->cell, err);
 }
 
 static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *main_fn, void *self, struct cell_proc *made,
 	struct err *err)
 {
 	struct side side;
+	bool alone = stands_alone(spec);
 	int life[2], report[2], r;
 
 	TRY(pipe_new(life, err));
@@ -296,7 +307,8 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	if (r < 0)
 		return explain(r, err);
 	if (r == 0) {
-		const struct line line = { .life = life_r, .report = report_w, .side = { .give = -1, .take = take_r } };
+		const struct line line = { .life = life_r, .report = report_w, .side = { .give = -1, .take = take_r },
+			.alone = alone };
 
 		close(life_w);
 		close(give_w);
@@ -306,7 +318,7 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	base_close_fd(&take_r);
 	if (spec->hold_mounts) /* before the cell has what the side gives it: then it is still open to us */
 		made->mounts = ns_mounts_of(made->pidfd);
-	struct gifts gifts = { .spec = spec, .root = root, .cell = made->pidfd };
+	struct gifts gifts = { .spec = spec, .root = root, .cell = made->pidfd, .alone = alone };
 	TRY(side_run(&side, life_w, give, &gifts, err));
 	base_close_fd(&give_w);
 	return read_report(report_r, err);

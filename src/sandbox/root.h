@@ -4,8 +4,9 @@
  *
  * Shape    On the host: root_pin resolves and remembers every source. In the new mount namespace:
  *          root_build makes the tree and moves into it. Meanwhile the process on the host gives it what maps ids:
- *          root_give_maps, of a copy of the same root. The old root lies on the new one until who has entered that mount
- *          namespace afterwards calls root_let_go: this waits for every processor, so it is another process than the cell's first.
+ *          root_give_maps, of a copy of the same root. The old root lies on the new one until somebody in that mount
+ *          namespace calls root_let_go: this waits for every processor, so another process than the cell's first enters for it
+ *          where it may.
  * Memory   root_free empties; strings live in the arena that is passed to root_pin, the spec's are borrowed.
  * Errors   The step, the path and the kernel's answer; a hint where the cause is known. Nothing is ever
  *          created on the host.

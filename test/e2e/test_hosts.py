@@ -40,6 +40,8 @@ HOSTS = {
     "no-userns,no-landlock": {"auto": (None, NS), "strict": (None, NS), "hardened": (None, ABI0),
                               "none": ("none", "UNSANDBOXED")},
 }
+if ROOT:  # who is not has that capability in the user namespace that the cell is made in
+    HOSTS["no-chroot"] = {"auto": ("strict", "")}
 LL_HINTS = {"no-landlock": b"hint: use Linux 6.2 or newer with Landlock enabled",
             "forbidden-landlock": b"hint: start agent6 where landlock_create_ruleset is allowed"}
 # Where two hosts differ in the reason alone, what does not depend on it is tried on one of them.

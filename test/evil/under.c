@@ -8,11 +8,13 @@
  *   forbidden-landlock  a filter refuses it, as older containers' do
  *   max-userns-0   user.max_user_namespaces is 0
  *   masked-proc    a container's: a pid namespace whose /proc is covered in part, so that no new one may be mounted
+ *   no-chroot      root without CAP_SYS_CHROOT, as a container's may be
  *   landlock       a Landlock domain, which forbids every mount, is around it already
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -144,6 +146,20 @@ static void masked_proc(void)
 		die("mask /proc");
 }
 
+static void no_chroot(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (prctl(PR_CAPBSET_DROP, CAP_SYS_CHROOT, 0, 0, 0) < 0 || syscall(SYS_capget, &head, data) < 0)
+		die("drop CAP_SYS_CHROOT");
+	data[0].effective &= ~CAP_TO_MASK(CAP_SYS_CHROOT);
+	data[0].permitted &= ~CAP_TO_MASK(CAP_SYS_CHROOT);
+	data[0].inheritable &= ~CAP_TO_MASK(CAP_SYS_CHROOT);
+	if (syscall(SYS_capset, &head, data) < 0)
+		die("drop CAP_SYS_CHROOT");
+}
+
 static void landlock(void)
 {
 	const uint64_t all = (1ULL << 13) - 1;
@@ -165,7 +181,7 @@ static const struct {
 	void (*go)(void);
 } kinds[] = { { "no-userns", no_userns }, { "no-newuser", no_newuser }, { "no-landlock", no_landlock },
 	{ "forbidden-landlock", forbidden_landlock }, { "max-userns-0", max_userns_0 }, { "masked-proc", masked_proc },
-	{ "landlock", landlock } };
+	{ "no-chroot", no_chroot }, { "landlock", landlock } };
 
 static void enter(const char *name, size_t n)
 {

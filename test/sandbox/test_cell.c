@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
+#include "sandbox/caps.h"
 #include "sandbox/mnt.h"
 #include "sandbox/namespace.h"
 #include "sys/file.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -644,5 +646,39 @@ TEST(cell_has_its_network_and_nobody_beside_its_first_process_nor_the_old_root)
 		spec.lock = i & 1;
 		spec.root.host_network = i & 2;
 		CHECK_INT(run_cell(&spec, look_around, &host_net), 0);
+	}
+}
+
+/* Without it nobody enters a mount namespace from outside of a user namespace. */
+static bool drop_chroot(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return false;
+	data[0].effective &= ~CAP_TO_MASK(CAP_SYS_CHROOT);
+	data[0].permitted &= ~CAP_TO_MASK(CAP_SYS_CHROOT);
+	return syscall(SYS_capset, &head, data) == 0 && !caps_has(CAP_SYS_CHROOT) && (!ns_is_real_root() || caps_has(CAP_SYS_ADMIN));
+}
+
+TEST(cell_of_root_s_stands_where_nobody_can_enter_it)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	uint64_t host_net = inode_of("/proc/self/ns/net");
+
+	if (!jailed_possible())
+		return;
+	for (int i = 0; i < 4; i++) {
+		struct cell_spec spec = jailed_cell(&ws);
+		pid_t pid = fork();
+		int st = 0;
+
+		spec.lock = i & 1;
+		spec.root.host_network = i & 2;
+		if (pid == 0)
+			_exit(drop_chroot() ? run_cell(&spec, look_around, &host_net) : 99);
+		CHECK(waitpid(pid, &st, 0) == pid);
+		CHECK_INT(WIFEXITED(st) ? WEXITSTATUS(st) : 1000 + WTERMSIG(st), 0);
 	}
 }
