@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "app/gitbox.h"
+#include "app/start_priv.h"
 #include "app/zygotes.h"
 #include "git/alternates.h"
 #include "git/githost.h"
 #include "sys/chan.h"
 #include "sys/file.h"
+#include "sys/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,6 +116,20 @@ static int add_alternates(const struct gitbox_spec *spec, struct arena *mem, str
 	return 0;
 }
 
+static int add_hidden(const struct gitbox_spec *spec, struct arena *mem, struct policy_list *hide, struct err *err)
+{
+	struct mounts mounts;
+	struct paths paths;
+
+	if (spec->hide) {
+		*hide = *spec->hide;
+		return 0;
+	}
+	TRY(paths_find(paths_env, mem, &paths, err));
+	TRY(mounts_load(mem, &mounts, err));
+	return grants_shown(&(struct grants_ask){ &paths, &mounts, spec->profile }, mem, hide, err);
+}
+
 int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote_spec *out, struct err *err)
 {
 	const struct discovered *d = spec->repo;
@@ -125,6 +141,7 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 			.root_as_uid = spec->config->root_as_uid, .memory_limit_mb = GIT_MEMORY_MB } };
 	const char *last = d->top;
 
+	TRY(add_hidden(spec, mem, &z.policy.hide_paths, err));
 	TRY(add_alternates(spec, mem, &z.policy, err));
 	for (size_t i = 0; i < COUNT(dirs); i++) {
 		if (path_is_within(dirs[i], d->top) || path_is_within(dirs[i], last))
@@ -138,7 +155,7 @@ int gitbox_cell(const struct gitbox_spec *spec, struct arena *mem, struct zygote
 	return 0;
 }
 
-static int start_cell(struct gitbox *b, const struct gitbox_spec *spec, struct err *err)
+static int launch_cell(struct gitbox *b, const struct gitbox_spec *spec, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
 	autoclose int exe = open(spec->jail_bin, O_PATH | O_CLOEXEC), theirs = -1;
@@ -180,7 +197,7 @@ int gitbox_open(const struct gitbox_spec *spec, struct gitbox **out, struct err 
 	int r;
 
 	*b = (struct gitbox){ .asker = -1, .zygote = PEER_NONE };
-	r = start_cell(b, spec, err);
+	r = launch_cell(b, spec, err);
 	git_zygote_init(&b->git, b->asker);
 	b->git.after = drain_monitor;
 	b->git.after_self = b;

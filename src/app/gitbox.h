@@ -21,6 +21,7 @@ struct gitbox_spec {
 	const char *jail_bin;      /* path of agent6-jail */
 	enum policy_profile profile;
 	const struct config_sandbox *config; /* root_as_uid; what was granted: objects that are elsewhere must be in it */
+	const struct policy_list *hide; /* of ours, what a git cell would show (grants_shown); NULL: it is looked for */
 	const char *name, *email;  /* identity for commits; NULL: none, commits then fail */
 	const struct spawner_identity *person; /* what else their git says; NULL: nothing, which will do for who only reads commits */
 	const char *run_id;        /* whose refs may be moved (gitbox_open: only with may_merge); NULL: none */

@@ -3,6 +3,7 @@
 /* What the operator grants may lie around what we trust, and is then shown without it: keys, configuration and the records
  * of runs are in no cell, whatever was granted. */
 #include "app/start_priv.h"
+#include "sandbox/root.h"
 #include "sys/file.h"
 #include "sys/mounts.h"
 
@@ -154,6 +155,57 @@ static struct trusted trust(const struct start *s, const struct mounts *mounts, 
 	t.names = mounts_names(mounts, t.path, s->mem);
 	return t;
 }
+
+/* ---- what no grant shows ---- */
+
+static bool is_shown(const char *path)
+{
+	for (size_t i = 0; root_system_paths[i]; i++)
+		if (path_is_within(path, root_system_paths[i]))
+			return true;
+	return root_shows_etc(path);
+}
+
+static int cannot_hide(const char *path, const char *name, const struct grants_own *own, struct err *err)
+{
+	bool other = strcmp(name, path) != 0;
+	int r = err_set(err, ERR_UNSUPPORTED, "the %s %s%s%s lies where every command sees it, and %s", own->what, path,
+		other ? " is mounted at " : "", other ? name : "",
+		root_shows_etc(name) ? "nothing in /etc can be hidden" : "profile \"hardened\" cannot hide it");
+
+	if (other)
+		err_hint(err, "unmount it there: umount %s, or what holds it", name);
+	else
+		err_hint(err, "move it with %s", own->variable);
+	return r;
+}
+
+int grants_shown(const struct grants_ask *ask, struct arena *mem, struct policy_list *out, struct err *err)
+{
+	const struct grants_own all[] = { { ask->paths->config, "configuration directory", "AGENT6_CONFIG_HOME" },
+		{ ask->paths->state, "state directory", "AGENT6_STATE_HOME" }, { ask->paths->data, "data directory", "AGENT6_DATA_HOME" } };
+
+	for (size_t t = 0; t < COUNT(all) && ask->profile != PROFILE_NONE; t++) {
+		const char *path = settings_resolve(all[t].dir, mem);
+		const struct mount_names names = mounts_names(ask->mounts, path, mem);
+		bool shown = false;
+
+		for (size_t i = 0; i < names.n; i++) {
+			if (!is_shown(names.p[i]))
+				continue;
+			if (ask->profile == PROFILE_HARDENED || root_shows_etc(names.p[i]))
+				return cannot_hide(path, names.p[i], &all[t], err);
+			shown = true;
+		}
+		if (!shown)
+			continue;
+		TRY(dir_make(path, 0700, err)); /* as in a grant: what is not there cannot be covered */
+		policy_list_add(out, mem, path); /* by every name, of which the cell knows itself */
+	}
+	return 0;
+}
+
+/* ---- what the configuration grants ---- */
 
 static int check_lists(struct start *s, const char *key, const struct str_list *reads, const struct str_list *writes, bool server,
 	struct policy_list *cell, struct err *err)

@@ -143,6 +143,8 @@ int servers_cell(struct start *s, const struct config_mcp *m, struct zygote_spec
 	add_all(&z.policy.extra_ro_paths, s->mem, m->extra_read_paths);
 	add_all(&z.policy.extra_rw_paths, s->mem, m->extra_write_paths);
 	add_all(&z.policy.hide_paths, s->mem, s->config->sandbox.hide_paths);
+	for (size_t i = 0; i < s->shown.n; i++)
+		policy_list_add(&z.policy.hide_paths, s->mem, s->shown.p[i]);
 	TRY(add_command(s, m, key, &z.servers[0].argv, err));
 	TRY(settings_server_grants(s, key, m, &z.policy.hide_paths, err));
 	TRY(protect(s, m, &z, err));

@@ -317,6 +317,8 @@ int settings_tools(struct start *s, struct err *err)
 
 	TRY(settings_writable(s, &places, err));
 	TRY(mounts_load(s->mem, &mounts, err));
+	s->shown = (struct policy_list){ 0 };
+	TRY(grants_shown(&(struct grants_ask){ &s->paths, &mounts, s->profile }, s->mem, &s->shown, err));
 	for (size_t i = 0; i < COUNT(own); i++) {
 		const struct mount_names names = mounts_names(&mounts, settings_resolve(own[i], s->mem), s->mem);
 
@@ -567,6 +569,8 @@ int settings_command_cell(struct start *s, struct zygote_spec *out, struct err *
 	z.policy.read_only = !s->mode->writes;
 	add_all(s->mode->writes ? &z.policy.extra_rw_paths : &z.policy.extra_ro_paths, s->mem, c->extra_write_paths);
 	add_all(&z.policy.hide_paths, s->mem, c->hide_paths);
+	for (size_t i = 0; i < s->shown.n; i++)
+		policy_list_add(&z.policy.hide_paths, s->mem, s->shown.p[i]);
 	TRY(settings_grants(s, &z.policy.hide_paths, err));
 	if (c->protect_git)
 		TRY(settings_protect(s, &z, err));
@@ -596,6 +600,7 @@ int settings_git_cell(struct start *s, struct zygote_spec *out, struct err *err)
 		.jail_bin = s->programs.jail_path,
 		.profile = s->profile,
 		.config = &s->config->sandbox,
+		.hide = &s->shown,
 		.name = s->params.git_name.n > 0 ? str_dupz(s->mem, s->params.git_name) : NULL,
 		.email = s->params.git_email.n > 0 ? str_dupz(s->mem, s->params.git_email) : NULL,
 		.run_id = s->mode->writes ? s->ref.id : NULL,

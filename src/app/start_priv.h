@@ -19,6 +19,8 @@
 #include "sandbox/zygote.h"
 #include "session/layout.h"
 
+struct mounts;
+
 struct start {
 	struct arena *mem;
 	const struct run_request *rq;
@@ -33,6 +35,7 @@ struct start {
 
 	struct paths paths;
 	struct toolpath tools;
+	struct policy_list shown; /* of ours, by a place that every cell shows: each hides it; settings_tools knows it */
 	const char *workspace;
 	bool is_git;
 	bool looks;              /* there are places where no repository may appear */
@@ -97,7 +100,7 @@ int settings_paths(struct start *s, struct err *err) CHECKED;    /* paths, state
 int settings_load(struct start *s, struct err *err) CHECKED;     /* config, attended; to resume: facts */
 int settings_owner(const struct start *s, struct err *err) CHECKED; /* the repository is the person's, or trusted */
 int settings_apart(const struct start *s, struct err *err) CHECKED; /* what the model writes holds nothing we trust */
-int settings_tools(struct start *s, struct err *err) CHECKED;    /* tools */
+int settings_tools(struct start *s, struct err *err) CHECKED;    /* tools, shown */
 int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands */
 int settings_profile(struct start *s, struct err *err) CHECKED;  /* profile, found by trying */
 int settings_identity(struct start *s, struct err *err) CHECKED; /* who the commits are by; waits for the spawner */
@@ -107,6 +110,17 @@ int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, m
 /* grants.c: refuses grants in what we trust, hides what we trust in grants. The path with the links followed in what there
  * is of it yet. */
 int settings_grants(struct start *s, struct policy_list *hide, struct err *err) CHECKED;
+/* Those of our own directories that a place which every cell shows, as /usr, would show by a name that a mount gives them: each cell
+ * hides them. Refused where that cannot be. */
+struct grants_own {
+	const char *dir, *what, *variable;
+};
+struct grants_ask {
+	const struct paths *paths;
+	const struct mounts *mounts;
+	enum policy_profile profile;
+};
+int grants_shown(const struct grants_ask *ask, struct arena *mem, struct policy_list *out, struct err *err) CHECKED;
 const char *settings_resolve(const char *path, struct arena *mem);
 /* Where the model may write outside of its jail's own places (app/apart.h). */
 int settings_writable(const struct start *s, struct str_list *out, struct err *err) CHECKED;

@@ -79,7 +79,7 @@ static const struct field fixed[] = {
 		.help = "Absolute paths outside the workspace that commands and file tools may change." },
 	{ "sandbox.hide_paths", &field_strs, AT(sandbox.hide_paths), KEY_PATHS, .max = 64,
 		.help = "Absolute paths that are empty for everything the model influences, wherever else they are "
-			"granted." },
+			"granted and under every name that mounts give them. What git holds of it stays readable." },
 	{ "sandbox.memory_limit_mb", &field_int, AT(sandbox.memory_limit_mb), FIELD_LOOSENS | KEY_DEMANDS, "4096", 0, 1 << 24,
 		.help = "Memory in MiB of all of a run's jail together, where a control group can be had (check sandbox "
 			"says so); a value that is set also holds for each process, everywhere. 0 is no limit." },

@@ -24,6 +24,20 @@ const char *const etc_names[] = { "R", "alternatives", "chromium", "chromium.d",
 const char *const etc_nested[] = { "maven/m2.conf", "maven/logging", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem",
 	"pki/ca-trust/extracted", NULL };
 
+bool root_shows_etc(const char *path)
+{
+	static const char etc[] = "/etc/";
+	const char *const *const tables[] = { etc_names, etc_nested };
+
+	if (strncmp(path, etc, strlen(etc)) != 0)
+		return false;
+	for (size_t t = 0; t < COUNT(tables); t++)
+		for (const char *const *name = tables[t]; *name; name++)
+			if (path_beneath(path + strlen(etc), *name))
+				return true;
+	return false;
+}
+
 static int copy_file(int host, int etc, const char *name, struct err *err)
 {
 	auto_buf struct buf text = BUF_MAX(COPY_MAX);

@@ -53,6 +53,8 @@ void root_notice(const struct root *r, char *out, size_t max);
 bool root_has_proc(const struct root *r);
 /* Beneath a directory of the host that every cell shows or makes itself, and where nothing may be granted for writing. */
 bool root_is_system(const char *path);
+/* In the host's /etc, and there in what every cell shows (etc.c). */
+bool root_shows_etc(const char *path);
 /* The directory of which a cell has its own, so that nothing of the host's may be granted there; NULL: it is none. */
 const char *root_never_granted(const char *path);
 /* The parts of the host that every cell shows read-only, where they are there; NULL ended. */

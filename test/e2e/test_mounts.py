@@ -19,7 +19,11 @@ def in_mounts(lab, setup, *command):
         missing("unshare -m")
     return subprocess.run([*enter, "sh", "-ec", setup + '\ncd "$WS"; exec "$@"', "sh", *command], cwd=lab.folder,
                           env=dict(lab.env, AGENT6_ALLOW_ROOT="1", WS=lab.ws), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=120)
+                          timeout=300)
+
+
+def results(m):
+    return [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
 
 
 OWN = [(".config/agent6", "configuration directory"), (".local/state/agent6", "state directory"), (".local/share/agent6", "data directory")]
@@ -80,17 +84,101 @@ def test_what_is_hidden_is_hidden_by_every_name_or_refused(lab, profile):
     lab.repo(a="1\n")
     secret = os.path.join(lab.home, "secret")
     lab.write(os.path.join(secret, "key"), "CANARY-77e\n")
+    lab.write(os.path.join(lab.ws, "near"), "beside CANARY-77e\n")
     os.mkdir(os.path.join(lab.ws, "other"))
-    m = lab.mock(script(turn(call("run_command", argv=["cat", "other/key"]), call("read_file", path="other/key"),
-                             call("search", pattern="CANARY-77e"), call("list_dir", path="other")), finish()),
+    m = lab.mock(script(turn(call("run_command", argv=["sh", "-c", "cat other/key; ls other; head -c 6 near"]), call("read_file", path="other/key"),
+                             call("grep", pattern="NARY-77e"), call("list_dir", path="other"), call("read_file", path="near")), finish()),
                  extra=f'[sandbox]\nhide_paths = ["{secret}"]\n')
     r = in_mounts(lab, f'mount --bind {secret} "$WS/other"', AGENT6, "run", "--auto-approve", "look")
     if profile == "hardened":
         assert r.returncode == 2 and f"cannot hide {lab.ws}/other" in r.stderr and "hint:" in r.stderr, r.stdout + r.stderr
         return
     assert r.returncode == 0, r.stdout + r.stderr
-    said = "".join(str(x["body"]["messages"][1:]) for x in m.model_requests())
-    assert "CANARY-77e\\n" not in said and "1: CANARY" not in said, said
+    command, read, grep, listed, near = [json.dumps(x) for x in results(m)]
+    assert "CANARY-77e" in near and "beside" in command and "beside CANARY-77e" in grep, (command, grep, near)
+    assert "key" not in command.replace("other/key", "") and "CANARY" not in command + read + listed, (command, read, listed)
+    assert "CANARY" not in grep.replace("beside CANARY-77e", "") and "other/" not in grep and "\"key" not in listed, (grep, listed)
+
+
+# ---- what no grant shows: a name beneath a place of the system ----
+
+USR = "/usr/local/share/again"
+BENEATH = f'mount -t tmpfs none /usr/local/share; mkdir {USR}; mount --bind "$HOME" {USR}'
+
+
+def own_files(lab):
+    """One in each directory that is agent6's own, and one beside them; their paths by the second name."""
+    lab.write(os.path.join(lab.home, "beside"), "seen\n")
+    for own, _ in OWN:
+        lab.write(os.path.join(lab.home, own, "canary"), "CANARY-5c2\n")
+    return " ".join(f"{USR}/{own}/canary" for own, _ in OWN) + f" {USR}/beside"
+
+
+def test_what_is_agent6s_own_is_in_no_cell_by_a_name_beneath_a_place_of_the_system(lab_of_each_profile):
+    lab = lab_of_each_profile.repo(a="1\n")
+    paths = own_files(lab)
+    lab.config("")
+    r = in_mounts(lab, BENEATH, AGENT6, "exec", "--", "sh", "-c", f"cat {paths}; echo end")
+    if lab.profile == "hardened":
+        assert r.returncode == 2 and "the configuration directory" in r.stderr and f"is mounted at {USR}/.config/agent6" in r.stderr, r.stdout + r.stderr
+        assert "umount" in r.stderr and not r.stdout, r.stdout + r.stderr
+        return
+    assert r.returncode == 0 and r.stdout.split() == ["seen", "end"], r.stdout + r.stderr
+
+
+def test_one_that_is_not_there_yet_is_made_so_that_it_is_hidden_beneath_a_place_of_the_system(lab):
+    lab.repo(a="1\n")
+    r = in_mounts(lab, BENEATH, AGENT6, "exec", "--", "true")
+    assert r.returncode == 0, r.stdout + r.stderr
+    assert all(os.path.isdir(os.path.join(lab.home, own)) for own, _ in OWN)
+
+
+def test_a_configuration_directory_in_a_place_of_the_system_is_hidden_or_refused(lab_of_each_profile):
+    lab = lab_of_each_profile.repo(a="1\n")
+    lab.env["AGENT6_CONFIG_HOME"] = "/usr/local/share/mine"
+    lab.config("")
+    r = in_mounts(lab, 'mount -t tmpfs none /usr/local/share; cp -r "$HOME/.config/agent6" /usr/local/share/mine; chmod -R a+rX /usr/local/share/mine;'
+                       ' echo "# CANARY-5c2" >> /usr/local/share/mine/config.toml; echo seen > /usr/local/share/beside', AGENT6, "exec", "--",
+                  "sh", "-c", "cd /usr/local/share; cat mine/config.toml beside; echo end")
+    if lab.profile == "hardened":
+        assert r.returncode == 2 and "the configuration directory /usr/local/share/mine lies where every command sees it" in r.stderr, r.stdout + r.stderr
+        assert "AGENT6_CONFIG_HOME" in r.stderr and not r.stdout, r.stdout + r.stderr
+        return
+    assert r.returncode == 0 and r.stdout.split() == ["seen", "end"], r.stdout + r.stderr
+
+
+def test_a_second_name_in_what_is_shown_of_etc_is_refused_whatever_the_profile(lab_of_each_profile):
+    """No mount of a cell can cover a part of its /etc; what is not shown of the host's is nobody's concern."""
+    lab = lab_of_each_profile.repo(a="1\n")
+    lab.config("")
+    setup = 'mount -t tmpfs none /etc/alternatives; mkdir /etc/alternatives/again; mount --bind "$HOME" /etc/alternatives/again'
+    r = in_mounts(lab, setup, AGENT6, "exec", "--", "true")
+    assert r.returncode == 2 and "is mounted at /etc/alternatives/again/.config/agent6" in r.stderr and "umount" in r.stderr, r.stdout + r.stderr
+    r = in_mounts(lab, 'mount -t tmpfs none /etc/profile.d; mkdir /etc/profile.d/again; mount --bind "$HOME" /etc/profile.d/again',
+                  AGENT6, "exec", "--", "sh", "-c", "ls /etc/profile.d; echo end")
+    assert r.returncode == 0 and r.stdout == "end\n", r.stdout + r.stderr
+
+
+@pytest.mark.parametrize("linked, committed", [("patterns", ["a", "by-own"]), (".config/agent6/patterns", ["a", "by-beside", "by-own"])])
+def test_neither_git_nor_a_server_sees_what_is_agent6s_own_beneath_a_place_of_the_system(lab, linked, committed):
+    """Of git by what it leaves out of a commit: the list of that is a link to a file of agent6's own, or beside it, which is seen."""
+    lab.repo(a="1\n")
+    paths, out, exclude = own_files(lab), os.path.join(lab.home, "out"), os.path.join(lab.ws, ".git", "info", "exclude")
+    os.mkdir(out)
+    lab.write(os.path.join(lab.home, ".config", "agent6", "patterns"), "by-own\n")
+    lab.write(os.path.join(lab.home, "patterns"), "by-beside\n")
+    os.makedirs(os.path.dirname(exclude), exist_ok=True)
+    if os.path.lexists(exclude):
+        os.remove(exclude)
+    os.symlink(f"{USR}/{linked}", exclude)
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "echo x > by-own; echo x > by-beside"])), finish()),
+             extra=f'[mcp.look]\ncommand = ["/bin/sh", "-c", "cat {paths} > {out}/seen; echo end >> {out}/seen"]\nextra_write_paths = ["{out}"]\n')
+    r = in_mounts(lab, BENEATH, AGENT6, "run", "--auto-approve", "look")
+    assert r.returncode == 0, r.stdout + r.stderr
+    heads = lab.git("for-each-ref", "--format=%(refname)", "refs/agent6/").split()
+    assert [lab.git("ls-tree", "--name-only", head).split() for head in heads] == [committed], r.stdout + r.stderr
+    with open(os.path.join(out, "seen"), encoding="utf-8") as f:
+        assert f.read().split() == ["seen", "end"]
 
 
 def test_what_is_granted_to_be_read_is_refused_where_a_second_name_of_it_is_written(lab):
