@@ -81,13 +81,8 @@ static int check_root(const struct command *c, const struct command_ctx *ctx, st
 {
 	int r;
 
-	if (geteuid() != 0 || c->needs_no_root_check)
+	if (geteuid() != 0 || c->needs_no_root_check || ctx->allow_root)
 		return 0;
-	if (ctx->allow_root) {
-		if (c->starts_commands)
-			cli_note("running as root: commands run as an unprivileged id");
-		return 0;
-	}
 	r = err_set(err, ERR_DENIED, "agent6 does not run as root");
 	err_hint(err, "use an ordinary user; or say --allow-root (or AGENT6_ALLOW_ROOT=1) if you mean it");
 	return r;

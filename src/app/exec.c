@@ -411,6 +411,7 @@ static int prepare(struct start *s, const struct exec_request *rq, struct zygote
 	TRY(settings_profile(s, err));
 	if (rq->run.n > 0)
 		TRY(follow_run(s, rq, err));
+	TRY(settings_whose(s, err));
 	TRY(settings_networks(s, err));
 	TRY(settings_tools(s, err));
 	for (size_t i = 0; i < s->nnotices; i++)

@@ -251,6 +251,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_routes(&s, err));
 	TRY(start_early(&s, err));
 	TRY(settings_profile(&s, err));
+	TRY(settings_whose(&s, err));
 	TRY(settings_networks(&s, err));
 	TRY(settings_params(&s, err));
 	TRY(servers_choose(&s, err));

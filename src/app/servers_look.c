@@ -160,6 +160,7 @@ int servers_look(struct str config_file, const struct config_mcp *one, struct ar
 	TRY(settings_paths(&s, err));
 	TRY(settings_load(&s, err));
 	TRY(settings_profile(&s, err));
+	TRY(settings_whose(&s, err));
 	TRY(settings_tools(&s, err));
 	TRY(programs_open(&s.programs, err));
 	out->profile = policy_profile_name(s.profile);

@@ -11,6 +11,7 @@
 #include "config/paths.h"
 #include "config/secrets.h"
 #include "sandbox/ground.h"
+#include "sandbox/namespace.h"
 #include "sandbox/toolpath.h"
 #include "sys/file.h"
 #include "sys/mounts.h"
@@ -256,12 +257,34 @@ int settings_profile(struct start *s, struct err *err)
 
 	TRY(profile_probe(&probe, err));
 	TRY(probe_resolve(&probe, wish, &s->profile, &notice, err));
-	if (notice.n > 0)
+	if (notice.n > 0 && s->profile != PROFILE_NONE) /* settings_whose says that one */
 		start_notice(s, str_dup(s->mem, buf_str(&notice)));
-	if (s->profile == PROFILE_HARDENED)
-		TRY(hardened_limits(s, &probe, err));
-	if (s->profile == PROFILE_NONE)
-		start_notice(s, STR("UNSANDBOXED: the model's commands run as you, with your files, your keys and your network"));
+	return s->profile == PROFILE_HARDENED ? hardened_limits(s, &probe, err) : 0;
+}
+
+int settings_whose(struct start *s, struct err *err)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (s->profile == PROFILE_NONE) {
+		start_notice(s, geteuid() == 0 ? STR("UNSANDBOXED: the model's commands run as root, with every file, your keys and your network")
+					       : STR("UNSANDBOXED: the model's commands run as you, with your files, your keys and your network"));
+		return 0;
+	}
+	if (geteuid() != 0)
+		return 0;
+	if (!ns_is_real_root()) {
+		start_notice(s, STR("running as root of a user namespace: commands run as the user who is root there"));
+		return 0;
+	}
+	if (s->profile == PROFILE_STRICT) {
+		start_notice(s, str_printf(s->mem, "running as root: commands run as the unprivileged id %lld",
+			(long long)s->config->sandbox.root_as_uid));
+		return 0;
+	}
+	TRY(ground_owner(s->workspace, &uid, &gid, err));
+	start_notice(s, str_printf(s->mem, "running as root: commands run as the owner of the workspace, id %u", (unsigned)uid));
 	return 0;
 }
 

@@ -103,6 +103,7 @@ int settings_apart(const struct start *s, struct err *err) CHECKED; /* what the 
 int settings_tools(struct start *s, struct err *err) CHECKED;    /* tools, shown */
 int settings_policy(struct start *s, struct err *err) CHECKED;   /* run_commands */
 int settings_profile(struct start *s, struct err *err) CHECKED;  /* profile, found by trying */
+int settings_whose(struct start *s, struct err *err) CHECKED;    /* as whom commands run, where that is not plain; a notice */
 int settings_identity(struct start *s, struct err *err) CHECKED; /* who the commits are by; waits for the spawner */
 int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
 bool settings_git_open(const struct start *s); /* no mount keeps commands from writing a .git in what they may write */

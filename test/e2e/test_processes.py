@@ -296,9 +296,33 @@ def test_a_stack_that_is_too_small_is_said(lab):
     assert r.stdout == "works\n", r.stderr
 
 
-@pytest.mark.parametrize("words,runs", [(["exec", "true"], True), (["config", "show"], False), (["init", "--help"], False),
-                                        (["config", "set", "budget.max_usd", "1"], False), (["runs", "list"], False)])
-def test_root_is_told_as_whom_commands_run_where_some_do(lab, words, runs):
+@pytest.mark.parametrize("profile,said", [("strict", "running as root: commands run as the unprivileged id 64006"),
+                                          ("hardened", "running as root: commands run as the owner of the workspace, id 65533"),
+                                          ("none", "UNSANDBOXED: the model's commands run as root")])
+def test_root_is_told_once_as_whom_commands_run_and_that_is_true(lab, profile, said):
+    root = os.geteuid() == 0
     lab.repo()
-    r = lab.agent6(*words)
-    assert ("running as root" in r.err) == (runs and os.geteuid() == 0), r.both
+    if root:
+        subprocess.run(["chown", "-R", "65533:65533", lab.ws], check=True)
+        subprocess.run(["git", "config", "--global", "safe.directory", lab.ws], env=lab.env, check=True)
+    lab.env = dict({k: v for k, v in lab.env.items() if k in ("HOME", "LANG", "TERM", "MOCK_API_KEY", "AGENT6_ALLOW_ROOT")}, PATH="/usr/bin:/bin")
+    lab.mock(script(turn(call("run_command", argv=["id", "-u"])), finish()), extra=f'[sandbox]\nprofile = "{profile}"\n')
+    r = lab.agent6("exec", "id", "-u")
+    assert r.err.count(said) == root and r.err.count("as root") == root, r.both
+    whose = {"strict": "64006", "hardened": "65533", "none": "0"}[profile] if root else str(os.geteuid())
+    assert r.out == whose + "\n", r.both
+    r = lab.run()
+    assert r.returncode == 0 and r.both.count(said) == root and r.both.count("as root") == root, r.both
+
+
+def test_root_hears_nothing_of_commands_where_none_runs(lab):
+    lab.repo()
+    for words in (["exec", "--nosuchflag", "true"], ["run"], ["config", "show"], ["init", "--help"], ["runs", "list"], ["plan", "show"],
+                  ["config", "set", "budget.max_usd", "1"]):
+        r = lab.agent6(*words)
+        assert "as root" not in r.err, (words, r.both)
+
+
+def test_the_demo_says_as_whom_commands_run_once(lab):
+    r = lab.agent6("demo")
+    assert r.returncode == 0 and r.both.count("running as root") == (os.geteuid() == 0), r.both

@@ -22,7 +22,7 @@ TABLE = [
     ("none and nobody is asked about commands, at a terminal", "asked once", "test_without_a_sandbox_and_without_questions_a_person_is_asked_once"),
     ("run_commands ask with nobody to answer", "refused", "test_commands_under_ask_with_nobody_to_answer_are_refused_before_anything_exists"),
     ("root without --allow-root", "refused", "test_root_is_refused_without_allow_root"),
-    ("root", "says as whom commands run", "test_root_is_told_as_whom_commands_run_where_some_do"),
+    ("root", "says as whom commands run", "test_root_is_told_once_as_whom_commands_run_and_that_is_true"),
     ("hardened as root, in a workspace of root's", "refused", "test_root_becomes_the_owner_of_the_workspace_or_refuses"),
     ("hardened with protect_git set", "refused", "test_what_landlock_cannot_do_is_refused_when_it_is_asked_for_by_name"),
     ("hardened with hide_paths", "refused", "test_what_landlock_cannot_do_is_refused_when_it_is_asked_for_by_name"),

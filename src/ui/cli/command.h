@@ -33,7 +33,7 @@ struct command {
 	const char *words; /* from its first word on that is no flag all words are its own, "--" too; how usage shows them */
 	bool hidden;       /* works, but help does not list it */
 	bool needs_no_root_check; /* may be run as root without --allow-root */
-	bool starts_commands;     /* in jails: root is told as whom they run */
+	bool starts_commands;     /* in jails, maybe for a model that is paid: a word that looks like a verb is no task for it */
 	command_fn *run;
 };
 
