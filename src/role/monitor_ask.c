@@ -45,13 +45,12 @@ static int show_command(struct buf *b, const char *head, const struct str *argv,
 		buf_addz(b, ")", ERR_DISCARD) == 0;
 }
 
-static int note_answer(struct monitor *m, const struct pending *p, bool approved, const char *source,
-	struct err *err)
+static int note_answer(struct monitor *m, const char *id, bool approved, const char *source, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(1024);
 
 	TRY(buf_addz(&b, "{", err));
-	TRY(json_add_member(&b, "id", str_from(p->id), err));
+	TRY(json_add_member(&b, "id", str_from(id), err));
 	TRY(buf_addf(&b, err, ",\"approved\":%s", approved ? "true" : "false"));
 	TRY(json_add_member(&b, "source", str_from(source), err));
 	TRY(buf_addz(&b, "}", err));
@@ -109,6 +108,15 @@ static int verdict(struct monitor *m, enum peer_id to, uint32_t job, bool allowe
 	return monitor_send(m, to, to == PEER_CLIENT ? WIRE_VERDICT_POST : WIRE_VERDICT, &b, err);
 }
 
+/* As the operator answered before, of everything of the kind: the record says so of each. */
+static int by_standing(struct monitor *m, const struct standing *s, enum peer_id to, uint32_t number, const char *refusal, struct err *err)
+{
+	bool allowed = s->grant == GRANT_ALWAYS;
+
+	TRY(note_answer(m, s->id, allowed, s->id[0] ? "standing" : "away", err));
+	return verdict(m, to, number, allowed, allowed ? "" : refusal, err);
+}
+
 int ask_approval(struct monitor *m, struct member *from, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -127,10 +135,10 @@ int ask_approval(struct monitor *m, struct member *from, struct err *err)
 		return verdict(m, from->id, job, false, "the run is stopping", err);
 	if (m->spec->commands == APPROVE_NO)
 		return verdict(m, from->id, job, false, "sandbox.run_commands is \"no\"", err);
-	if (m->spec->commands == APPROVE_YES || m->commands == GRANT_ALWAYS)
+	if (m->spec->commands == APPROVE_YES)
 		return verdict(m, from->id, job, true, "", err);
-	if (m->commands == GRANT_NEVER)
-		return verdict(m, from->id, job, false, "the operator refuses commands in this run", err);
+	if (m->commands.grant != GRANT_NONE)
+		return by_standing(m, &m->commands, from->id, job, "the operator refuses commands in this run", err);
 	if (!m->spec->attended)
 		return verdict(m, from->id, job, false, "sandbox.run_commands is \"ask\" and nobody can answer", err);
 
@@ -163,6 +171,14 @@ static struct call_grant *call_grant(struct monitor *m, enum peer_id from, uint8
 	return NULL;
 }
 
+static struct standing standing_of(const struct pending *p, enum grant grant)
+{
+	struct standing s = { .grant = grant };
+
+	snprintf(s.id, sizeof(s.id), "%s", p->id);
+	return s;
+}
+
 static void set_call_grant(struct monitor *m, const struct pending *p, enum grant grant)
 {
 	struct call_grant *g = call_grant(m, p->from, p->endpoint, str_from(p->tool));
@@ -171,15 +187,15 @@ static void set_call_grant(struct monitor *m, const struct pending *p, enum gran
 		return; /* asked about again */
 	if (!g)
 		g = &m->calls[m->ncalls++];
-	*g = (struct call_grant){ .from = p->from, .endpoint = p->endpoint, .grant = grant };
+	*g = (struct call_grant){ .from = p->from, .endpoint = p->endpoint, .said = standing_of(p, grant) };
 	snprintf(g->tool, sizeof(g->tool), "%s", p->tool);
 }
 
-static enum grant standing(struct monitor *m, const struct tool_call *c)
+static const struct standing *standing(struct monitor *m, const struct tool_call *c)
 {
 	const struct call_grant *g = call_grant(m, c->from, c->endpoint, c->tool);
 
-	return g ? g->grant : m->everything;
+	return g ? &g->said : &m->everything;
 }
 
 static int prompt_call(struct monitor *m, const struct tool_call *c, struct err *err)
@@ -203,17 +219,13 @@ static int prompt_call(struct monitor *m, const struct tool_call *c, struct err 
 
 static int judge_call(struct monitor *m, const struct tool_call *c, struct err *err)
 {
+	const struct standing *said = standing(m, c);
+
 	m->worked = true;
 	if (m->state != MON_RUNNING || m->interrupts >= (int)STOP_NOW)
 		return verdict(m, c->from, c->number, false, "the run is stopping", err);
-	switch (standing(m, c)) {
-	case GRANT_ALWAYS:
-		return verdict(m, c->from, c->number, true, "", err);
-	case GRANT_NEVER:
-		return verdict(m, c->from, c->number, false, "the operator refuses this tool in this run", err);
-	case GRANT_NONE:
-		break;
-	}
+	if (said->grant != GRANT_NONE)
+		return by_standing(m, said, c->from, c->number, "the operator refuses this tool in this run", err);
 	if (!m->spec->attended)
 		return verdict(m, c->from, c->number, false, "its approval is \"ask\" and nobody can answer", err);
 	return prompt_call(m, c, err);
@@ -337,10 +349,10 @@ static int take_approval(struct monitor *m, struct pending *p, struct str text, 
 		if (words[i].grant != GRANT_NONE && p->tool[0] != '\0')
 			set_call_grant(m, p, words[i].grant);
 		else if (words[i].grant != GRANT_NONE)
-			m->commands = words[i].grant;
+			m->commands = standing_of(p, words[i].grant);
 	}
 	p->used = false;
-	TRY(note_answer(m, p, allowed, "frontend", err));
+	TRY(note_answer(m, p->id, allowed, "frontend", err));
 	return verdict(m, p->from, p->number, allowed, allowed ? "" : "the operator said no", err);
 }
 
@@ -401,7 +413,7 @@ int ask_withdraw(struct monitor *m, enum peer_id from, uint32_t job, struct err 
 		if (!p->used || p->question || p->number != job || p->from != from)
 			continue;
 		p->used = false;
-		TRY(note_answer(m, p, false, "withdrawn", err));
+		TRY(note_answer(m, p->id, false, "withdrawn", err));
 	}
 	return 0;
 }
@@ -410,7 +422,7 @@ int ask_grant(struct monitor *m, enum grant grant, struct err *err)
 {
 	bool allowed = grant == GRANT_ALWAYS;
 
-	m->commands = m->everything = grant;
+	m->commands = m->everything = (struct standing){ .grant = grant };
 	for (size_t i = 0; i < PENDING_MAX; i++) {
 		struct pending *p = &m->pending[i];
 
@@ -421,7 +433,7 @@ int ask_grant(struct monitor *m, enum grant grant, struct err *err)
 			TRY(answer_question(m, p->number, false, NULL, 0, err));
 			continue;
 		}
-		TRY(note_answer(m, p, allowed, "away", err));
+		TRY(note_answer(m, p->id, allowed, "away", err));
 		TRY(verdict(m, p->from, p->number, allowed, allowed ? "" : "the operator is away and refuses commands", err));
 	}
 	return 0;

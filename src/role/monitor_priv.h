@@ -28,6 +28,12 @@ enum monitor_state {
 
 enum grant { GRANT_NONE, GRANT_ALWAYS, GRANT_NEVER };
 
+/* What the operator said of all that will still come, and in which answer. */
+struct standing {
+	enum grant grant;
+	char id[ID_MAX]; /* of the approval; empty: none, he said so when he left */
+};
+
 /* Something the operator has been asked and has not answered. */
 struct pending {
 	bool used;
@@ -45,7 +51,7 @@ struct call_grant {
 	enum peer_id from;
 	uint8_t endpoint;
 	char tool[MCP_TOOL_MAX + 1];
-	enum grant grant;
+	struct standing said;
 };
 
 #define CALL_GRANTS_MAX 128
@@ -80,8 +86,8 @@ struct monitor {
 	bool hurried;           /* a signal said that nobody waits for the view to show the end */
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */
-	enum grant commands;    /* the operator's standing answer in this run */
-	enum grant everything;  /* said for as long as nobody is there: commands and calls alike */
+	struct standing commands;   /* the operator's answer for every command of this leg */
+	struct standing everything; /* said for as long as nobody is there: commands and calls alike */
 	struct call_grant calls[CALL_GRANTS_MAX];
 	size_t ncalls;
 	struct pending pending[PENDING_MAX];

@@ -47,6 +47,7 @@ struct view_item {
 	enum view_kind kind;
 	struct str ts, role, name, arg, text, detail;
 	bool ok, streamed, resumed;
+	bool standing; /* of an answer: given earlier, for everything of the kind */
 	int64_t code;
 	double seconds;
 };
@@ -61,6 +62,7 @@ struct view_call {
 struct view_prompt {
 	char id[64];
 	bool question;
+	bool of_tool;    /* an approval of a call of a server's tool; else of a command */
 	struct buf text; /* the prompt, or the questions: each "question\n option\n option\n", one after another */
 	size_t nquestions;
 };

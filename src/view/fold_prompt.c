@@ -30,8 +30,10 @@ void prompt_approval(struct view *v, struct view_item *it)
 
 	it->kind = VIEW_PROMPT;
 	it->text = member_text(v, "prompt");
-	if (p)
-		BUG_IF(buf_add(&p->text, str_head(it->text, p->text.max), ERR_DISCARD) < 0);
+	if (!p)
+		return;
+	p->of_tool = str_starts(member_text(v, "scope"), STR("mcp."));
+	BUG_IF(buf_add(&p->text, str_head(it->text, p->text.max), ERR_DISCARD) < 0);
 }
 
 /* A newline in a question would make an option of it. */
@@ -85,7 +87,8 @@ static struct str who_answered(struct str source)
 {
 	static const struct {
 		const char *source, *words;
-	} known[] = { { "frontend", "by you" }, { "away", "nobody is there" }, { "withdrawn", "the command is over" } };
+	} known[] = { { "frontend", "by you" }, { "away", "nobody is there" }, { "withdrawn", "the command is over" },
+		{ "standing", "as you said of all" } };
 
 	for (size_t i = 0; i < COUNT(known); i++)
 		if (str_eqz(source, known[i].source))
@@ -97,6 +100,7 @@ void prompt_approved(struct view *v, struct view_item *it)
 {
 	answered(v, it);
 	it->ok = member_flag(v, "approved");
+	it->standing = str_eqz(member_text(v, "source"), "standing");
 	it->text = it->ok ? STR("allowed") : STR("refused");
 	it->detail = who_answered(member_text(v, "source"));
 }

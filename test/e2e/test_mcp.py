@@ -377,7 +377,7 @@ def test_a_person_is_asked_with_the_tool_and_its_arguments(lab, screen, key, fir
     mock = lab.mock(script(turn(call("mcp__lab__echo", text="the words")), turn(call("mcp__lab__echo", text="more")), finish()),
                     extra=server(lab), top='[sandbox]\nrun_commands = "yes"\n')
     s = screen("run", "do it", width=160)
-    shown = s.until("N never:")
+    shown = s.until("y once / a all calls of this tool / n no / N never:")
     assert 'Allow the tool "echo" of MCP server lab: {"text":"the words"}' in shown
     s.keys(key, "Enter")
     if asked == 2:

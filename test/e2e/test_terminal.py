@@ -110,9 +110,14 @@ def test_a_standing_answer_covers_the_rest_of_the_run(lab, screen, key, first, s
     project(lab)
     lab.mock(two_commands())
     s = screen("run", "do it")
-    assert "touch first" in s.until("N never:")
+    assert "touch first" in s.until("y once / a all commands of this run / n no / N never:")
     s.keys(key, "Enter")
     s.status()
+    said = [(e["id"], e["approved"], e["source"]) for e in lab.events("approval.answer")]
+    assert said == [("approval-1", first, "frontend"), ("approval-1", second, "standing")], said
+    # Behind the call, or on a line of its own where the monitor's word came to the record after the call's end.
+    assert ("(a: allowed)" in s.text() or "allowed (as you said of all)" in s.text()) is second, s.text()
+    assert ("the operator refuses commands in this run" in s.text()) is not second, s.text()
     assert os.path.exists(os.path.join(lab.ws, "first")) is first
     assert os.path.exists(os.path.join(lab.ws, "second")) is second
     assert len(lab.events("approval.prompt")) == 1

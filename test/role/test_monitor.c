@@ -12,6 +12,15 @@
 
 /* ---- approvals ---- */
 
+/* What was said with the first approval decides this one. */
+static void hear_standing(struct bench *b, bool allowed)
+{
+	struct str said = bench_hear_note(b, "approval.answer");
+
+	CHECK_STR(said, allowed ? STR("{\"id\":\"approval-1\",\"approved\":true,\"source\":\"standing\"}")
+				: STR("{\"id\":\"approval-1\",\"approved\":false,\"source\":\"standing\"}"));
+}
+
 TEST(monitor_takes_the_operators_word_and_nothing_else_for_a_yes)
 {
 	static const struct {
@@ -39,10 +48,12 @@ TEST(monitor_takes_the_operators_word_and_nothing_else_for_a_yes)
 		bench_hear_verdict(&b, 7, cases[i].allowed);
 		CHECK(faccessat(b.answers, "approval-1", F_OK, 0) < 0);
 		bench_ask_to_run(&b, 8, STR("all"));
-		if (cases[i].next < 0)
+		if (cases[i].next < 0) {
 			bench_hear_note(&b, "approval.prompt");
-		else
+		} else {
+			hear_standing(&b, cases[i].next);
 			bench_hear_verdict(&b, 8, cases[i].next);
+		}
 		bench_say_done(&b, 0, 0, "finished");
 		CHECK_INT(bench_finish(&b).exit_code, 0);
 	}
@@ -69,10 +80,12 @@ TEST(monitor_asks_about_a_tool_of_a_server_and_an_answer_is_for_that_tool_alone)
 		bench_hear_note(&b, "approval.answer");
 		bench_hear_verdict_at(&b, SERVER, 7, cases[i].allowed);
 		bench_ask_to_call(&b, 8, STR("write note"), STR("{}"));
-		if (cases[i].next < 0)
+		if (cases[i].next < 0) {
 			bench_hear_note(&b, "approval.prompt");
-		else
+		} else {
+			hear_standing(&b, cases[i].next);
 			bench_hear_verdict_at(&b, SERVER, 8, cases[i].next);
+		}
 		bench_ask_to_call(&b, 9, STR("delete"), STR("{}"));
 		bench_hear_note(&b, "approval.prompt"); /* another tool */
 		bench_ask_to_run(&b, 10, STR("all"));
@@ -449,6 +462,9 @@ TEST(monitor_leaves_the_terminal_and_goes_on)
 		CHECK_STR(str_from(word), STR(LEASH_DETACHED));
 		close(far); /* and nothing follows from it */
 		bench_ask_to_run(&b, 2, STR("more"));
+		CHECK_STR(bench_hear_note(&b, "approval.answer"), aways[i].later
+				? STR("{\"id\":\"\",\"approved\":true,\"source\":\"away\"}")
+				: STR("{\"id\":\"\",\"approved\":false,\"source\":\"away\"}"));
 		bench_hear_verdict(&b, 2, aways[i].later);
 		bench_end_well(&b);
 	}

@@ -24,6 +24,11 @@ static const struct told { const char *type, *fields; } run[] = {
 	{ "approval.prompt", "\"id\":\"approval-1\",\"prompt\":\"Allow run_command: make\",\"standing\":true" },
 	{ "approval.answer", "\"id\":\"approval-1\",\"approved\":true,\"source\":\"frontend\"" },
 	{ "tool.result", "\"name\":\"run_command\",\"ok\":true,\"summary\":\"exit=2 in 1.0s\",\"exit_code\":2,\"stderr_tail\":\"one\\ntwo\\n\\tthree\\nfour\\n\",\"call_id\":\"2\"" },
+	{ "tool.call", "\"name\":\"run_command\",\"args\":{\"argv\":[\"make\",\"all\"]},\"call_id\":\"3\"" },
+	{ "approval.answer", "\"id\":\"approval-1\",\"approved\":true,\"source\":\"standing\"" },
+	{ "tool.result", "\"name\":\"run_command\",\"ok\":true,\"summary\":\"exit=0 in 1.0s\",\"exit_code\":0,\"call_id\":\"3\"" },
+	{ "approval.answer", "\"id\":\"approval-1\",\"approved\":false,\"source\":\"standing\"" },
+	{ "approval.answer", "\"id\":\"approval-1\",\"approved\":true,\"source\":\"standing\"" },
 	{ "role.result", "\"role\":\"worker\",\"ok\":true,\"text\":\"whole, not streamed\"" },
 	{ "verify.end", "\"cmd\":[\"make\",\"test\"],\"exit_code\":0,\"duration_s\":0.25" },
 	{ "loop.auto_commit", "\"iteration\":1,\"sha\":\"0123456789abcdef\",\"subject\":\"agent6 iter 1: \\u4e2d\\u6587\"" },
@@ -69,6 +74,8 @@ static const char plain_80[] =
 	"    two\n"
 	"            three\n"
 	"    four\n"
+	"-> run_command make all  (a: allowed)  ok exit=0 in 1.0s\n"
+	"  | allowed (as you said of all)\n"
 	"whole, not streamed\n"
 	"ok gate make test  exit 0 in 0.2s\n"
 	"+ commit 0123456789ab agent6 iter 1: \xE4\xB8\xAD\xE6\x96\x87\n"
@@ -153,6 +160,29 @@ TEST(no_line_of_a_tool_is_wider_than_the_terminal)
 			if (str_starts(line, STR("\xE2\x86\x92 ")) || str_starts(line, STR("\xE2\x9C\x93 ")))
 				CHECK(term_width(line) <= widths[i]);
 		}
+	}
+}
+
+TEST(a_question_says_what_a_standing_answer_is_for)
+{
+	static const struct { const char *scope, *want; } cases[] = {
+		{ "", "? it\n  y once / a all commands of this run / n no / N never: " },
+		{ ",\"scope\":\"mcp.notes\"", "? it\n  y once / a all calls of this tool / n no / N never: " },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		auto_arena struct arena *mem = arena_new();
+		auto_view struct view *v = view_new(VIEW_ALL);
+		auto_term_view struct term_view t = { 0 };
+		struct err err = { 0 };
+
+		view_assume_started(v);
+		view_line(v, str_printf(mem, "{\"ts\":\"2026-11-29T20:00:00.000000Z\",\"seq\":1,\"type\":\"approval.prompt\",\"id\":\"approval-1\","
+						"\"prompt\":\"it\",\"standing\":true%s,\"h\":\"%s\"}\n", cases[i].scope, zeros));
+		CHECK_INT(view_state(v)->nprompts, 1);
+		term_view_init(&t, -1, (struct term_style){ 0 }, 80);
+		CHECK_OK(term_view_ask(&t, &view_state(v)->prompts[0], 0, &err));
+		CHECK_STR(buf_str(&t.out), str_from(cases[i].want));
 	}
 }
 

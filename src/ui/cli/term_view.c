@@ -191,6 +191,14 @@ static int on_marker(struct term_view *t, const struct view_item *it, const stru
 static int on_answer(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
 {
 	(void)s;
+	struct str key = STR("  (a: allowed)");
+
+	if (it->standing && !it->ok) /* the call's own result says so */
+		return 0;
+	if (it->standing && t->open_call && t->cols - t->call_cols > (int)key.n) { /* nobody was asked: no line of its own */
+		t->call_cols += (int)key.n;
+		return term_put(t, LOOK_DIM, key, err);
+	}
 	TRY(term_fresh_line(t, err));
 	TRY(term_put(t, LOOK_PLAIN, STR("  "), err));
 	TRY(term_glyph(t, LOOK_DIM, GLYPH_DETAIL, err));
