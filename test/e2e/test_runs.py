@@ -360,6 +360,14 @@ def test_the_demo_needs_nothing_and_shows_what_was_stopped(lab):
     assert "this stands for your real key" not in r.both
     demo = [d for d in os.listdir(lab.folder) if d.startswith("agent6-demo-")]
     assert len(demo) == 1 and not os.path.exists(os.path.join(lab.folder, demo[0], "escaped.txt"))
+    # What it says to look around with works as it stands, where nothing is in PATH and where it is.
+    path = os.path.dirname(os.path.realpath(AGENT6)) + ":" + lab.env["PATH"]
+    for said, env in ((r, lab.env), (lab.agent6("demo", cwd=lab.home, env={"TMPDIR": lab.folder, "PATH": path}), dict(lab.env, PATH=path))):
+        look = said.out.split("Look around:")[1].splitlines()[0].strip()
+        assert ("&& agent6 " in look) is (env is not lab.env), look
+        env = {k: v for k, v in env.items() if k != "AGENT6_ALLOW_ROOT"}
+        shown = subprocess.run(["sh", "-c", look], cwd=lab.home, env=env, capture_output=True, text=True, timeout=60)
+        assert shown.returncode == 0 and "passed" in shown.stdout, (look, shown.stdout, shown.stderr)
 
 
 @pytest.mark.parametrize("lines", [1, 3, 6, 9, 14])

@@ -11,10 +11,13 @@
 #include "view/fold.h"
 #include "view/follow.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct demo_args {
@@ -128,16 +131,44 @@ static int play_in_child(const struct demo *d, struct proc_status *st, struct er
 	return proc_wait(&child, st, err);
 }
 
+/* How the person can call us: by name where PATH leads to this program, else by its path; as root with leave. */
+static const char *own_name(struct arena *mem, struct err *err)
+{
+	const char *path = getenv("PATH");
+	struct stat self, st;
+	char real[PATH_MAX];
+	bool found = false;
+
+	if (stat("/proc/self/exe", &self) < 0 || !realpath("/proc/self/exe", real)) {
+		err_sys(err, errno, "find our own program");
+		return NULL;
+	}
+	for (struct str rest = str_from(path ? path : ""); rest.n > 0 && !found;) {
+		struct str dir = str_cut(&rest, ':');
+
+		/* The first one of that name is what a shell takes. */
+		if (dir.n > 0 && dir.p[0] == '/' && stat(str_printf(mem, STR_FMT "/agent6", STR_ARG(dir)).p, &st) == 0) {
+			found = st.st_dev == self.st_dev && st.st_ino == self.st_ino;
+			break;
+		}
+	}
+	return str_printf(mem, "%s%s", found ? "agent6" : real, geteuid() == 0 ? " --allow-root" : "").p;
+}
+
 static int run_demo(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
 	const struct demo_args *args = decoded;
 	struct session_ref ref = { .kind = SESSION_RUN, .id = DEMO_RUN };
 	struct proc_status st;
+	const char *name;
 	struct place place;
 	struct demo d;
 
 	if (args->in.n > 0)
 		return play(ctx, args->in, err);
+	name = own_name(ctx->mem, err);
+	if (!name)
+		return -(int)err->code;
 	TRY(demo_make(ctx->mem, &d, err));
 	cli_note("the model of this demo is a recording; the loop, the jail, the test and the commits are real");
 	TRY(play_in_child(&d, &st, err));
@@ -146,8 +177,8 @@ static int run_demo(struct command_ctx *ctx, const void *decoded, struct err *er
 	TRY(place_find(str_from(d.project), STR(""), ctx->mem, &place, err));
 	TRY(show_history(ctx, &place, &ref, err));
 	TRY(show_refused(ctx, &d, session_path(place.repo_dir, &ref, "record", ctx->mem), err));
-	cli_out("\nLook around:   cd %s && agent6 runs show\nRemove it all: rm -r %s %s\nYour own work: agent6 connect, then agent6 run "
-		"\"...\" in a repository\n", d.project, d.dir, place.repo_dir);
+	cli_out("\nLook around:   cd %s && %s runs show\nRemove it all: rm -r %s %s\nYour own work: %s connect, then %s run \"...\" in a "
+		"repository\n", d.project, name, d.dir, place.repo_dir, name, name);
 	return 0;
 }
 
