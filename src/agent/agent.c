@@ -291,6 +291,27 @@ static int put_notice(struct run *r, const char *level, const char *text, struct
 	return note_send(&n, r->keep, EVENT_RUN_NOTICE, err);
 }
 
+/* Otherwise it is found out when the model has worked, and been paid. No refusal: the run may make what is not there yet. */
+static int check_program(struct run *r, const char *key, const struct str_list *argv, struct str from, struct err *err)
+{
+	struct str name = argv->n > 0 ? argv->p[0] : STR("");
+	bool path = str_find(name, STR("/")) < name.n;
+
+	if (name.n == 0 || gate_resolves(r->roots[0].dirfd, &r->p->tool_paths, name))
+		return 0;
+	return put_notice(r, "warning", str_printf(r->mem, "%s%s" STR_FMT "%s names \"" STR_FMT "\", which %s: the run ends when it is to be run",
+		key, from.n > 0 ? " (" : "", STR_ARG(from), from.n > 0 ? ")" : "", STR_ARG(str_head(name, utf8_head(name, 200))),
+		path ? "is not there" : "is in no directory of the jail's PATH").p, err);
+}
+
+static int check_programs(struct run *r, struct err *err)
+{
+	if (mode_looks(r) || str_eqz(r->p->run_commands, "no"))
+		return 0;
+	TRY(check_program(r, "workflow.verify_command", &r->p->verify_command, r->p->verify_from, err));
+	return check_program(r, "workflow.metric.command", &r->p->metric_command, r->p->metric_from, err);
+}
+
 static int put_skill_warning(struct run *r, const struct skill *k, struct err *err)
 {
 	auto_note struct note n = NOTE;
@@ -439,6 +460,7 @@ static int begin_new(struct run *r, struct err *err)
 	TRY(put_manifest(r, err));
 	TRY(step_put_untracked(r, err));
 	TRY(put_notices(r, err));
+	TRY(check_programs(r, err));
 	TRY(put_inferred(r, source, err));
 	return str_eqz(r->p->mode, "review") ? review_open(r, err) : open_conversation(r, err);
 }
@@ -452,6 +474,7 @@ static int begin_again(struct run *r, struct err *err)
 		return 0;
 	TRY(settings_put(r, err));
 	TRY(resume_gate(r, err));
+	TRY(check_programs(r, err));
 	if (r->p->standing.n > 0)
 		r->st.standing = r->p->standing;
 	for (size_t i = 0; i < r->p->pins.n; i++)

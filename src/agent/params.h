@@ -52,6 +52,8 @@
 	X(STR, commit_trailer)                                                                               \
 	X(STR, commit_style)      /* agent6, conventional, model */                                          \
 	X(STRS, verify_command)   /* configured; empty: infer unless verify_infer is 0 */                    \
+	X(STR, verify_from)       /* what set it, for people: a file and its line, a preset; or empty */     \
+	X(STR, metric_from)       /* the same of metric_command */                                           \
 	X(INT, verify_infer)      /* 1: by the rules of gate.h; 2: and where they know none, by asking */    \
 	X(INT, verify_timeout_s)                                                                             \
 	X(INT, command_timeout_s) /* 0: no limit */                                                          \

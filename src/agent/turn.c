@@ -154,6 +154,8 @@ static int put_verify_end(struct run *r, const struct job_result *job, struct er
 	note_int(&n, "exit_code", job->code);
 	note_num(&n, "duration_s", (double)job->wall_ms / 1000);
 	note_num(&n, "timeout_s", (double)r->tools.verify_timeout_ms / 1000);
+	if (job->why == JOB_TIMEOUT)
+		note_bool(&n, "timed_out", true);
 	note_tail(&n, "stdout_tail", job->out);
 	note_tail(&n, "stderr_tail", job->errs);
 	return note_send(&n, r->keep, EVENT_VERIFY_END, err);

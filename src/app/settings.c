@@ -459,6 +459,16 @@ static void set_git(struct start *s)
 	p->commit_style = str_from(config_word("git.commit.checkpoint.message", c->checkpoint_message));
 }
 
+/* What set a key, as a person can find it. */
+static struct str set_by(const struct start *s, const char *key)
+{
+	const struct config_origin *o = config_origin_of(s->config, key);
+
+	if (o->file && o->line > 0)
+		return str_printf(s->mem, "%s:%d", o->file, o->line);
+	return o->preset ? str_printf(s->mem, "preset %s", o->preset) : str_from(o->file ? o->file : "");
+}
+
 static void set_workflow(struct start *s)
 {
 	const struct config *c = s->config;
@@ -466,6 +476,7 @@ static void set_workflow(struct start *s)
 
 	p->workflow = str_from(config_word("workflow.default", c->workflow.dflt));
 	p->verify_command = s->rq->verify_command.n > 0 ? s->rq->verify_command : c->workflow.verify_command;
+	p->verify_from = s->rq->verify_command.n > 0 ? STR("") : set_by(s, "workflow.verify_command");
 	p->verify_infer = !c->workflow.verify_infer ? 0 : c->models[CONFIG_REVIEWER].model.n > 0 ? 2 : 1;
 	p->verify_timeout_s = c->workflow.verify_timeout_s;
 	p->command_timeout_s = c->workflow.command_timeout_s;
@@ -473,6 +484,7 @@ static void set_workflow(struct start *s)
 	p->require_verify_to_finish = c->workflow.require_verify_to_finish;
 	p->max_iterations = s->rq->max_iterations ? *s->rq->max_iterations : c->workflow.max_iterations;
 	p->metric_command = c->workflow.metric_command;
+	p->metric_from = set_by(s, "workflow.metric.command");
 	p->metric_pattern = c->workflow.metric_pattern;
 	p->metric_goal = str_from(config_word("workflow.metric.goal", c->workflow.metric_goal));
 	p->structural_priors = c->prompt.structural_priors;

@@ -212,6 +212,7 @@ struct config_faults config_check(const struct config_files *files, struct arena
 int config_override(struct config *c, const char *key, struct str text, const char *flag, struct err *err) CHECKED;
 
 bool config_is_set(const struct config *c, const char *key); /* by some layer; fixed keys only */
+const struct config_origin *config_origin_of(const struct config *c, const char *key); /* the same keys */
 const struct config_provider *config_provider(const struct config *c, struct str name); /* NULL when absent */
 const struct config_mcp *config_mcp(const struct config *c, struct str name); /* NULL when absent */
 struct config_model config_model_of(const struct config *c, enum config_role role); /* unset fields are the worker's */

@@ -255,7 +255,7 @@ static void check_provider(const struct check *k, const struct config_provider *
 		}
 }
 
-static void check_hook(const struct check *k, const struct config *c, const char *key, const struct str_list *argv)
+static void check_argv(const struct check *k, const struct config *c, const char *key, const struct str_list *argv)
 {
 	struct err err = { 0 };
 
@@ -322,8 +322,10 @@ void keys_check(struct config *c, keys_fault_fn *fn, void *self)
 
 	for (size_t i = 0; i < c->nproviders; i++)
 		check_provider(&k, c->providers[i]);
-	check_hook(&k, c, "notify.on_complete", &c->notify.on_complete);
-	check_hook(&k, c, "notify.on_wait", &c->notify.on_wait);
+	check_argv(&k, c, "notify.on_complete", &c->notify.on_complete);
+	check_argv(&k, c, "notify.on_wait", &c->notify.on_wait);
+	check_argv(&k, c, "workflow.verify_command", &c->workflow.verify_command);
+	check_argv(&k, c, "workflow.metric.command", &c->workflow.metric_command);
 	for (size_t i = 0; i < c->nmcp; i++)
 		check_mcp(&k, c->mcp[i]);
 	for (int i = 0; i < CONFIG_ROLES; i++)
@@ -378,10 +380,15 @@ enum config_auth config_auth_of(const struct config_provider *p)
 										    : CONFIG_AUTH_BEARER;
 }
 
-bool config_is_set(const struct config *c, const char *key)
+const struct config_origin *config_origin_of(const struct config *c, const char *key)
 {
 	const struct field *f = field_find(keys_fixed.p, keys_fixed.n, str_from(key));
 
 	BUG_IF(!f);
-	return c->origin[f - keys_fixed.p].layer != CONFIG_DEFAULT;
+	return &c->origin[f - keys_fixed.p];
+}
+
+bool config_is_set(const struct config *c, const char *key)
+{
+	return config_origin_of(c, key)->layer != CONFIG_DEFAULT;
 }

@@ -92,7 +92,7 @@ enum event_flags {
 	X(TOOL_RESULT, "tool.result", EVENT_AG, S("name"), B("ok"), S("summary"), S("call_id"), SO("stdout_tail"), SO("stderr_tail"), SO("head_tail"), IO("lines_total"), NO("duration_s"), IO("exit_code"), BO("edited"), BO("changed")) \
 	X(LOOP_TOOL, "loop.tool.call", EVENT_AG | EVENT_QUIET, S("name"), I("iteration"))                     \
 	X(VERIFY_START, "verify.start", EVENT_AG, L("cmd"), NO("timeout_s"))                                  \
-	X(VERIFY_END, "verify.end", EVENT_AG, L("cmd"), I("exit_code"), N("duration_s"), NO("timeout_s"), SO("stdout_tail"), SO("stderr_tail")) \
+	X(VERIFY_END, "verify.end", EVENT_AG, L("cmd"), I("exit_code"), N("duration_s"), NO("timeout_s"), BO("timed_out"), SO("stdout_tail"), SO("stderr_tail")) \
 	X(METRIC_START, "metric.start", EVENT_AG, L("cmd"))                                                   \
 	X(METRIC_END, "metric.end", EVENT_AG, L("cmd"), I("exit_code"), N("duration_s"), SO("stdout_tail"), SO("stderr_tail"), NO("score")) \
 	X(COMMAND_BACKGROUND, "command.backgrounded", EVENT_AG, S("id"), IO("pid"), N("seconds"), SO("command"), BO("handed_back")) \

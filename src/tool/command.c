@@ -71,14 +71,16 @@ static struct str clean_tail(struct arena *mem, struct str raw)
 	return str_dup(mem, str_tail(buf_str(&text), text.n));
 }
 
-static struct str describe(struct arena *mem, const struct job_result *r, int64_t timeout_ms)
+static struct str describe(struct arena *mem, enum job_class class, const struct job_result *r, int64_t timeout_ms)
 {
+	bool gate = class == JOB_VERIFY || class == JOB_METRIC;
 	double s = (double)r->wall_ms / 1000.0;
 
 	if (r->behind != 0)
 		return str_printf(mem, "still running as " STR_FMT " after %.1fs", STR_ARG(r->behind_id), s);
 	if (r->why == JOB_TIMEOUT)
-		return str_printf(mem, "exit=124 (timed out at %llds) in %.1fs", (long long)(timeout_ms / 1000), s);
+		return str_printf(mem, "exit=124 (timed out at %llds, %s) in %.1fs", (long long)(timeout_ms / 1000),
+			gate ? "workflow.verify_timeout_s" : "workflow.command_timeout_s", s);
 	return str_printf(mem, "exit=%d in %.1fs", r->code, s);
 }
 
@@ -152,7 +154,7 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 	TRY(ctx->host->job(ctx->host->self, &req, ctx->mem, &oc->job, err));
 	oc->out_tail = clean_tail(ctx->mem, oc->job.out);
 	oc->errs_tail = clean_tail(ctx->mem, oc->job.errs);
-	oc->summary = describe(ctx->mem, &oc->job, timeout_ms);
+	oc->summary = describe(ctx->mem, class, &oc->job, timeout_ms);
 	*denied = (struct denial){ 0 };
 	if (oc->job.behind == 0)
 		denial_explain(&jail, &oc->job, ctx->mem, denied);

@@ -224,6 +224,7 @@ static void on_verify(struct view *v, struct view_item *it)
 	it->code = member_int(v, "exit_code", -1);
 	it->seconds = member_num(v, "duration_s", -1);
 	it->ok = it->code == 0;
+	it->timed_out = member_flag(v, "timed_out");
 	it->detail = member_text(v, "stderr_tail");
 	if (str_trim(it->detail).n == 0)
 		it->detail = member_text(v, "stdout_tail");

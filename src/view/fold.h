@@ -30,7 +30,7 @@ enum view_kind {
 	VIEW_REPLY,    /* the whole answer: text; streamed: it came in pieces before */
 	VIEW_CALL,     /* name, arg */
 	VIEW_RESULT,   /* name, arg, ok, code of a command, text the summary, detail the tail of its output */
-	VIEW_VERIFY,   /* the gate ran: arg the command, code, seconds, detail the tail */
+	VIEW_VERIFY,   /* the gate ran: arg the command, code, seconds, timed_out, detail the tail */
 	VIEW_COMMIT,   /* name the sha, text the subject */
 	VIEW_MARKER,   /* something worth a line: text */
 	VIEW_WARNING,  /* the same, and somebody should care */
@@ -48,6 +48,7 @@ struct view_item {
 	struct str ts, role, name, arg, text, detail;
 	bool ok, streamed, resumed;
 	bool standing; /* of an answer: given earlier, for everything of the kind */
+	bool timed_out; /* of the gate */
 	int64_t code;
 	double seconds;
 };

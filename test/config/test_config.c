@@ -210,6 +210,8 @@ static const struct {
 	{ "a table that is a list", "[[sandbox]]\nprofile = 'none'\n", 1, 3, "sandbox: expected a table, got a list" },
 	{ "a value that is a table", "[sandbox.profile]\nx = 1\n", 1, 1,
 		"sandbox.profile: an object is not one of auto, strict, hardened, none" },
+	{ "a gate without a program", "[workflow]\nverify_command = ['', 'x']\n", 2, 1, "workflow.verify_command: the program's name is blank" },
+	{ "a metric without a program", "[workflow.metric]\ncommand = ['']\npattern = '(.)'\n", 2, 1, "workflow.metric.command: the program's name is blank" },
 	{ "a wrong choice", "[sandbox]\nrun_commands = \"always\"\n", 2, 16,
 		"sandbox.run_commands: \"always\" is not one of ask, yes, no" },
 	{ "a wrong type", "[budget]\nmax_usd = '1'\n", 2, 11, "budget.max_usd: expected a number, got \"1\"" },

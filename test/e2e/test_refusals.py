@@ -37,6 +37,7 @@ TABLE = [
     ("commands or servers with the host's network", "said", "test_what_a_command_reaches"),
     ("agent_network open", "said", "test_open_dials_by_itself_and_honours_the_proxy_and_says_both"),
     ("a credential over plain http to elsewhere", "refused", "test_plain_http_leaves_this_machine_for_nobody"),
+    ("a gate or a metric whose program is not there", "said", "test_a_gate_that_is_not_there_is_said_before_the_model_is_asked"),
     ("a program that the jail has not", "said once", "test_a_program_that_the_jail_has_not_is_told_once"),
 ]
 

@@ -69,6 +69,33 @@ def test_a_finish_over_a_red_gate_says_so_with_status_4(lab):
     assert [e["subject"].split(" (")[0] for e in lab.events("loop.auto_commit")] == ["checkpoint"]
 
 
+@pytest.mark.parametrize("program,why", [("nosuchprog", "is in no directory of the jail's PATH"), ("./made-later", "is not there")])
+def test_a_gate_that_is_not_there_is_said_before_the_model_is_asked(lab, program, why):
+    project(lab)
+    m = lab.mock(script(turn(call("run_verify_command")), finish()), extra=f'[workflow]\nverify_command = ["{program}"]\n')
+    r = lab.run()
+    assert r.returncode == 1 and "cannot be executed" in r.both, r.both
+    said = [e["text"] for e in lab.events("run.notice") if "workflow.verify_command" in e["text"]]
+    config = os.path.join(lab.home, ".config", "agent6", "config.toml")
+    with open(config, encoding="utf-8") as f:
+        line = [n for n, text in enumerate(f, 1) if text.startswith("verify_command")][0]
+    assert said == [f'workflow.verify_command ({config}:{line}) names "{program}", which {why}: the run ends when it is to be run'], said
+    kinds = [e["type"] for e in lab.journal() if e["type"] in ("run.notice", "role.call")]
+    assert "role.call" in kinds and "run.notice" in kinds[:kinds.index("role.call")], kinds
+    assert len(m.model_requests()) == 1
+
+
+def test_a_gate_that_is_there_and_takes_too_long_names_the_key(lab):
+    project(lab)
+    lab.write("verify.sh", "#!/bin/sh\nsleep 1000\n", 0o755)
+    lab.git("commit", "-qam", "slow")
+    lab.mock(script(turn(call("run_verify_command")), finish()), extra='[workflow]\nverify_command = ["./verify.sh"]\nverify_timeout_s = 1\n')
+    r = lab.run()
+    assert r.returncode == 4 and "its time was up: workflow.verify_timeout_s" in r.both, r.both
+    assert [e["timed_out"] for e in lab.events("verify.end")] == [True]
+    assert not [e for e in lab.events("run.notice") if "workflow.verify_command" in e["text"]]
+
+
 def test_reading_shows_real_tabs(lab):
     lab.repo(m_DOT_go="func f() {\n\tif x {\n\t\treturn 1\n\t}\n}\n")
     m = lab.mock(script(turn(call("read_file", path="m.go")), finish()))

@@ -232,7 +232,7 @@ TEST(commands_report_every_end)
 	kit_call(&k, "run_command", "{`argv`:[`sleep`,`9`]}");
 	CHECK_HOLDS(&k, "\"returncode\":124");
 	CHECK_HOLDS(&k, "\"timed_out\":true,\"timeout_s\":600");
-	CHECK_STR(k.oc.summary, STR("exit=124 (timed out at 600s) in 600.1s"));
+	CHECK_STR(k.oc.summary, STR("exit=124 (timed out at 600s, workflow.command_timeout_s) in 600.1s"));
 
 	k.job = (struct job_result){ .why = JOB_UNRUNNABLE, .code = 127, .note = STR("no such program") };
 	kit_call(&k, "run_command", "{`argv`:[`mkae`]}");

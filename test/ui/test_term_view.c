@@ -31,6 +31,7 @@ static const struct told { const char *type, *fields; } run[] = {
 	{ "approval.answer", "\"id\":\"approval-1\",\"approved\":true,\"source\":\"standing\"" },
 	{ "role.result", "\"role\":\"worker\",\"ok\":true,\"text\":\"whole, not streamed\"" },
 	{ "verify.end", "\"cmd\":[\"make\",\"test\"],\"exit_code\":0,\"duration_s\":0.25" },
+	{ "verify.end", "\"cmd\":[\"make\",\"test\"],\"exit_code\":124,\"duration_s\":600,\"timeout_s\":600,\"timed_out\":true" },
 	{ "loop.auto_commit", "\"iteration\":1,\"sha\":\"0123456789abcdef\",\"subject\":\"agent6 iter 1: \\u4e2d\\u6587\"" },
 	{ "loop.provider.retry", "\"attempt\":1,\"error\":\"429\",\"wait_ms\":120000" },
 	{ "budget.update", "\"input_total\":1200,\"output_total\":34,\"usd_total\":0.0123,\"usd_partial\":false" },
@@ -78,6 +79,8 @@ static const char plain_80[] =
 	"  | allowed (as you said of all)\n"
 	"whole, not streamed\n"
 	"ok gate make test  exit 0 in 0.2s\n"
+	"FAIL gate make test  exit 124 in 600.0s\n"
+	"    its time was up: workflow.verify_timeout_s says how long it may take\n"
 	"+ commit 0123456789ab agent6 iter 1: \xE4\xB8\xAD\xE6\x96\x87\n"
 	"-- provider: attempt 1 failed: 429; trying again in 120.0 s\n"
 	"\n"
@@ -110,7 +113,7 @@ TEST(colour_and_glyphs_change_no_word)
 {
 	static const struct { const char *utf8, *ascii; } glyphs[] = {
 		{ "\xE2\x97\x8F", "*" }, { "\xE2\x86\x92", "->" }, { "\xE2\x94\x94", "|" }, { "\xE2\x9C\x8E", "+" },
-		{ "\xE2\x9C\x93", "ok" }, { "\xE2\x94\x80\xE2\x94\x80", "--" }, { "\xC2\xB7", "." },
+		{ "\xE2\x9C\x93", "ok" }, { "\xE2\x9C\x97", "FAIL" }, { "\xE2\x94\x80\xE2\x94\x80", "--" }, { "\xC2\xB7", "." },
 	};
 	auto_term_view struct term_view t = { 0 };
 	auto_buf struct buf plain = BUF_MAX(1 << 20);

@@ -158,6 +158,8 @@ static int on_verify(struct term_view *t, const struct view_item *it, const stru
 	TRY(term_put(t, LOOK_PLAIN, STR("  "), err));
 	TRY(term_put(t, it->ok ? LOOK_OK : LOOK_FAIL, buf_str(&how), err));
 	TRY(term_newline(t, err));
+	if (it->timed_out)
+		TRY(term_block(t, LOOK_WARN, STR("its time was up: workflow.verify_timeout_s says how long it may take"), "    ", 0, err));
 	return it->ok ? 0 : term_block(t, LOOK_DIM, it->detail, "    ", TAIL_LINES, err);
 }
 
