@@ -80,6 +80,24 @@ static int unknown_flag(const struct command *c, struct str word, struct err *er
 	return r;
 }
 
+static bool is_global(struct str name)
+{
+	return str_eqz(name, "config") || str_eqz(name, "allow-root");
+}
+
+/* "--steer --auto-approve": a flag that was meant as one is no value, and the run would be another one than was asked for. */
+static bool is_flag(const struct command *c, struct str word)
+{
+	bool dashes = str_starts(word, STR("--"));
+	struct str name = str_skip(word, dashes ? 2 : 1);
+
+	if (word.n < 2 || word.p[0] != '-' || (!dashes && name.n != 1))
+		return false;
+	if (dashes)
+		name = str_cut(&name, '=');
+	return flag_of(c, name) != NULL || (dashes && is_global(name));
+}
+
 static int take_flag(const struct command *c, struct args_words *words, struct arena *mem, void *into,
 	struct err *err)
 {
@@ -103,6 +121,12 @@ static int take_flag(const struct command *c, struct args_words *words, struct a
 		if (words->n == 0)
 			return err_set(err, ERR_INVALID, "%s needs a value, %s", word.p, f->type->word);
 		value = str_from(words->p[0]);
+		if (is_flag(c, value)) {
+			int r = err_set(err, ERR_INVALID, "%s wants %s, and %s is a flag", word.p, f->type->word, value.p);
+
+			err_hint(err, "%s=%s if that is meant", word.p, value.p);
+			return r;
+		}
 		words->p++;
 		words->n--;
 	}
@@ -202,7 +226,7 @@ int args_decode(const struct command *c, struct args_words words, struct command
 			continue;
 		}
 		/* "--config" and "--allow-root" are taken here as well as in front of the command. */
-		if (flags && (str_eqz(word, "--config") || str_eqz(word, "--allow-root")) && !flag_of(c, str_skip(word, 2))) {
+		if (flags && str_starts(word, STR("--")) && is_global(str_skip(word, 2)) && !flag_of(c, str_skip(word, 2))) {
 			TRY(args_global(&words, ctx, err));
 			continue;
 		}
@@ -226,7 +250,7 @@ int args_global(struct args_words *words, struct command_ctx *ctx, struct err *e
 		if (str_eqz(word, "--allow-root")) {
 			ctx->allow_root = true;
 		} else if (str_eqz(word, "--config")) {
-			if (words->n < 2)
+			if (words->n < 2 || str_eqz(str_from(words->p[1]), "--allow-root"))
 				return err_set(err, ERR_INVALID, "--config needs a file");
 			ctx->config = str_from(words->p[1]);
 			words->p++;
