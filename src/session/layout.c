@@ -288,6 +288,15 @@ static int ambiguous(const struct entries *all, struct str word, size_t nfit, st
 		nfit > shown ? ", ..." : "");
 }
 
+/* What is wanted is named where it is of one kind. */
+static int none(const struct entries *all, unsigned set, struct err *err)
+{
+	for (int k = 0; all->n > 0 && k < SESSION_KINDS; k++)
+		if (set == 1u << k)
+			return err_set(err, ERR_NOENT, "there is no %s of this repository yet", session_word((enum session_kind)k));
+	return err_set(err, ERR_NOENT, "there are no sessions of this repository yet");
+}
+
 static int pick(const struct entries *all, struct str word, unsigned set, struct session_ref *out, struct err *err)
 {
 	const struct session_ref *fit = NULL;
@@ -312,7 +321,7 @@ static int pick(const struct entries *all, struct str word, unsigned set, struct
 	if (nfit > 1)
 		return ambiguous(all, word, nfit, err);
 	if (nfit == 0 && word.n == 0)
-		return err_set(err, ERR_NOENT, "there are no sessions of this repository yet");
+		return none(all, set, err);
 	if (nfit == 0)
 		return err_set(err, ERR_NOENT, "no session is called \"" STR_FMT "\" or begins so", STR_ARG(word));
 	if (!(set & 1u << fit->kind))

@@ -303,6 +303,44 @@ def test_words_that_make_no_command_are_named_with_what_would(lab, words, says, 
     assert KEY not in r.both and not os.path.exists(config_path(lab))
 
 
+@pytest.mark.parametrize("words,flag", [
+    (("resume", "--steer", "--auto-approve"), "--auto-approve"), (("run", "--from-plan", "--auto-approve"), "--auto-approve"),
+    (("run", "do it", "--pin", "--max-usd=1"), "--max-usd=1"), (("run", "do it", "--preset", "-i"), "-i"),
+    (("run", "do it", "--preset", "--allow-root"), "--allow-root"),
+    (("runs", "commits", "--config", "--allow-root"), None),
+])
+def test_a_flag_is_no_value_of_the_one_before_it(lab, words, flag):
+    lab.repo()
+    r = lab.agent6(*words)
+    assert r.returncode == 2, r.both
+    if flag is None:
+        assert "--config needs a file" in r.err, r.both
+    else:
+        assert f"{words[-2]} wants a" in r.err and f"and {flag} is a flag" in r.err and f"hint: {words[-2]}={flag} if that is meant" in r.err, r.both
+
+
+def test_what_is_no_flag_of_the_command_is_a_value_however_it_begins(lab):
+    lab.repo()
+    for words in (("--steer", "--nope"), ("--steer=--auto-approve",), ("--steer", "-1"), ("--steer", "--"), ("--steer", "-")):
+        r = lab.agent6("resume", *words)
+        assert r.returncode == 2 and "there are no sessions" in r.err, (words, r.both)
+
+
+def test_who_is_missing_is_told_with_all_that_are_there(lab):
+    lab.repo()
+    lab.config("".join(f'[providers.{name}]\napi_format = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n' for name in ("one", "two", "three")))
+    for words in (("model", "worker"), ("model", "worker", "X")):
+        r = lab.agent6(*words)
+        assert r.returncode == 2 and "configured: one, two, three" in r.err, r.both
+    r = lab.agent6("plan", "edit")
+    assert r.returncode == 2 and "there are no sessions of this repository yet" in r.err, r.both
+    lab.mock(script(finish()))
+    lab.run()
+    for words in (("plan", "edit"), ("plan", "show"), ("plan", "revise", "shorter")):
+        r = lab.agent6(*words)
+        assert r.returncode == 2 and "there is no plan of this repository yet" in r.err, r.both
+
+
 def test_help_before_a_command_is_its_help(lab):
     assert lab.agent6("help", "run").out == lab.agent6("run", "--help").out
     assert lab.agent6("help").out == lab.agent6("--help").out
@@ -386,7 +424,7 @@ def test_on_a_terminal_the_key_is_not_shown(lab):
     t = Terminal(lab, "connect", "--no-verify")
     t.expect("provider [anthropic]: ")
     t.say("mine\n")
-    t.expect("format, anthropic or openai [openai]: ")
+    t.expect("format, anthropic, openai or responses [openai]: ")
     t.say("\n")
     t.expect("base URL")
     t.say("https://example.com/v1\n")

@@ -87,6 +87,7 @@ TEST(sessions_are_found_by_prefix_over_all_kinds)
 		{ "", SESSION_ANY, 0, "sunny-owl-BBBBB2", "" },
 		{ "", 1u << SESSION_RUN, 0, "sunny-otter-AAAAA1", "" },
 		{ "sunny-ow", 1u << SESSION_RUN, -ERR_INVALID, "", "sunny-owl-BBBBB2 is an ask" },
+		{ "", 1u << SESSION_MACHINE, -ERR_NOENT, "", "there is no machine of this repository yet" },
 		{ "nobody", SESSION_ANY, -ERR_NOENT, "", "no session is called \"nobody\" or begins so" },
 		{ "husk", SESSION_ANY, -ERR_NOENT, "", "no session is called \"husk\" or begins so" },
 	};

@@ -83,11 +83,26 @@ static int logout(const struct place *place, struct str name, bool json, struct 
 	return 0;
 }
 
-static int no_provider(struct str name, struct err *err)
+/* Their names, for a hint. */
+static struct str configured(const struct config *c, struct arena *mem)
+{
+	struct str_list names = { arena_array(mem, c->nproviders + 1, sizeof(*names.p)), 0 };
+
+	while (names.n < c->nproviders) {
+		names.p[names.n] = names.n == 0 ? c->providers[0]->name : str_printf(mem, " " STR_FMT, STR_ARG(c->providers[names.n]->name));
+		names.n++;
+	}
+	return str_join(mem, names.p, names.n, ',');
+}
+
+static int no_provider(const struct config *c, struct str name, struct arena *mem, struct err *err)
 {
 	int r = err_set(err, ERR_INVALID, "no provider \"" STR_FMT "\" is configured", STR_ARG(name));
 
-	err_hint(err, "\"agent6 connect " STR_FMT "\" configures it", STR_ARG(name));
+	if (c->nproviders > 0)
+		err_hint(err, "\"agent6 connect " STR_FMT "\" configures it; configured: " STR_FMT, STR_ARG(name), STR_ARG(configured(c, mem)));
+	else
+		err_hint(err, "\"agent6 connect " STR_FMT "\" configures it", STR_ARG(name));
 	return r;
 }
 
@@ -121,9 +136,9 @@ static int ask(struct command_ctx *ctx, struct connect_request *rq, const struct
 	if (preset || known || !can_ask)
 		return connect_check(rq, err);
 	if (rq->api_format.n == 0)
-		TRY(prompt_line("format, anthropic or openai", "openai", ctx->mem, &rq->api_format, err));
+		TRY(prompt_line("format, anthropic, openai or responses", "openai", ctx->mem, &rq->api_format, err));
 	TRY(connect_check(rq, err));
-	if (rq->base_url.n == 0 && str_eqz(rq->api_format, "openai"))
+	if (rq->base_url.n == 0 && !str_eqz(rq->api_format, "anthropic"))
 		TRY(prompt_line("base URL, such as https://host/v1", NULL, ctx->mem, &rq->base_url, err));
 	return connect_check(rq, err);
 }
@@ -250,7 +265,7 @@ static int finish(struct command_ctx *ctx, const struct place *place, const stru
 	TRY(config_load(&place->files, ctx->mem, c, err));
 	p = config_provider(c, rq->name);
 	if (!p)
-		return no_provider(rq->name, err);
+		return no_provider(c, rq->name, ctx->mem, err);
 	TRY(connect_key_of(place, p, ctx->mem, &key, err));
 	if (!args->json)
 		tell_key(p, key, done, ctx->mem);
@@ -345,7 +360,7 @@ static int ask_list(struct command_ctx *ctx, const struct place *place, const st
 	struct connect_answer answer = { 0 };
 
 	if (!p)
-		return no_provider(provider, err);
+		return no_provider(c, provider, ctx->mem, err);
 	TRY(models_list(place, p, ctx->mem, &answer, err));
 	if (answer.status < 200 || answer.status >= 300)
 		return err_set(err, ERR_REMOTE, "the server answered HTTP %d to the list of models", answer.status);
@@ -479,7 +494,7 @@ static int run_model(struct command_ctx *ctx, const void *decoded, struct err *e
 		int r = err_set(err, ERR_INVALID, "agent6 model: the provider is missing");
 
 		if (c->nproviders > 0)
-			err_hint(err, "agent6 model ROLE PROVIDER MODEL; configured: " STR_FMT, STR_ARG(c->providers[0]->name));
+			err_hint(err, "agent6 model ROLE PROVIDER MODEL; configured: " STR_FMT, STR_ARG(configured(c, ctx->mem)));
 		else
 			err_hint(err, "none is configured yet: agent6 connect");
 		return r;
