@@ -88,14 +88,18 @@ static int check_root(const struct command *c, const struct command_ctx *ctx, st
 	return r;
 }
 
-static int print_help(const struct command *c, struct err *err)
+/* Of one command; of those that begin with a word; of all. */
+static int print_help(const struct command *c, struct str word, struct err *err)
 {
 	auto_buf struct buf out = BUF_MAX(64 * 1024);
 
 	int cols = term_is_tty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0;
 
 	cols = cols == 0 ? 0 : cols < HELP_COLS_MIN ? HELP_COLS_MIN : cols > HELP_COLS_MAX ? HELP_COLS_MAX : cols;
-	TRY(c ? help_command(c, (size_t)cols, &out, err) : help_all((size_t)cols, &out, err));
+	if (word.n > 0)
+		TRY(help_group(word, (size_t)cols, &out, err));
+	else
+		TRY(c ? help_command(c, (size_t)cols, &out, err) : help_all((size_t)cols, &out, err));
 	cli_out(STR_FMT, STR_ARG(buf_str(&out)));
 	return 0;
 }
@@ -108,13 +112,22 @@ static bool wants_help(const struct command *c, struct args_words words)
 	return false;
 }
 
+/* "runs --help", "help runs": the word stands for several commands. */
+static bool is_group(struct args_words words)
+{
+	auto_buf struct buf out = BUF_MAX(64 * 1024);
+	bool alone = words.n == 1 || strcmp(words.p[1], "--help") == 0 || strcmp(words.p[1], "-h") == 0;
+
+	return alone && !command_find(str_from(words.p[0])) && help_group(str_from(words.p[0]), 0, &out, ERR_DISCARD) > 0;
+}
+
 static int run_command_line(struct args_words words, struct command_ctx *ctx, struct err *err)
 {
 	const struct command *c;
 
 	TRY(args_global(&words, ctx, err));
 	if (words.n == 0 || strcmp(words.p[0], "--help") == 0 || strcmp(words.p[0], "-h") == 0)
-		return print_help(NULL, err);
+		return print_help(NULL, STR(""), err);
 	if (strcmp(words.p[0], "--version") == 0) {
 		cli_out("agent6 %s\n", AGENT6_VERSION);
 		return 0;
@@ -122,13 +135,17 @@ static int run_command_line(struct args_words words, struct command_ctx *ctx, st
 	if (strcmp(words.p[0], "help") == 0) { /* "help run" is "run --help" */
 		words = (struct args_words){ words.p + 1, words.n - 1 };
 		if (words.n == 0)
-			return print_help(NULL, err);
+			return print_help(NULL, STR(""), err);
+		if (is_group(words))
+			return print_help(NULL, str_from(words.p[0]), err);
 		TRY(args_command(&words, &c, err));
-		return print_help(c, err);
+		return print_help(c, STR(""), err);
 	}
+	if (words.n > 1 && is_group(words))
+		return print_help(NULL, str_from(words.p[0]), err);
 	TRY(args_command(&words, &c, err));
 	if (wants_help(c, words))
-		return print_help(c, err);
+		return print_help(c, STR(""), err);
 
 	void *args = arena_alloc(ctx->mem, c->size);
 	TRY(args_decode(c, words, ctx, args, err));

@@ -19,17 +19,23 @@ static void words_of(struct str s, struct buf *out)
 	}
 }
 
-static void check_help(const struct command *c, size_t cols)
+static int print(const struct command *c, struct str group, size_t cols, struct buf *out)
+{
+	return group.n > 0 ? help_group(group, cols, out, ERR_DISCARD)
+		: c ? help_command(c, cols, out, ERR_DISCARD) : help_all(cols, out, ERR_DISCARD);
+}
+
+static void check_help(const struct command *c, struct str group, size_t cols)
 {
 	auto_buf struct buf plain = BUF_MAX(HELP_BYTES), wrapped = BUF_MAX(HELP_BYTES), a = BUF_MAX(HELP_BYTES), b = BUF_MAX(HELP_BYTES);
 
-	CHECK((c ? help_command(c, 0, &plain, ERR_DISCARD) : help_all(0, &plain, ERR_DISCARD)) == 0);
-	CHECK((c ? help_command(c, cols, &wrapped, ERR_DISCARD) : help_all(cols, &wrapped, ERR_DISCARD)) == 0);
+	CHECK(print(c, group, 0, &plain) == (group.n > 0));
+	CHECK(print(c, group, cols, &wrapped) == (group.n > 0));
 	for (struct str rest = buf_str(&wrapped); rest.n > 0;) {
 		struct str line = str_trim_suffix(str_line(&rest), STR("\n"));
 
 		if (term_width(line) > (int)cols && str_find_any(str_trim(line), STR(" ")) < str_trim(line).n)
-			fail_msg("%s at %zu columns: \"" STR_FMT "\"", c ? c->name : "help", cols, STR_ARG(line));
+			fail_msg("%s at %zu columns: \"" STR_FMT "\"", c ? c->name : group.n > 0 ? group.p : "help", cols, STR_ARG(line));
 	}
 	words_of(buf_str(&plain), &a);
 	words_of(buf_str(&wrapped), &b);
@@ -39,9 +45,31 @@ static void check_help(const struct command *c, size_t cols)
 TEST(help_keeps_to_its_terminal_and_loses_no_word)
 {
 	for (size_t cols = HELP_COLS_MIN; cols <= HELP_COLS_MAX; cols += 10) {
-		check_help(NULL, cols);
+		check_help(NULL, STR(""), cols);
+		check_help(NULL, STR("runs"), cols);
+		check_help(NULL, STR("system"), cols);
 		for (size_t i = 0; command_groups[i]; i++)
 			for (size_t k = 0; k < command_groups[i]->n; k++)
-				check_help(&command_groups[i]->p[k], cols);
+				check_help(&command_groups[i]->p[k], STR(""), cols);
 	}
+}
+
+/* "agent6 runs --help" told of "runs list" alone. */
+TEST(help_of_a_word_names_every_command_that_begins_with_it)
+{
+	for (size_t i = 0; command_groups[i]; i++)
+		for (size_t k = 0; k < command_groups[i]->n; k++) {
+			const struct command *c = &command_groups[i]->p[k];
+			auto_buf struct buf out = BUF_MAX(HELP_BYTES), line = BUF_MAX(256);
+			struct str verb = str_from(c->name), word = str_cut(&verb, ' ');
+
+			CHECK(help_group(word, 0, &out, ERR_DISCARD) >= 0);
+			CHECK(buf_addf(&line, ERR_DISCARD, "\n  %s ", c->name) == 0);
+			if (verb.n > 0)
+				CHECK((str_find(buf_str(&out), buf_str(&line)) < out.n) == !c->hidden);
+		}
+	auto_buf struct buf none = BUF_MAX(HELP_BYTES);
+
+	CHECK_INT(help_group(STR("nosuch"), 0, &none, ERR_DISCARD), 0);
+	CHECK_INT(none.n, 0);
 }

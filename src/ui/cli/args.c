@@ -286,7 +286,7 @@ const struct command *command_find(struct str name)
 }
 
 /* "config" alone, or followed by something that is no verb of it, means the group's default verb. */
-static const struct command *default_verb(struct str word)
+const struct command *command_of_group(struct str word)
 {
 	for (size_t i = 0; command_groups[i]; i++) {
 		const struct command_group *g = command_groups[i];
@@ -359,7 +359,7 @@ static bool looks_like_verb(const struct command *c, struct str group, struct st
 static int unknown_verb(const struct args_words *words, struct err *err)
 {
 	const struct command *near = nearest_verb(str_from(words->p[0]), str_from(words->p[1]));
-	const struct command *dflt = default_verb(str_from(words->p[0]));
+	const struct command *dflt = command_of_group(str_from(words->p[0]));
 	auto_buf struct buf verbs = BUF_MAX(400);
 	int r;
 
@@ -395,7 +395,7 @@ int args_command(struct args_words *words, const struct command **out, struct er
 		used = 1;
 	}
 	if (!c) {
-		c = default_verb(word);
+		c = command_of_group(word);
 		if (c && words->n > 1 && words->p[1][0] != '-' &&
 			(!takes_words(c) || looks_like_verb(c, word, str_from(words->p[1]))))
 			return unknown_verb(words, err);
@@ -404,7 +404,9 @@ int args_command(struct args_words *words, const struct command **out, struct er
 		const struct command *near = nearest(word);
 		int r = err_set(err, ERR_INVALID, "\"" STR_FMT "\" is not a command of agent6", STR_ARG(word));
 
-		if (near)
+		if (str_eqz(word, "version") || str_eqz(word, "-V") || str_eqz(word, "-v"))
+			err_hint(err, "agent6 --version");
+		else if (near)
 			err_hint(err, "did you mean \"agent6 %s\"?", near->name);
 		else
 			err_hint(err, "agent6 --help lists them");

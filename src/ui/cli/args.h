@@ -20,6 +20,8 @@ struct args_words {
 
 /* Takes --config and --allow-root out from in front of the command into ctx. */
 int args_global(struct args_words *words, struct command_ctx *ctx, struct err *err) CHECKED;
+/* What "runs" alone stands for, "runs list"; NULL where it stands for nothing. */
+const struct command *command_of_group(struct str word);
 /* The command the words begin with, its name consumed; NULL with an error that lists the choices. */
 int args_command(struct args_words *words, const struct command **out, struct err *err) CHECKED;
 int args_decode(const struct command *c, struct args_words words, struct command_ctx *ctx, void *into,
@@ -34,6 +36,8 @@ const struct command *command_find(struct str name);
 #define HELP_COLS_MAX 110
 int help_all(size_t cols, struct buf *out, struct err *err) CHECKED;
 int help_command(const struct command *c, size_t cols, struct buf *out, struct err *err) CHECKED;
+/* Of "runs", whose commands are "runs list" and so on; a word of which there is none: nothing is printed, and 0. Else 1. */
+int help_group(struct str word, size_t cols, struct buf *out, struct err *err) CHECKED;
 int usage_field(const struct field *f, struct buf *out, struct err *err) CHECKED; /* "--max-usd NUMBER", "ID" */
 int usage_line(const struct command *c, struct buf *out, struct err *err) CHECKED;
 

@@ -423,7 +423,7 @@ static const struct command commands[] = {
 		.about = "A file that is no TOML is left as it is. What is valid stays, comments too.", FIELDS(fix_fields, repair_args),
 		.run = run_fix },
 	{ .name = "config reference", .help = "print the reference page docs/config.md", .run = run_reference,
-		.needs_no_root_check = true, .hidden = true },
+		.needs_no_root_check = true },
 };
 
 const struct command_group commands_config = { commands, COUNT(commands), "config show" };

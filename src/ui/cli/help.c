@@ -150,6 +150,40 @@ int help_command(const struct command *c, size_t cols, struct buf *out, struct e
 	return 0;
 }
 
+int help_group(struct str word, size_t cols, struct buf *out, struct err *err)
+{
+	const struct command *dflt = command_of_group(word);
+	auto_buf struct buf more = BUF_MAX(1024);
+	bool any = false;
+
+	for (size_t i = 0; command_groups[i]; i++)
+		for (size_t k = 0; k < command_groups[i]->n; k++) {
+			const struct command *c = &command_groups[i]->p[k];
+			struct str verb = str_from(c->name);
+			size_t start;
+
+			if (c->hidden || !str_eq(str_cut(&verb, ' '), word) || verb.n == 0)
+				continue;
+			if (!any)
+				TRY(buf_addf(out, err, "usage: agent6 " STR_FMT " COMMAND ...\n\n", STR_ARG(word)));
+			any = true;
+			start = out->n;
+			TRY(buf_addf(out, err, "  %s", c->name));
+			TRY(add_column(start, c->help, NAME_COLS, cols, out, err));
+		}
+	if (!any)
+		return 0;
+	TRY(buf_addf(&more, err, "\"agent6 " STR_FMT " COMMAND --help\" tells more.", STR_ARG(word)));
+	if (dflt)
+		TRY(buf_addf(&more, err, " Without one it is \"agent6 %s\":", dflt->name));
+	TRY(buf_addc(out, '\n', err));
+	TRY(add_text(buf_str(&more), 0, 0, cols, out, err));
+	TRY(buf_addz(out, dflt ? "\n\n" : "\n", err));
+	if (dflt)
+		TRY(help_command(dflt, cols, out, err));
+	return 1;
+}
+
 int help_all(size_t cols, struct buf *out, struct err *err)
 {
 	TRY(add_text(STR("usage: agent6 [--config FILE] [--allow-root] COMMAND ...\n\n"
