@@ -71,7 +71,7 @@ static int loose_rows(const struct check *k, struct config *c, struct err *err)
 }
 
 /* Where a file that only its owner may read stands otherwise, `run` refuses; so do we. */
-static void secrets_row(const struct check *k, const struct place *place, const char *name)
+static bool secrets_row(const struct check *k, const struct place *place, const char *name)
 {
 	autoclose int fd = -1;
 	struct err err = { 0 };
@@ -79,7 +79,7 @@ static void secrets_row(const struct check *k, const struct place *place, const 
 
 	if (r == -ERR_NOENT) {
 		row(k, CHECK_INFO, name, "%s (not present)", place->paths.secrets_file);
-		return;
+		return true;
 	}
 	r = r < 0 ? r : secrets_stray(fd, &err);
 	if (r < 0)
@@ -88,6 +88,7 @@ static void secrets_row(const struct check *k, const struct place *place, const 
 		row(k, CHECK_FAIL, name, "%s: line %d " SECRETS_STRAY, place->paths.secrets_file, r);
 	else
 		row(k, CHECK_PASS, name, "%s is readable by you alone", place->paths.secrets_file);
+	return r >= 0;
 }
 
 int check_config(const struct check *k, const struct place *place, struct err *err)
@@ -146,8 +147,9 @@ static void key_row(const struct check *k, const struct config_provider *p, enum
 int check_keys(const struct check *k, const struct place *place, struct err *err)
 {
 	struct config *c = arena_alloc(k->mem, sizeof(*c));
+	bool usable;
 
-	secrets_row(k, place, "keys.file");
+	usable = secrets_row(k, place, "keys.file");
 	if (config_load(&place->files, k->mem, c, err) < 0) {
 		fault_row(k, "keys", err);
 		return 0;
@@ -155,11 +157,14 @@ int check_keys(const struct check *k, const struct place *place, struct err *err
 	if (c->nproviders == 0)
 		row(k, CHECK_INFO, "keys", "no provider is configured: agent6 connect");
 	for (size_t i = 0; i < c->nproviders; i++) {
+		const char *name = str_printf(k->mem, "keys." STR_FMT, STR_ARG(c->providers[i]->name)).p;
 		enum connect_key key = CONNECT_KEY_NONE;
+		int r = connect_key_of(place, c->providers[i], k->mem, &key, err);
 
-		if (connect_key_of(place, c->providers[i], k->mem, &key, err) < 0)
-			fault_row(k, str_printf(k->mem, "keys." STR_FMT, STR_ARG(c->providers[i]->name)).p,
-				err);
+		if (r < 0 && !usable)
+			row(k, CHECK_INFO, name, "not known: it would be in the file, keys.file says what is wrong with that");
+		else if (r < 0)
+			fault_row(k, name, err);
 		else
 			key_row(k, c->providers[i], key);
 	}

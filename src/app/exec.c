@@ -360,6 +360,8 @@ static int outcome(struct exec *x, struct err *err)
 		if (x->why == JOB_TIMEOUT && x->note[0] != '\0')
 			say(x->rq, str_from(x->note));
 		say(x->rq, x->why == JOB_TIMEOUT ? STR("its time was up") : str_from(x->note));
+		if (x->why == JOB_UNRUNNABLE && x->rq->argv.n == 1 && str_find_any(x->rq->argv.p[0], STR(" \t\n")) < x->rq->argv.p[0].n)
+			say(x->rq, STR("a command is given as separate words, agent6 exec ls -la; a line of a shell by agent6 exec sh -c 'ls -la'"));
 		return (int)x->code;
 	case JOB_REFUSED:
 	case JOB_DENIED:

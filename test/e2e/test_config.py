@@ -296,6 +296,8 @@ def test_connect_refuses_before_it_writes(lab, args, says):
     (("connect",), "which provider", "agent6 connect anthropic < key"),
     (("model", "worker"), "the provider is missing", "agent6 connect"),
     (("help", "nope"), '"nope" is not a command', "--help lists them"),
+    (("version",), '"version" is not a command', "hint: agent6 --version"),
+    (("-V",), '"-V" is not a command', "hint: agent6 --version"),
 ])
 def test_words_that_make_no_command_are_named_with_what_would(lab, words, says, hint):
     r = lab.agent6(*words, stdin=KEY + "\n")
@@ -344,6 +346,11 @@ def test_who_is_missing_is_told_with_all_that_are_there(lab):
 def test_help_before_a_command_is_its_help(lab):
     assert lab.agent6("help", "run").out == lab.agent6("run", "--help").out
     assert lab.agent6("help").out == lab.agent6("--help").out
+    runs = lab.agent6("runs", "--help")
+    assert runs.returncode == 0 and runs.out == lab.agent6("help", "runs").out == lab.agent6("runs", "-h").out
+    assert "\n  runs merge " in runs.out and "usage: agent6 runs list" in runs.out
+    assert lab.agent6("runs", "list", "--help").out == runs.out[runs.out.index("usage: agent6 runs list"):]
+    assert lab.agent6("check", "--help").out.startswith("usage: agent6 check [flags]")
     assert "--max-usd NUMBER" in lab.agent6("run", "--help").out
 
 
@@ -366,6 +373,10 @@ def test_connect_refuses_a_secrets_file_others_can_read_and_writes_nothing(lab):
     assert KEY not in read(config_path(lab, "secrets.toml")) and not os.path.exists(config_path(lab))
     check = lab.agent6("check", "keys")
     assert check.returncode == 1 and "[FAIL] keys.file" in check.out
+    lab.config("".join(f'[providers.{name}]\napi_format = "openai"\n' for name in ("one", "two")))
+    check = lab.agent6("check", "keys")
+    assert check.returncode == 1 and check.out.count("chmod 600") == 1, check.out
+    assert "[INFO] keys.one: not known" in check.out and "[INFO] keys.two: not known" in check.out, check.out
 
 
 class Terminal:

@@ -70,7 +70,10 @@ def test_it_runs_where_the_person_stands_and_without_a_repository(lab):
 
 def test_a_program_that_is_not_there_is_127_and_a_limit_124(box):
     r = box.agent6("exec", "no-such-program")
-    assert r.returncode == 127 and "No such file" in r.err
+    assert r.returncode == 127 and "No such file" in r.err and "separate words" not in r.err
+    r = box.agent6("exec", "ls -la")
+    assert r.returncode == 127 and "a command is given as separate words" in r.err, r.err
+    assert box.agent6("exec", "sh", "-c", "ls -la; exit 127").err.count("separate words") == 0
     assert box.agent6("exec", "--timeout", "1", "sleep", "60").returncode == 124
 
 

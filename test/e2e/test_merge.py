@@ -89,6 +89,15 @@ def ran(lab, row):
     sh(lab, row.get("after", "true"))
 
 
+def test_notes_stand_where_they_were_said_and_name_what_there_is(lab):
+    ran(lab, dict(why="", unborn=True, work="echo new > n.txt"))
+    said = lab.agent6("runs", "diff").err
+    assert "the changes of mine, all there is: the repository had no commit" in said and "since" not in said, said
+    out = subprocess.run([AGENT6, "runs", "commits"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, timeout=60).stdout.splitlines()
+    assert len(out) == 2 and out[1] == "[agent6] 1 commit on agent6/mine", out
+
+
 @pytest.mark.parametrize("row", ROWS, ids=[r["why"] for r in ROWS])
 def test_merge(lab, row):
     ran(lab, row)

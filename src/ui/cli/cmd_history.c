@@ -128,7 +128,9 @@ static int run_diff(struct command_ctx *ctx, const void *decoded, struct err *er
 		cli_note("%s: no changes", ref.id);
 		return 0;
 	}
-	if (args->id.n == 0)
+	if (args->id.n == 0 && m->base_sha.n == 0)
+		cli_note("the changes of %s, all there is: the repository had no commit", ref.id);
+	else if (args->id.n == 0)
 		cli_note("the changes of %s since " STR_FMT " on " STR_FMT, ref.id, STR_ARG(str_head(m->base_sha, SHA_SHOWN)),
 			STR_ARG(m->base_branch.n > 0 ? clean(ctx->mem, m->base_branch) : STR("no branch")));
 	if (fflush(stdout) != 0)

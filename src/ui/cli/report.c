@@ -59,6 +59,7 @@ void cli_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	fflush(stdout); /* what was said before comes before, where both go to one place */
 	fputs("[agent6] ", stderr);
 	put_clean(stderr, str_from(text));
 	fputc('\n', stderr);
