@@ -161,13 +161,13 @@ static int write_limit(int dir, const char *name, struct str value, struct err *
 	return 0;
 }
 
-static int set_limits(const struct group_place *p, int dir, int64_t memory_mb, struct err *err)
+static int set_limits(const struct group_place *p, int dir, int64_t *memory_mb, struct err *err)
 {
 	auto_arena struct arena *tmp = arena_new();
 
 	for (size_t i = 0; i < COUNT(limits); i++) {
 		const struct limit *l = &limits[i];
-		int64_t ours = l->kind == LIMIT_MEMORY ? memory_mb << 20 : l->kind == LIMIT_FIXED ? l->fixed : NO_LIMIT;
+		int64_t ours = l->kind == LIMIT_MEMORY ? *memory_mb << 20 : l->kind == LIMIT_FIXED ? l->fixed : NO_LIMIT;
 		int64_t value = smaller(ours, limit_there(p->own, l->name));
 
 		if (value == NO_LIMIT)
@@ -175,6 +175,8 @@ static int set_limits(const struct group_place *p, int dir, int64_t memory_mb, s
 		int r = write_limit(dir, l->name, str_printf(tmp, "%lld", (long long)value), err);
 		if (r < 0 && !l->optional)
 			return r;
+		if (l->kind == LIMIT_MEMORY)
+			*memory_mb = value >> 20;
 	}
 	return 0;
 }
@@ -232,7 +234,8 @@ int group_make(const struct group_place *place, int64_t memory_mb, struct group 
 	remove_left(g.parent);
 	r = make_locked(&g, err);
 	if (r == 0) {
-		r = set_limits(place, g.dir, memory_mb, err);
+		g.memory_mb = memory_mb;
+		r = set_limits(place, g.dir, &g.memory_mb, err);
 		if (r < 0)
 			(void)!unlinkat(g.parent, g.name, AT_REMOVEDIR);
 	}
@@ -268,20 +271,31 @@ int group_events(const struct group *g, int *out, struct err *err)
 	return *out < 0 ? err_sys(err, errno, "open memory.events") : 0;
 }
 
-int64_t group_kills(int events)
+struct group_ooms group_ooms(int events)
 {
 	char text[1024];
 	ssize_t n = events < 0 ? -1 : pread(events, text, sizeof(text), 0);
 	struct str rest = str_of(text, n < 0 ? 0 : (size_t)n);
-	int64_t kills = 0;
+	struct group_ooms o = { 0 };
 
 	while (rest.n > 0) {
-		struct str line = str_line(&rest);
+		struct str value = str_line(&rest), name = str_cut(&value, ' ');
+		int64_t *to = str_eqz(name, "oom") ? &o.limit : str_eqz(name, "oom_kill") ? &o.kills : NULL;
 
-		if (str_starts(line, STR("oom_kill ")) && str_to_i64(str_trim(str_skip(line, 9)), &kills, ERR_DISCARD) < 0)
-			return 0;
+		if (to)
+			(void)!str_to_i64(str_trim(value), to, ERR_DISCARD);
 	}
-	return kills;
+	return o;
+}
+
+/* The limit is counted first: what was counted of it before a kill is not forgotten until that comes. */
+bool group_limit_killed(struct group_ooms *was, struct group_ooms now)
+{
+	bool killed = now.kills > was->kills, ours = killed && now.limit > was->limit;
+
+	if (killed)
+		*was = now;
+	return ours;
 }
 
 /* cgroup.events changes when the last process is gone. */

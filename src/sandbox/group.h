@@ -35,6 +35,7 @@ struct group_place {
 struct group {
 	int parent, dir; /* -1: none */
 	char name[48];
+	int64_t memory_mb; /* what it may use: less than was asked for where less is allowed around us */
 };
 #define GROUP_NONE ((struct group){ .parent = -1, .dir = -1 })
 
@@ -45,8 +46,14 @@ int group_fork(const struct group *g, pid_t *pid, struct err *err) CHECKED;
 void group_close(struct group *g); /* the descriptors alone */
 int group_end(struct group *g, struct err *err) CHECKED; /* waits for the last process, removes it, closes it */
 
-/* memory.events: how often the kernel killed for the limit. */
+/* memory.events: how often its limit was reached and no room made, and how many processes the kernel killed in it, for that or
+ * because a group around it or the machine had no memory left. */
+struct group_ooms {
+	int64_t limit, kills;
+};
 int group_events(const struct group *g, int *out, struct err *err) CHECKED;
-int64_t group_kills(int events); /* 0 when it cannot be told */
+struct group_ooms group_ooms(int events); /* 0 of what cannot be told */
+/* Whether the kernel killed for the group's own limit since `was`, which is moved on where it killed at all. */
+bool group_limit_killed(struct group_ooms *was, struct group_ooms now);
 
 #endif

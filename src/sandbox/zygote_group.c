@@ -65,8 +65,9 @@ static int go_in(struct zygote *z, struct group *g, pid_t keeper, struct err *er
 {
 	int r = group_events(g, &z->events, err);
 
+	z->memory_mb = g->memory_mb;
 	group_close(g);
-	z->kills = group_kills(z->events);
+	z->ooms = group_ooms(z->events);
 	return r < 0 ? r : caps_die_with_parent(keeper, err);
 }
 
@@ -97,13 +98,11 @@ int zygote_in_group(struct zygote *z, int *status, struct err *err)
 
 int zygote_tell_kills(struct zygote *z, struct buf *note, struct err *err)
 {
-	int64_t now = group_kills(z->events);
+	const char *who = z->spec.kind == ZYGOTE_SERVER ? "this server and what it started used" : "the run's commands used";
 
-	if (now <= z->kills)
+	if (!group_limit_killed(&z->ooms, group_ooms(z->events)))
 		return 0;
-	z->kills = now;
-	return buf_addf(note, err, "the kernel killed a program because %s more than %lld MiB of memory together; the operator's "
-				   "sandbox.memory_limit_mb decides; ",
-		z->spec.kind == ZYGOTE_SERVER ? "this server and what it started used" : "the run's commands used",
-		(long long)z->spec.memory_max_mb);
+	TRY(buf_addf(note, err, "the kernel killed a program because %s more than %lld MiB of memory together; ", who, (long long)z->memory_mb));
+	return buf_addz(note, z->memory_mb < z->spec.memory_max_mb ? "agent6 was started where no more is allowed; "
+								   : "the operator's sandbox.memory_limit_mb decides; ", err);
 }

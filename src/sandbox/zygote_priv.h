@@ -7,6 +7,7 @@
 #include "fmt/mcp.h"
 #include "sandbox/gitwatch.h"
 #include "sandbox/ground.h"
+#include "sandbox/group.h"
 #include "sandbox/jail.h"
 #include "sandbox/newgit.h"
 #include "sandbox/zygote.h"
@@ -126,7 +127,8 @@ struct zygote {
 	struct worker agent;
 	struct newgit newgit;  /* where no repository may appear */
 	int events;            /* memory.events of the cell's control group, or -1 */
-	int64_t kills;         /* what it said last */
+	struct group_ooms ooms; /* what it said last */
+	int64_t memory_mb;     /* of that group */
 };
 
 struct zygote_end {

@@ -125,6 +125,7 @@ TEST(group_has_the_smaller_of_our_limits_and_those_around_us)
 		CHECK_OK(group_make(&place, 128, &g, &err));
 		CHECK(has(&h, &g, "memory.max", cases[i].want_max));
 		CHECK(has(&h, &g, "memory.swap.max", "0"));
+		CHECK_INT(g.memory_mb, strcmp(cases[i].want_max, "1000000") == 0 ? 0 : 128);
 		CHECK(has(&h, &g, "pids.max", cases[i].want_pids));
 		CHECK(cases[i].want_high ? has(&h, &g, "memory.high", cases[i].want_high)
 					 : faccessat(g.dir, "memory.high", F_OK, 0) < 0);
@@ -186,10 +187,10 @@ TEST(group_counts_kills_from_whatever_the_file_holds)
 {
 	static const struct {
 		const char *text;
-		int64_t want;
+		struct group_ooms want;
 	} cases[] = {
-		{ "low 0\nhigh 0\nmax 7\noom 3\noom_kill 2\noom_group_kill 9\n", 2 },
-		{ "oom_kill 5", 5 }, { "oom_group_kill 5\n", 0 }, { "", 0 }, { "oom_kill x\n", 0 },
+		{ "low 0\nhigh 0\nmax 7\noom 3\noom_kill 2\noom_group_kill 9\n", { 3, 2 } },
+		{ "oom_kill 5", { 0, 5 } }, { "oom_group_kill 5\n", { 0, 0 } }, { "", { 0, 0 } }, { "oom_kill x\noom 1\n", { 1, 0 } },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -197,8 +198,36 @@ TEST(group_counts_kills_from_whatever_the_file_holds)
 
 		test_write(&dir, "memory.events", str_from(cases[i].text));
 		autoclose int fd = openat(dir.fd, "memory.events", O_RDONLY | O_CLOEXEC);
+		struct group_ooms got = group_ooms(fd);
 
-		CHECK_INT(group_kills(fd), cases[i].want);
+		CHECK_INT(got.limit, cases[i].want.limit);
+		CHECK_INT(got.kills, cases[i].want.kills);
 	}
-	CHECK_INT(group_kills(-1), 0);
+	CHECK_INT(group_ooms(-1).kills, 0);
+}
+
+TEST(group_takes_no_kill_for_its_limits_that_came_because_the_machine_was_full)
+{
+	static const struct {
+		const char *why;
+		struct group_ooms now;
+		bool ours;
+	} steps[] = { /* one after the other */
+		{ "nothing happened", { 0, 0 }, false },
+		{ "the machine was full", { 0, 1 }, false },
+		{ "the limit was reached, and nobody has been killed yet", { 1, 1 }, false },
+		{ "now", { 1, 2 }, true },
+		{ "told once", { 1, 2 }, false },
+		{ "the machine again", { 1, 3 }, false },
+		{ "both at once", { 2, 5 }, true },
+	};
+	struct group_ooms was = { 0 };
+
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		bool ours = group_limit_killed(&was, steps[i].now);
+
+		if (ours != steps[i].ours)
+			print_error("%s\n", steps[i].why);
+		CHECK_INT(ours, steps[i].ours);
+	}
 }

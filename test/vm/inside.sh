@@ -106,7 +106,13 @@ group_cases() { # PROFILE PLACE: one whose files are memory
 	case_ "$1: the limit of the group it was started in holds inside" 'soon "grep -qx 63999\\|64000 -c /dev/null; left" && [ $(cat $U/agent6-*/memory.max) -le 64000000 ]'
 	killall -9 agent6
 	soon '! left'
+	case_ "$1: who is killed for that is told so, and no key" \
+		'as_user $SH "agent6 exec -- dd if=/dev/zero of=/dev/null bs=100M count=2" >/tmp/o 2>&1; cat /tmp/o; grep -q "started where no more is allowed" /tmp/o && ! grep -q sandbox.memory_limit_mb /tmp/o'
 	echo max >$SH/memory.max
+	echo 90000000 >$U/memory.max
+	case_ "$1: who is killed because a group further out is full is told nothing" \
+		'as_user $SH "agent6 exec -- dd if=/dev/zero of=/dev/null bs=110M count=2" >/tmp/o 2>&1; [ $? = 137 ]; killed=$?; cat /tmp/o; [ $killed = 0 ] && ! grep -q "MiB of memory" /tmp/o'
+	echo max >$U/memory.max
 }
 
 for c in $(cat /vm/cases); do
