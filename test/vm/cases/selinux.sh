@@ -25,17 +25,26 @@ label user_home_t /home/user
 /selinux/run usr/bin/chcon system_u:object_r:user_home_dir_t:s0 /home/user
 /selinux/run usr/bin/chcon system_u:object_r:home_root_t:s0 /home
 
-# The kernel's own domain may not become another, so the policy looks away while that is done, and no longer. What the line says
+# The kernel's own domain may not become another, so the policy looks away while that is done, and no longer: who is in it says so,
+# and goes on when it is told to. What the line says
 # it writes itself, since what was opened outside is no more a confined domain's than this machine's console.
 domain() { # USER_ROLE_TYPE LINE
-	rm -f /home/user/w/go /home/user/w/o
+	rm -f /home/user/w/here /home/user/w/go /home/user/w/o
+	mkfifo -m 666 /home/user/w/here /home/user/w/go
+	label user_home_t /home/user/w/here /home/user/w/go
+	exec 7<>/home/user/w/here # so that nobody waits for the other end of it
 	echo 0 >$S/enforce
-	su user -c "exec /selinux/run usr/bin/runcon $1:s0 /bin/sh -c 'cd /home/user/w; until [ -e go ]; do sleep 0.1; done; exec >o 2>&1 </dev/null; $2'" &
+	(
+		su user -c "exec /selinux/run usr/bin/runcon $1:s0 /bin/sh -c 'cd /home/user/w; echo in >here; read -r x <go; exec >o 2>&1 </dev/null; $2'" 7>&-
+		status=$?
+		echo out >&7 # where it never came in
+		exit $status
+	) &
 	inside=$!
-	soon "grep -qsF $1 /proc/[0-9]*/attr/current"
+	read -r said <&7
+	exec 7>&-
 	echo 1 >$S/enforce
-	touch /home/user/w/go
-	label user_home_t /home/user/w/go
+	[ "$said" != in ] || echo >/home/user/w/go
 	wait $inside
 	status=$?
 	cp /home/user/w/o /tmp/o
