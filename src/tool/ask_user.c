@@ -78,5 +78,5 @@ static int run(struct tool_ctx *ctx, const void *args, struct buf *out, struct t
 const struct tool tool_ask_user = {
 	.name = "ask_user", .help = "Ask the person what only they can decide.",
 	.fields = fields, .nfields = COUNT(fields), .size = sizeof(struct ask_args),
-	.modes = MODE_RUN, .effect = EFFECT_NONE, .run = run,
+	.modes = MODE_RUN, .effect = EFFECT_ASK, .run = run,
 };

@@ -51,7 +51,7 @@ static int run_add(struct tool_ctx *ctx, const void *args, struct buf *out, stru
 const struct tool tool_add_memory = {
 	.name = "add_memory", .help = "Leave a note for later runs in this repository: a fact that took effort to find.",
 	.fields = add_fields, .nfields = COUNT(add_fields), .size = sizeof(struct add_args),
-	.modes = MODE_RUN, .effect = EFFECT_NONE, .run = run_add,
+	.modes = MODE_RUN, .effect = EFFECT_NOTES, .run = run_add,
 };
 
 struct drop_args {
@@ -91,5 +91,5 @@ static int run_drop(struct tool_ctx *ctx, const void *args, struct buf *out, str
 const struct tool tool_invalidate_memory = {
 	.name = "invalidate_memory", .help = "Take back a note that is wrong.",
 	.fields = drop_fields, .nfields = COUNT(drop_fields), .size = sizeof(struct drop_args),
-	.modes = MODE_RUN, .effect = EFFECT_NONE, .run = run_drop,
+	.modes = MODE_RUN, .effect = EFFECT_NOTES, .run = run_drop,
 };

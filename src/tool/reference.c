@@ -84,6 +84,9 @@ static const char *const effects[] = {
 	[EFFECT_COMMAND] = "runs a program; not with `sandbox.run_commands = \"no\"`",
 	[EFFECT_BACKGROUND] = "looks after background commands; not with `sandbox.run_commands = \"no\"`",
 	[EFFECT_FINISH] = "asks to end the run",
+	[EFFECT_ASK] = "asks the person",
+	[EFFECT_TASKS] = "changes the run's task list, no file of the workspace",
+	[EFFECT_NOTES] = "changes the repository's notes, which later runs are told; no file of the workspace",
 };
 
 static int put_fields(const struct field *f, size_t n, const char *indent, struct buf *out, struct err *err)

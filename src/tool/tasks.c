@@ -135,7 +135,7 @@ static int run_add(struct tool_ctx *ctx, const void *args, struct buf *out, stru
 const struct tool tool_add_task = {
 	.name = "add_task", .help = "Note a step of a larger job.",
 	.fields = add_fields, .nfields = COUNT(add_fields), .size = sizeof(struct add_args),
-	.modes = MODE_RUN | MODE_PLAN, .effect = EFFECT_NONE, .run = run_add,
+	.modes = MODE_RUN | MODE_PLAN, .effect = EFFECT_TASKS, .run = run_add,
 };
 
 /* ---- update_task ---- */
@@ -175,7 +175,7 @@ static int run_update(struct tool_ctx *ctx, const void *args, struct buf *out, s
 const struct tool tool_update_task = {
 	.name = "update_task", .help = "Set a task's status, or add a note to it.",
 	.fields = update_fields, .nfields = COUNT(update_fields), .size = sizeof(struct update_args),
-	.modes = MODE_RUN | MODE_PLAN, .effect = EFFECT_NONE, .run = run_update,
+	.modes = MODE_RUN | MODE_PLAN, .effect = EFFECT_TASKS, .run = run_update,
 };
 
 /* ---- list_tasks ---- */

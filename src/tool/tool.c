@@ -155,9 +155,11 @@ static const struct mcp_tool *find_mcp(const struct tool_ctx *ctx, struct str na
 
 bool tool_may_change(const struct tool_ctx *ctx, struct str name)
 {
+	static const bool changes[] = { [EFFECT_EDIT] = true, [EFFECT_VERIFY] = true, [EFFECT_COMMAND] = true, [EFFECT_BACKGROUND] = true,
+		[EFFECT_NOTES] = false };
 	const struct tool *t = tool_find(name);
 
-	return t ? t->effect != EFFECT_NONE && t->effect != EFFECT_FINISH : find_mcp(ctx, name) != NULL;
+	return t ? changes[t->effect] : find_mcp(ctx, name) != NULL;
 }
 
 static int call_mcp(struct tool_ctx *ctx, const struct mcp_tool *t, struct str text, struct buf *json, struct tool_outcome *oc,

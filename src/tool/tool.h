@@ -31,6 +31,9 @@ enum tool_effect {
 	EFFECT_COMMAND, /* runs a program in a jail; withheld when sandbox.run_commands is "no" */
 	EFFECT_BACKGROUND, /* looks after background commands; withheld as COMMAND */
 	EFFECT_FINISH,  /* asks to end the run; the loop decides */
+	EFFECT_ASK,     /* asks the person */
+	EFFECT_TASKS,   /* changes the run's task list, which is on its record */
+	EFFECT_NOTES,   /* changes the notes that later runs are told */
 };
 
 /* One program in a jail of the cell, run to its end; of class JOB_BACKGROUND until it runs. */
