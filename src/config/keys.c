@@ -63,8 +63,8 @@ static const struct field fixed[] = {
 		.help = "Whom model requests may reach: the configured providers and allow_urls; only providers on this "
 			"machine; or, with open, any host, proxies honoured." },
 	{ "sandbox.tool_network", &field_enum, AT(sandbox.tool_network), FIELD_LOOSENS, "block", .choices = tool_networks,
-		.help = "Network of commands the model asks for: none but the run's own loopback; none but for machine "
-			"states that say so; or the host's." },
+		.help = "Network of commands the model asks for: block is none but the run's own loopback, allow is the host's. "
+			"only_explicit_states is block for them; it is for states of machines, which this version does not run." },
 	{ "sandbox.run_commands", &field_enum, AT(sandbox.run_commands), FIELD_LOOSENS, "ask", .choices = run_commands,
 		.help = "Whether the model's commands run: after a question, without one, or never." },
 	{ "sandbox.protect_git", &field_bool, AT(sandbox.protect_git), FIELD_LOOSENS | KEY_DEMANDS, "true",

@@ -345,7 +345,10 @@ static const char intro[] =
 	"changes one key and leaves the rest of the file, comments and all, as it was. Keys of providers are not here:\n"
 	"`agent6 connect` stores them in `secrets.toml`, mode 0600, or they come from the environment. `agent6 config fix`\n"
 	"takes out of the files what is wrong in them and says each key; `agent6 config fill` writes every key that the\n"
-	"global file does not say into it with its default, but for two whose being written is a demand.\n"
+	"global file does not say into it with its default, but for those whose being written is a demand that a host may not meet:\n";
+
+static const char marks[] =
+	"\n"
 	"\n"
 	"**!** marks a key whose other values can loosen security.\n";
 
@@ -364,9 +367,24 @@ static int add_reference(const char *prefix, const struct field *f, struct buf *
 	return buf_addz(out, f->flags & FIELD_GLOBAL ? "; not in a repository's file\n" : "\n", err);
 }
 
+static int add_demands(struct buf *out, struct err *err)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < keys_fixed.n; i++) {
+		if (!(keys_fixed.p[i].flags & KEY_DEMANDS))
+			continue;
+		TRY(buf_addf(out, err, "%s`%s`", before, keys_fixed.p[i].name));
+		before = ", ";
+	}
+	return buf_addc(out, '.', err);
+}
+
 int config_print_reference(struct buf *out, struct err *err)
 {
 	TRY(buf_addz(out, intro, err));
+	TRY(add_demands(out, err));
+	TRY(buf_addz(out, marks, err));
 	for (size_t s = 0; s < nkey_sections; s++) {
 		struct str name = str_from(key_sections[s].name);
 		const struct keys *k = str_eqz(name, "providers") ? &keys_provider
