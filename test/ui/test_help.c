@@ -3,6 +3,12 @@
 #include "sys/term.h"
 #include "test/lib/test.h"
 #include "ui/cli/args.h"
+#include "ui/cli/manual.h"
+
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
 
 #define HELP_BYTES (256 * 1024)
 
@@ -72,4 +78,30 @@ TEST(help_of_a_word_names_every_command_that_begins_with_it)
 
 	CHECK_INT(help_group(STR("nosuch"), 0, &none, ERR_DISCARD), 0);
 	CHECK_INT(none.n, 0);
+}
+
+static void check_says(struct str page, struct str line)
+{
+	if (str_find(page, line) == page.n)
+		fail_msg("not said: " STR_FMT, STR_ARG(line));
+}
+
+TEST(the_exit_statuses_are_said_in_the_same_words_everywhere)
+{
+#define ROW(status, means) { status, means },
+	static const struct { const char *status, *means; } rows[] = { EXIT_STATUSES(ROW) };
+#undef ROW
+	auto_arena struct arena *mem = arena_new();
+	const char *top = getenv("AGENT6_SOURCE");
+	autofree char *path = path_join(top ? top : ".", "docs/loop.md");
+	auto_buf struct buf loop = BUF_MAX(HELP_BYTES), help = BUF_MAX(HELP_BYTES), manual = BUF_MAX(4 * HELP_BYTES);
+
+	CHECK(file_read(AT_FDCWD, path, &loop, ERR_DISCARD) == 0);
+	CHECK(help_command(command_find(STR("run")), 0, &help, ERR_DISCARD) == 0);
+	CHECK(manual_print(&manual, ERR_DISCARD) == 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		check_says(buf_str(&loop), str_printf(mem, "\n| %s | %s |\n", rows[i].status, rows[i].means));
+		check_says(buf_str(&help), str_printf(mem, "\n  %s  %s\n", rows[i].status, rows[i].means));
+		check_says(buf_str(&manual), str_printf(mem, "\n.B %s\n%s\n", rows[i].status, rows[i].means));
+	}
 }

@@ -260,8 +260,7 @@ static const struct command run_commands[] = {
 		.about = "Every green step becomes a commit on the side chain agent6/<id>; your branch, index and HEAD stay\n"
 			 "as they are. \"agent6 runs merge\" brings the work over. On a terminal, what you type while it works goes to the\n"
 			 "model, /help lists what else you can say, and Ctrl-C pauses after the step; elsewhere it stops then, twice now.\n"
-			 "Exit status: 0 done and green (or ungated), 1 broke, 2 refused, 3 budget spent, 4 finished over a red\n"
-			 "gate, 5 finished with edits on no branch, 130 interrupted.",
+			 "Exit status:" EXIT_STATUSES(EXIT_STATUS_LINE),
 		.fields = run_fields, .nfields = COUNT(run_fields), .size = sizeof(struct run_args), .run = run_task,
 		.starts_commands = true },
 	{ .name = "resume", .help = "go on with a run that ended before it was done",

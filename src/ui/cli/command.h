@@ -49,6 +49,18 @@ extern const struct command_group commands_run, commands_system, commands_config
 
 extern const struct command_group commands_search, commands_transcript, commands_remove, commands_compare, commands_verify;
 
+/* What a run's exit status means, and that of every other command as far as it can have it: help, the manual and docs/loop.md
+ * say it in these words. */
+#define EXIT_STATUSES(X)                                                                                     \
+	X("0", "done: the gate is green, or there was nothing to verify")                                    \
+	X("1", "failed: it broke off, or what was to be shown is not so")                                    \
+	X("2", "refused: what was asked for, the configuration or the host has to be changed first")         \
+	X("3", "a bound of the budget was reached")                                                          \
+	X("4", "finished over a gate that is red, or that never ran on the final files")                     \
+	X("5", "finished with edits on no branch although one was promised")                                 \
+	X("130", "the operator stopped it")
+#define EXIT_STATUS_LINE(status, means) "\n  " status "  " means
+
 /* A flag of which it counts whether it was given: numbers that no value can stand for "not". */
 struct given_num {
 	double value;
