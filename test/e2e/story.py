@@ -35,7 +35,7 @@ after a run
   present PATH, absent PATH
   commits N                      steps on the run's chain
   chain PATH OP VALUE            a file of the newest step
-  event TYPE [FIELD OP VALUE]    the newest event of that type; `event N TYPE` counts them
+  event TYPE [FIELD OP VALUE]    the newest event of that type; `event N TYPE [FIELD OP VALUE]` counts those of which it is so
 OP is one of: is, contains, lacks, matches (a regular expression).
 
 Checked after every run without being said: HEAD, branch and index are where they were, the journal proves itself,
@@ -374,7 +374,9 @@ class Story:
     def do_event(self, rest):
         words = rest.split(" ", 3)
         if words[0].isdigit():
-            found = [e for e in self.journal if e["type"] == words[1]]
+            field = rest.split(" ", 4)[2:]
+            found = [e for e in self.journal if e["type"] == words[1]
+                     and (not field or OPS[field[1]](walk(e, field[0]), value(field[2])))]
             if len(found) != int(words[0]):
                 raise StoryFailed(f"{len(found)} events {words[1]}, not {words[0]}")
             return

@@ -14,4 +14,4 @@ exit     0
 requests 3
 output   contains "it seems to cut the conversation"
 output   contains "OLLAMA_CONTEXT_LENGTH"
-event    1 run.notice
+event    1 run.notice text contains cut the conversation
