@@ -325,17 +325,20 @@ static const struct {
 
 /* ---- peers: messages, ends of file, deaths ---- */
 
-/* Whose end means what. A run without its jail, its record or its client cannot go on. */
+#define ALONE PEER_COUNT
+
+/* Whose end means what, and whose end takes it along. A run without its jail, its record or its client cannot go on. */
 static const struct {
 	enum peer_id id;
 	const char *reason, *why;
+	enum peer_id with; /* its asker: ALONE where it has none to end with */
 } deaths[] = {
-	{ PEER_ZYGOTE, "jail_lost", "the process that runs commands died" },
-	{ PEER_GIT, "jail_lost", "the process that runs git died" },
-	{ PEER_RECORDER, "record_lost", "the process that writes the record died" },
-	{ PEER_CLIENT, "provider_error", "the process that talks to the provider died" },
-	{ PEER_BROKER, "provider_error", "the process that reaches the network died" },
-	{ PEER_RESOLVER, "provider_error", "the process that looks names up died" },
+	{ PEER_ZYGOTE, "jail_lost", "the process that runs commands died", ALONE },
+	{ PEER_GIT, "jail_lost", "the process that runs git died", PEER_AGENT },
+	{ PEER_RECORDER, "record_lost", "the process that writes the record died", ALONE },
+	{ PEER_CLIENT, "provider_error", "the process that talks to the provider died", ALONE },
+	{ PEER_BROKER, "provider_error", "the process that reaches the network died", ALONE },
+	{ PEER_RESOLVER, "provider_error", "the process that looks names up died", PEER_BROKER },
 };
 
 static int end_by_death(struct monitor *m, enum peer_id id, struct err *err)
@@ -350,13 +353,24 @@ static int end_by_death(struct monitor *m, enum peer_id id, struct err *err)
 	return 0;
 }
 
-/* The git zygote ends when its asker is gone. How the agent ended, the other zygote says then. */
-static int git_died(void *self, uint32_t events, struct err *err)
+static enum peer_id ends_with(enum peer_id id)
 {
-	struct monitor *m = self;
+	for (size_t i = 0; i < COUNT(deaths); i++)
+		if (deaths[i].id == id)
+			return deaths[i].with;
+	return ALONE;
+}
+
+/* Where its asker is gone too, that one's end is what counts: the broker's own, the agent's as the other zygote reports it. */
+static int died_alone(void *self, uint32_t events, struct err *err)
+{
+	struct member *p = self;
+	struct monitor *m = p->mon;
 
 	(void)events;
-	return m->members[PEER_AGENT].peer.chan < 0 ? 0 : end_by_death(m, PEER_GIT, err);
+	if (m->state != MON_RUNNING || m->members[ends_with(p->id)].peer.chan < 0)
+		return 0;
+	return end_by_death(m, p->id, err);
 }
 
 static int peer_gone(struct monitor *m, struct member *p, struct err *err)
@@ -373,8 +387,8 @@ static int peer_gone(struct monitor *m, struct member *p, struct err *err)
 	}
 	if (m->state != MON_RUNNING)
 		return 0;
-	/* Whose end came first is not told by who was read first: the agent's may be in its channel already. */
-	return p->id == PEER_GIT ? loop_after(m->loop, DOUBT_MS, git_died, m, err) : end_by_death(m, p->id, err);
+	/* Whose end came first is not told by who was read first: its asker's may be in that one's channel already. */
+	return ends_with(p->id) == ALONE ? end_by_death(m, p->id, err) : loop_after(m->loop, DOUBT_MS, died_alone, p, err);
 }
 
 static int broke_rule(struct monitor *m, struct member *p, struct err *err)

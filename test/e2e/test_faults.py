@@ -187,6 +187,19 @@ def test_a_process_that_is_killed_ends_the_run_cleanly(lab, who, point):
         held.next_run_works()
 
 
+def test_whose_end_takes_another_along_is_who_is_named(lab):
+    """The resolver ends with the broker: though a monitor that was busy finds both ends at once, the broker's is the reason."""
+    held = Held(lab, "command")
+    broker, resolver = (process(held.p.pid, who) for who in ("broker", "resolver"))
+    os.kill(held.p.pid, signal.SIGSTOP)
+    os.kill(broker, signal.SIGKILL)
+    lab.wait_for(lambda: not {broker, resolver} & set(parents()))
+    os.kill(held.p.pid, signal.SIGCONT)
+    out = held.ended()
+    assert lab.events("run.end")[-1]["reason"] == "provider_error"
+    assert "network" in out and "looks names up" not in out
+
+
 @pytest.mark.parametrize("who", ["view", "spawner"])
 def test_a_process_that_nothing_depends_on_may_die(lab, who):
     held = Held(lab, "command")
