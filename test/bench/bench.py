@@ -3,8 +3,8 @@
 # Copyright The agent6 authors.
 """What agent6 costs, each figure beside its bound: bench.py ROUNDS. Nothing here fails because of speed.
 
-Programs that are compared run in turns, so that what else the machine does hits all alike; the table shows the median
-and, in brackets, the least. The model is mockllm from the shared material (AGENT6_SHARED).
+Programs that are compared run in turns, so that what else the machine does hits all alike; the table shows the median,
+of ratios that of each round, and, in brackets, the least. The model is mockllm from the shared material (AGENT6_SHARED).
 """
 import contextlib
 import ctypes
@@ -49,7 +49,8 @@ def both(values, form="{:.2f}"):
 # ---- programs against an empty one ----
 
 def times(rounds, *programs, env=None, cwd=None):
-    """[(median, least) in microseconds] of programs run in turns; each is a list of words, maybe after -s FILE."""
+    """[(median, least, ...)] of programs run in turns, in microseconds; each is a list of words, maybe after -s FILE. What follows
+    is the median of its time over each program's of the same round."""
     words = []
     for p in programs:
         words += (["--"] if words else []) + list(p)
@@ -58,16 +59,17 @@ def times(rounds, *programs, env=None, cwd=None):
     return [tuple(float(x) for x in l.split()) for l in out.splitlines()]
 
 
-def over(t, floor):
-    return f"{t[0] / floor[0]:.2f} x [{t[1] / floor[1]:.2f}]"
+def over(t, one, floor):
+    """The median of the rounds' ratios, and the ratio of the least in brackets."""
+    return f"{t[one][2 + floor]:.2f} x [{t[one][1] / t[floor][1]:.2f}]"
 
 
 def bench_commands(lab, rounds):
-    floor, version, show = times(rounds * 80, [tool("bench_empty")], [AGENT6, "--version"], [AGENT6, "config", "show"],
-                                 env=lab.env, cwd=lab.ws)
-    note = f"an empty program: {floor[0]:.0f} us [{floor[1]:.0f}]"
-    say("--version, over an empty C program", over(version, floor), "1.3 x", f"{version[0]:.0f} us; {note}")
-    say("config show, over an empty C program", over(show, floor), "1.3 x", f"{show[0]:.0f} us")
+    t = times(rounds * 80, [tool("bench_empty")], [AGENT6, "--version"], [AGENT6, "config", "show"],
+              env=lab.env, cwd=lab.ws)
+    note = f"an empty program: {t[0][0]:.0f} us [{t[0][1]:.0f}]"
+    say("--version, over an empty C program", over(t, 1, 0), "1.3 x", f"{t[1][0]:.0f} us; {note}")
+    say("config show, over an empty C program", over(t, 2, 0), "1.3 x", f"{t[2][0]:.0f} us")
 
 
 # ---- jails ----
@@ -110,10 +112,10 @@ def bench_cold_jail(lab, rounds):
     except subprocess.CalledProcessError as e:
         say("one jail, cold", "not measured", "4.6 x", e.stderr.strip()[-80:])
         return
-    say("one jail from the command line, over the floor", over(t[1], t[0]), "4.6 x",
+    say("one jail from the command line, over the floor", over(t, 1, 0), "4.6 x",
         f"{t[1][0]:.0f} us; vfork + execve + wait: {t[0][0]:.0f} us")
     if bwrap:
-        say("the same, over bubblewrap", over(t[1], t[2]), "0.6 x", f"bubblewrap: {t[2][0]:.0f} us")
+        say("the same, over bubblewrap", over(t, 1, 2), "0.6 x", f"bubblewrap: {t[2][0]:.0f} us")
 
 
 # ---- whole runs ----

@@ -4,7 +4,8 @@
  *
  * Shape    bench_time ROUNDS [-s STDIN] PROGRAM WORD... [-- [-s STDIN] PROGRAM WORD...]...
  *          Every round runs every program once, each round beginning one further on, so that what the
- *          machine does meanwhile hits all alike. One line each on stdout: median and least, microseconds.
+ *          machine does meanwhile hits all alike. One line each on stdout: median and least, microseconds, then for each
+ *          program the median of its time over that one's of the same round.
  *          bench_time -t FILE PROGRAM WORD...: writes the time of day, then becomes the program.
  */
 #include "base/str.h"
@@ -104,6 +105,29 @@ static size_t read_programs(char **argv, int null, struct program *out)
 	return n;
 }
 
+/* In millionths, so that one order serves both. */
+static double median_over(const struct program *p, const struct program *floor, size_t rounds, int64_t *room)
+{
+	for (size_t r = 0; r < rounds; r++)
+		room[r] = floor ? (int64_t)((double)p->times[r] * 1e6 / (double)floor->times[r]) : p->times[r];
+	qsort(room, rounds, sizeof(*room), by_value);
+	return (double)room[rounds / 2] / (floor ? 1e6 : 1e3);
+}
+
+static void print(const struct program *p, size_t n, size_t rounds)
+{
+	int64_t *room = mem_alloc(rounds * sizeof(*room));
+
+	for (size_t i = 0; i < n; i++) {
+		printf("%.1f", median_over(&p[i], NULL, rounds, room));
+		printf(" %.1f", (double)room[0] / 1000);
+		for (size_t k = 0; k < n; k++)
+			printf(" %.4f", median_over(&p[i], &p[k], rounds, room));
+		printf("\n");
+	}
+	free(room);
+}
+
 static int measure(struct program *p, size_t n, size_t rounds, int null)
 {
 	for (size_t i = 0; i < n; i++)
@@ -115,11 +139,9 @@ static int measure(struct program *p, size_t n, size_t rounds, int null)
 			if (run_once(one, null, &one->times[r]) < 0)
 				return fail(one->argv[0]);
 		}
-	for (size_t i = 0; i < n; i++) {
-		qsort(p[i].times, rounds, sizeof(int64_t), by_value);
-		printf("%.1f %.1f\n", (double)p[i].times[rounds / 2] / 1000, (double)p[i].times[0] / 1000);
+	print(p, n, rounds);
+	for (size_t i = 0; i < n; i++)
 		free(p[i].times);
-	}
 	return 0;
 }
 
