@@ -129,10 +129,15 @@ static int enter_net(const struct line *line, bool *early, struct err *err)
 	return 0;
 }
 
+/* Another user namespace comes over the finished root. Who makes it has no other root beneath its own, or the kernel refuses. */
+static bool has_second(const struct cell_spec *spec)
+{
+	return spec->root.idmap || spec->lock;
+}
+
 /* What is mounted stays for good. Beneath the cell of a zygote there are mount namespaces of younger user namespaces, so its
  * mounts are locked; a cell for one command that root built keeps its mount namespace in the host's user namespace, where
- * nobody in the cell has any right, and its masks are made before that. The side lets go of the old root meanwhile: it has done so
- * before that mount namespace is copied or a right given up. outer: the /proc of who made it, for a cell that has none. */
+ * nobody in the cell has any right, and its masks are made before that. The side lets go of the old root meanwhile. outer: the /proc of who made it, for a cell that has none. */
 static int shut(const struct cell_spec *spec, bool has_proc, int outer, const struct line *line, struct err *err)
 {
 	bool mask = has_proc && spec->root.mask_proc;
@@ -141,19 +146,17 @@ static int shut(const struct cell_spec *spec, bool has_proc, int outer, const st
 	autoclose int own = -1;
 	int proc = has_proc ? -1 : outer;
 
-	if (!spec->root.idmap && !spec->lock) {
+	if (!has_second(spec)) {
 		ns_no_more_users(proc);
-		if (mask)
-			TRY(procmask_lock(NULL, err));
-		return side_wait(&line->side, err);
+		return mask ? procmask_lock(NULL, err) : 0;
 	}
 	if (!spec->lock && mask)
 		TRY(procmask_lock(&own, err));
 	if (own >= 0)
 		proc = own;
-	TRY(side_wait(&line->side, err));
 	if (spec->root.idmap)
 		TRY(leave_root(spec, line->life, err));
+	TRY(side_wait(&line->side, err));
 	if (spec->lock)
 		TRY(ns_lock(proc, &ids, err));
 	else
@@ -187,6 +190,8 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	if (c->landlock_abi == 0)
 		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
 	TRY(caps_drop_bounding(err));
+	if (!has_second(spec))
+		TRY(side_wait(&line->side, err));
 	TRY(side_end(&line->side, err));
 	return caps_undumpable(err);
 }
@@ -262,14 +267,25 @@ static bool stands_alone(const struct cell_spec *spec)
 }
 
 /* When its root is built. Somebody else than the cell's first process, which goes on: this waits for every processor. */
-static int let_go(const struct side *side, int cell, struct err *err)
+static int let_go(const struct side *side, struct err *err)
 {
 	int r = side_asked(side, err);
 
-	if (r <= 0)
-		return r;
-	TRY(side_enter(cell, CLONE_NEWNS, err));
-	return root_let_go(err);
+	return r <= 0 ? r : root_let_go(err);
+}
+
+/* The cell is entered before its first process is given what it needs to go on: so far that one is who it was, and may be joined. */
+static int give_rest(const struct gifts *g, const struct side *side, struct err *err)
+{
+	autoclose int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), sockets = -1;
+
+	TRY(root_find_sockets(g->root, &sockets, err));
+	if (!g->spec->root.idmap)
+		TRY(side_enter(g->cell, CLONE_NEWUSER, err));
+	if (!g->alone)
+		TRY(side_enter(g->cell, CLONE_NEWNS, err));
+	TRY(side_give(side, sockets, err));
+	return g->spec->root.host_network ? 0 : side_give_net(side, proc, err);
 }
 
 /* Beside the cell's first process, which works on its root meanwhile. */
@@ -278,12 +294,10 @@ static int give(const struct side *side, void *self, struct err *err)
 	const struct gifts *g = self;
 	int r = root_give_maps(g->root, side, err);
 
-	if (r == 0 && !g->spec->root.idmap)
-		r = side_enter(g->cell, CLONE_NEWUSER, err);
-	if (r == 0 && !g->spec->root.host_network)
-		r = side_give_net(side, err);
+	if (r == 0)
+		r = give_rest(g, side, err);
 	root_reap_maps(g->root); /* late: whoever waits may find its processor taken by the cell */
-	return r < 0 || g->alone ? r : let_go(side, g->cell, err);
+	return r < 0 || g->alone ? r : let_go(side, err);
 }
 
 static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *main_fn, void *self, struct cell_proc *made,

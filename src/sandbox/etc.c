@@ -61,7 +61,7 @@ static int take_link(int host, int etc, const char *name, struct err *err)
 }
 
 /* Nothing is cloned that is not mounted: letting go of a detached mount waits for every processor. */
-static int take_entry(int host, int etc, const char *name, struct err *err)
+static int take_entry(const struct root *r, int host, int etc, const char *name, struct err *err)
 {
 	struct stat st;
 	int made;
@@ -78,7 +78,7 @@ static int take_entry(int host, int etc, const char *name, struct err *err)
 		MNT_FLOOR | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
 	if (tree < 0)
 		return err_sys(err, errno, "copy and restrict the mount of /etc/%s", name);
-	made = S_ISDIR(st.st_mode) ? mkdirat(etc, name, 0755) : mknodat(etc, name, S_IFREG | 0644, 0);
+	made = S_ISDIR(st.st_mode) ? mkdirat(etc, name, 0755) : root_place_file(r, etc, name);
 	if (made < 0)
 		return err_sys(err, errno, "make /etc/%s in the cell", name);
 	if (mnt_move(tree, etc, name) < 0)
@@ -86,14 +86,14 @@ static int take_entry(int host, int etc, const char *name, struct err *err)
 	return 0;
 }
 
-static int take_table(int host, int etc, struct err *err)
+static int take_table(const struct root *r, int host, int etc, struct err *err)
 {
 	for (const char *const *name = etc_names; *name; name++)
-		TRY(take_entry(host, etc, *name, err));
+		TRY(take_entry(r, host, etc, *name, err));
 	return 0;
 }
 
-static int take_nested(int host, int etc, struct err *err)
+static int take_nested(const struct root *r, int host, int etc, struct err *err)
 {
 	for (const char *const *name = etc_nested; *name; name++) {
 		char parent[64];
@@ -109,7 +109,7 @@ static int take_nested(int host, int etc, struct err *err)
 			if (mkdirat(etc, parent, 0755) < 0 && errno != EEXIST)
 				return err_sys(err, errno, "make /etc/%s in the cell", parent);
 		}
-		TRY(take_entry(host, etc, *name, err));
+		TRY(take_entry(r, host, etc, *name, err));
 	}
 	return 0;
 }
@@ -153,8 +153,8 @@ int etc_build(const struct root *r, int etc, struct err *err)
 
 	if (host < 0)
 		return err_sys(err, errno, "open /etc");
-	TRY(take_table(host, etc, err));
-	TRY(take_nested(host, etc, err));
+	TRY(take_table(r, host, etc, err));
+	TRY(take_nested(r, host, etc, err));
 	TRY(write_accounts(r, etc, err));
 	return write_network(r, host, etc, err);
 }

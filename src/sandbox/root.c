@@ -34,6 +34,11 @@ int root_write_file(int dir, const char *name, struct str bytes, struct err *err
 	return 0;
 }
 
+int root_place_file(const struct root *r, int dir, const char *name)
+{
+	return linkat(r->top, &ROOT_MASK_FILE[1], dir, name, 0);
+}
+
 static int make_dir(int at, const char *name, mode_t mode, struct err *err)
 {
 	if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
@@ -280,7 +285,7 @@ static int place_covers(struct root *r, struct err *err)
 	return 0;
 }
 
-static int place_device(int dev, const char *name, struct err *err)
+static int place_device(const struct root *r, int dev, const char *name, struct err *err)
 {
 	char path[32];
 	autoclose int tree = -1;
@@ -293,7 +298,7 @@ static int place_device(int dev, const char *name, struct err *err)
 		return err_sys(err, errno, "copy and restrict the mount of %s", path);
 	if (!S_ISCHR(st.st_mode))
 		return err_set(err, ERR_INVALID, "%s is not a device", path);
-	if (mknodat(dev, name, S_IFREG | 0644, 0) < 0 || mnt_move(tree, dev, name) < 0)
+	if (root_place_file(r, dev, name) < 0 || mnt_move(tree, dev, name) < 0)
 		return err_sys(err, errno, "mount %s in the cell", path);
 	return 0;
 }
@@ -307,7 +312,7 @@ static int build_dev(struct root *r, struct err *err)
 	if (dev < 0)
 		return err_sys(err, errno, "open /dev in the cell");
 	for (size_t i = 0; i < COUNT(devices); i++)
-		TRY(place_device(dev, devices[i], err));
+		TRY(place_device(r, dev, devices[i], err));
 	for (size_t i = 0; i < COUNT(dev_links); i++)
 		if (symlinkat(dev_links[i].to, dev, dev_links[i].name) < 0)
 			return err_sys(err, errno, "make /dev/%s in the cell", dev_links[i].name);
@@ -377,7 +382,7 @@ static int build(struct root *r, const struct side *side, struct err *err)
 	TRY(place_mounts(r, err));
 	if (r->mounts_inside)
 		TRY(beneath_cover(r, err));
-	TRY(sockets_cover(r, err));
+	TRY(sockets_cover(r, side, err));
 	TRY(place_covers(r, err));
 	TRY(build_proc(r, err));
 	return enter_top(r, err);

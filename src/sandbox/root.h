@@ -3,8 +3,9 @@
 /* root: builds the directory tree that is all a cell can ever see.
  *
  * Shape    On the host: root_pin resolves and remembers every source. In the new mount namespace:
- *          root_build makes the tree and moves into it. Meanwhile the process on the host gives it what maps ids:
- *          root_give_maps, of a copy of the same root. The old root lies on the new one until somebody in that mount
+ *          root_build makes the tree and moves into it. Meanwhile the process on the host gives it, of a copy of the same
+ *          root: root_give_maps, what maps ids, and then what root_find_sockets writes down, in the host's network and mount
+ *          namespaces still: which sockets are bound on paths there. The old root lies on the new one until somebody in that mount
  *          namespace calls root_let_go: this waits for every processor, so another process than the cell's first enters for it
  *          where it may.
  * Memory   root_free empties; strings live in the arena that is passed to root_pin, the spec's are borrowed.
@@ -45,6 +46,7 @@ static inline void root_free_ptr(struct root **r)
 
 int root_give_maps(struct root *r, const struct side *side, struct err *err) CHECKED;
 void root_reap_maps(struct root *r); /* waits for what giving them has started */
+int root_find_sockets(const struct root *r, int *out, struct err *err) CHECKED;
 int root_build(struct root *r, const struct side *side, struct err *err) CHECKED;
 int root_let_go(struct err *err) CHECKED;
 /* What was covered though nobody asked for it, as a sentence; empty: nothing. */

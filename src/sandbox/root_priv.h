@@ -49,8 +49,8 @@ bool beneath_mounted(int tree);
 int beneath_unmapped(const struct root *r, const struct grant *g, struct err *err) CHECKED;
 const struct grant *root_shows(const struct root *r, const char *path);
 bool root_hides(const struct root *r, const char *path);
-/* sockets.c: those of processes of the host; in a process that is in the host's network namespace still. */
-int sockets_cover(struct root *r, struct err *err) CHECKED;
+/* sockets.c: what root_find_sockets found is covered, once the mounts stand. */
+int sockets_cover(struct root *r, const struct side *side, struct err *err) CHECKED;
 struct socket_names {
 	struct str *p; /* absolute, none twice in a row; views of the text */
 	size_t n;
@@ -69,6 +69,8 @@ int etc_build(const struct root *r, int etc, struct err *err) CHECKED;
 int idmap_open(uid_t owner, gid_t group, uid_t uid, gid_t gid, int *out, pid_t *killed, struct err *err) CHECKED;
 /* What root_give_maps gives, in the same order. */
 int root_take_maps(struct root *r, const struct side *side, struct err *err) CHECKED;
+/* A file to mount on: one more name of the mask, which costs half of a file. As linkat(2). */
+int root_place_file(const struct root *r, int dir, const char *name);
 int root_write_file(int dir, const char *name, struct str bytes, struct err *err) CHECKED;
 
 #endif

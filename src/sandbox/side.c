@@ -86,14 +86,14 @@ int side_enter(int cell, int kind, struct err *err)
 	return 0;
 }
 
-int side_give_net(const struct side *s, struct err *err)
+int side_give_net(const struct side *s, int proc, struct err *err)
 {
 	struct ifreq req = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	autoclose int sock = -1, net = -1, ipc = -1;
 
 	if (unshare(CLONE_NEWNET | CLONE_NEWIPC) < 0)
 		return err_sys(err, errno, "make a network and an IPC namespace");
-	ipc = open("/proc/self/ns/ipc", O_RDONLY | O_CLOEXEC);
+	ipc = openat(proc, "self/ns/ipc", O_RDONLY | O_CLOEXEC);
 	if (ipc < 0)
 		return err_sys(err, errno, "open /proc/self/ns/ipc");
 	sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -28,8 +28,8 @@ int side_open(struct side *s, struct err *err) CHECKED;
 int side_run(const struct side *s, int life, side_fn *fn, void *self, struct err *err) CHECKED;
 int side_give(const struct side *s, int fd, struct err *err) CHECKED;
 /* A network namespace, its loopback up, then an IPC namespace, both owned by the user namespace it is in. In side_run's child
- * only, which is in them from then on. */
-int side_give_net(const struct side *s, struct err *err) CHECKED;
+ * only, which is in them from then on. proc: the host's /proc. */
+int side_give_net(const struct side *s, int proc, struct err *err) CHECKED;
 int side_take(const struct side *s, int *fd, struct err *err) CHECKED;
 /* Into the namespace of that kind (CLONE_NEW*) of the process behind the pidfd `cell`. In side_run's child only. */
 int side_enter(int cell, int kind, struct err *err) CHECKED;

@@ -3,6 +3,8 @@
 /* Sockets on paths: whoever listens there works outside of the cell, with rights of its own, and neither a mount's flags nor
  * Landlock before ABI 9 keep anybody from connecting. What is bound when the cell is built, by an absolute name, is covered. */
 #include "sandbox/root_priv.h"
+#include "sandbox/side.h"
+#include "sys/chan.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -17,6 +19,8 @@
 #define TABLE     "/proc/self/net/unix"
 #define TABLE_MAX (16 * 1024 * 1024)
 #define COLUMNS   7 /* before the name */
+#define NEAR      '+' /* a grant may show it */
+#define FAR       '-' /* only one that has another mount in it */
 #ifndef BTRFS_SUPER_MAGIC
 #define BTRFS_SUPER_MAGIC 0x9123683E
 #endif
@@ -70,11 +74,11 @@ static bool has_volumes(const char *path)
 }
 
 /* May a grant show what lies in that directory? Where nothing is mounted in a grant it has one device. */
-static bool may_show(const struct root *r, const char *dir)
+static bool is_near(const struct root *r, const char *dir)
 {
 	struct stat st;
 
-	if (r->mounts_inside || stat(dir, &st) < 0)
+	if (stat(dir, &st) < 0)
 		return true;
 	for (size_t i = 0; i < r->mounts.n; i++)
 		if (r->mounts.p[i].st.st_dev == st.st_dev || has_volumes(r->mounts.p[i].path))
@@ -119,19 +123,45 @@ static int cover(struct root *r, const char *name, struct err *err)
 	return cover_names(r, &st, str_dupz(r->mem, str_from(real)), err);
 }
 
-int sockets_cover(struct root *r, struct err *err)
+/* What is given of them: for each whether it is near, then its name, ended by NUL. */
+static int write_names(const struct root *r, struct str table, struct buf *out, struct err *err)
 {
-	auto_buf struct buf text = BUF_MAX(TABLE_MAX);
+	const struct socket_names found = sockets_decode(table, r->mem);
 
-	if (file_read(AT_FDCWD, TABLE, &text, err) < 0)
-		return err_wrap(err, "which sockets are bound");
-	const struct socket_names found = sockets_decode(buf_str(&text), r->mem);
 	for (size_t i = 0; i < found.n; i++) {
-		const char *name = memchr(found.p[i].p, '\0', found.p[i].n) ? NULL : str_dupz(r->mem, found.p[i]);
-		struct str dir = str_head(found.p[i], str_rfind(found.p[i], '/'));
+		struct str name = found.p[i], dir = str_head(name, str_rfind(name, '/'));
 
-		if (name && may_show(r, dir.n > 0 ? str_dupz(r->mem, dir) : "/"))
-			TRY(cover(r, name, err));
+		if (memchr(name.p, '\0', name.n))
+			continue;
+		TRY(buf_addc(out, is_near(r, dir.n > 0 ? str_dupz(r->mem, dir) : "/") ? NEAR : FAR, err));
+		TRY(buf_add(out, name, err));
+		TRY(buf_addc(out, '\0', err));
+	}
+	return 0;
+}
+
+int root_find_sockets(const struct root *r, int *out, struct err *err)
+{
+	auto_buf struct buf table = BUF_MAX(TABLE_MAX), names = BUF_MAX(TABLE_MAX);
+
+	if (file_read(AT_FDCWD, TABLE, &table, err) < 0)
+		return err_wrap(err, "which sockets are bound");
+	TRY(write_names(r, buf_str(&table), &names, err));
+	return memfd_seal("sockets", buf_str(&names), out, err);
+}
+
+int sockets_cover(struct root *r, const struct side *side, struct err *err)
+{
+	auto_buf struct buf names = BUF_MAX(TABLE_MAX);
+	autoclose int fd = -1;
+
+	TRY(side_take(side, &fd, err));
+	TRY(memfd_read(fd, &names, err));
+	for (struct str rest = buf_str(&names); rest.n > 0;) {
+		struct str one = str_cut(&rest, '\0');
+
+		if (one.p[0] == NEAR || r->mounts_inside)
+			TRY(cover(r, &one.p[1], err)); /* ended as it was given */
 	}
 	return 0;
 }

@@ -4,9 +4,11 @@
 import json
 import os
 import re
+import shutil
 import socket
 import stat
 import subprocess
+import tempfile
 
 import pytest
 from conftest import AGENT6, as_hardened, call, finish, missing, script, turn
@@ -287,10 +289,12 @@ def test_a_socket_of_the_hosts_in_what_was_granted_is_reached_by_no_command(lab_
         assert stat.S_ISSOCK(os.lstat(p).st_mode)
 
 
-def test_a_socket_of_the_hosts_under_a_second_name_is_reached_by_no_command(lab, listen):
+@pytest.mark.parametrize("device", ["same", "another"])
+def test_a_socket_of_the_hosts_under_a_second_name_is_reached_by_no_command(lab, listen, device, request):
     lab.repo(a="1\n")
-    away = os.path.join(lab.home, "away")
-    os.mkdir(away)
+    away = tempfile.mkdtemp(dir=lab.home if device == "same" else "/dev/shm")
+    request.addfinalizer(lambda: shutil.rmtree(away))
+    assert (os.stat(away).st_dev == os.stat(lab.ws).st_dev) == (device == "same")
     os.mkdir(f"{lab.ws}/inside")
     listen(f"{away}/s")
     lab.write("connect.py", CONNECT)
