@@ -99,14 +99,28 @@ BWRAP = ("--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --sy
          "--tmpfs /dev/shm --tmpfs /tmp --cap-drop ALL").split()
 
 
+def minimal_jail(lab):
+    """The words of the hand-made minimum (jail_limit.c of the shared material) with what a jail of ours has too: loopback, a first
+    process that stays, an empty bounding set; it runs /bin/true. None where it cannot be built."""
+    source = os.path.join(SHARED, "bench", "jail_limit.c")
+    program = os.path.join(lab.folder, "jail_limit")
+    compiler = shutil.which("cc")
+    if not compiler or not os.path.exists(source):
+        return None
+    subprocess.run([compiler, "-O2", "-static", "-w", "-o", program, source], check=True, capture_output=True)
+    return [program, "--lo", "--init", "--bset", "--ws", lab.ws]
+
+
 def bench_cold_jail(lab, rounds):
     policy = os.path.join(lab.folder, "policy.json")
     with open(policy, "w", encoding="utf-8") as f:
         json.dump({"isolation": "strict", "cwd": lab.ws, "argv": ["/bin/true"], "network": "none"}, f)
     programs = [["/bin/true"], ["-s", policy, tool("agent6-jail")]]
-    bwrap = shutil.which("bwrap")
+    bwrap, minimal = shutil.which("bwrap"), minimal_jail(lab)
     if bwrap:
         programs.append([bwrap, *BWRAP, "--bind", lab.ws, lab.ws, "--chdir", lab.ws, "/bin/true"])
+    if minimal:
+        programs.append(minimal)
     try:
         t = times(rounds * 20, *programs, env=lab.env, cwd=lab.ws)
     except subprocess.CalledProcessError as e:
@@ -116,6 +130,12 @@ def bench_cold_jail(lab, rounds):
         f"{t[1][0]:.0f} us; vfork + execve + wait: {t[0][0]:.0f} us")
     if bwrap:
         say("the same, over bubblewrap", over(t, 1, 2), "0.6 x", f"bubblewrap: {t[2][0]:.0f} us")
+    if minimal:
+        last = len(t) - 1
+        say("the same, over the minimal program", over(t, 1, last), "",
+            f"{t[last][0]:.0f} us, {over(t, last, 0)} the floor: with a first process that stays, loopback, an empty bounding set")
+    else:
+        say("the same, over the minimal program", "not measured", "", "cc or jail_limit.c of the shared material is missing")
 
 
 # ---- whole runs ----
