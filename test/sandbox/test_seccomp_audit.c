@@ -2,8 +2,7 @@
 /* Copyright The agent6 authors. */
 /* What no role may ever be able to ask the kernel, judged by the compiled filters. */
 #include "base/arena.h"
-#include "sandbox/seccomp.h"
-#include "sandbox/sysnr.h"
+#include "sandbox/seccomp_priv.h"
 #include "test/lib/test.h"
 
 #include <errno.h>
@@ -227,6 +226,112 @@ TEST(no_role_may_ask_the_kernel_for_what_its_part_does_not_need)
 			CHECK_STR(str_printf(mem, "%s allows %s", seccomp_name(p), rows[i].name), STR("nothing of the kind"));
 		}
 	}
+}
+
+/* Every call that one of our own processes may make, with whatever arguments: written a second time, so that whoever gives one of
+ * them another call does it here as well. */
+static const int may_base[] = {
+	__NR_mmap, __NR_mprotect, __NR_munmap, __NR_mremap, __NR_madvise, __NR_brk, __NR_futex, __NR_sched_yield,
+	__NR_getrandom, __NR_clock_gettime, __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep, __NR_gettimeofday,
+	__NR_time, __NR_times, __NR_getrusage, __NR_uname, __NR_sysinfo, __NR_rt_sigaction, __NR_rt_sigprocmask,
+	__NR_rt_sigreturn, __NR_rt_sigpending, __NR_rt_sigtimedwait, __NR_rt_sigsuspend, __NR_sigaltstack, __NR_restart_syscall,
+	__NR_exit, __NR_exit_group, __NR_getpid, __NR_gettid, __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid,
+	__NR_getegid, __NR_tgkill, __NR_rseq, __NR_set_robust_list, __NR_set_tid_address, __NR_getrlimit,
+	__NR_sched_getaffinity, __NR_membarrier, __NR_prlimit64, __NR_prctl, __NR_ioctl };
+static const int may_io[] = {
+	__NR_read, __NR_write, __NR_readv, __NR_writev, __NR_pread64, __NR_pwrite64, __NR_preadv, __NR_pwritev, __NR_lseek,
+	__NR_close, __NR_close_range, __NR_dup, __NR_dup2, __NR_dup3, __NR_fstat, __NR_poll, __NR_ppoll, __NR_select,
+	__NR_pselect6, __NR_epoll_create, __NR_epoll_create1, __NR_epoll_ctl, __NR_epoll_wait, __NR_epoll_pwait,
+	__NR_epoll_pwait2, __NR_timerfd_create, __NR_timerfd_settime, __NR_timerfd_gettime, __NR_eventfd, __NR_eventfd2,
+	__NR_signalfd, __NR_signalfd4, __NR_pipe, __NR_pipe2, __NR_memfd_create, __NR_sendmsg, __NR_recvmsg, __NR_sendto,
+	__NR_recvfrom, __NR_shutdown, __NR_getsockopt, __NR_splice, __NR_tee, __NR_fcntl };
+static const int may_read[] = {
+	__NR_open, __NR_openat, __NR_openat2, __NR_stat, __NR_lstat, __NR_newfstatat, __NR_statx, __NR_access, __NR_faccessat,
+	__NR_faccessat2, __NR_readlink, __NR_readlinkat, __NR_getdents, __NR_getdents64, __NR_getcwd, __NR_chdir, __NR_fchdir,
+	__NR_statfs, __NR_fstatfs, __NR_inotify_init, __NR_inotify_init1, __NR_inotify_add_watch, __NR_inotify_rm_watch,
+	__NR_fadvise64, __NR_readahead, __NR_getxattr, __NR_lgetxattr, __NR_fgetxattr, __NR_listxattr, __NR_llistxattr,
+	__NR_flistxattr, __NR_flock };
+static const int may_write[] = {
+	__NR_mkdir, __NR_fchmod, __NR_creat, __NR_mkdirat, __NR_rmdir, __NR_unlink, __NR_unlinkat, __NR_rename, __NR_renameat,
+	__NR_renameat2, __NR_link, __NR_linkat, __NR_symlink, __NR_symlinkat, __NR_ftruncate, __NR_fsync, __NR_fdatasync,
+	__NR_sync_file_range, __NR_fallocate, __NR_copy_file_range, __NR_sendfile, __NR_umask, __NR_fsetxattr,
+	__NR_fremovexattr };
+static const int may_pair[] = { __NR_socketpair, __NR_getsockname, __NR_getpeername, __NR_setsockopt, __NR_sendmmsg, __NR_recvmmsg };
+static const int may_lookup[] = { __NR_socket, __NR_connect, __NR_getsockname, __NR_getpeername, __NR_setsockopt, __NR_recvmmsg, __NR_sendmmsg,
+#ifndef __GLIBC__
+	__NR_bind,
+#endif
+};
+static const int may_dial[] = { __NR_socket, __NR_connect, __NR_setsockopt };
+static const int may_leave[] = { __NR_setsid };
+static const int may_threads[] = { __NR_clone, __NR_socketpair };
+static const int may_parent[] = { __NR_wait4, __NR_waitid, __NR_pidfd_send_signal, __NR_socketpair };
+
+#define PIN(list) { list, COUNT(list) }
+
+static const struct {
+	enum seccomp_profile profile;
+	struct {
+		const int *nr;
+		size_t n;
+	} may[6];
+} pins[] = {
+	{ SECCOMP_AGENT, { PIN(may_base), PIN(may_io), PIN(may_read), PIN(may_write) } },
+	{ SECCOMP_MONITOR, { PIN(may_base), PIN(may_io), PIN(may_read), PIN(may_write), PIN(may_parent), PIN(may_leave) } },
+	{ SECCOMP_RECORDER, { PIN(may_base), PIN(may_io), PIN(may_read), PIN(may_write) } },
+	{ SECCOMP_CLIENT, { PIN(may_base), PIN(may_io), PIN(may_pair) } },
+	{ SECCOMP_CLIENT_OPEN, { PIN(may_base), PIN(may_io), PIN(may_read), PIN(may_lookup), PIN(may_threads) } },
+	{ SECCOMP_BROKER, { PIN(may_base), PIN(may_io), PIN(may_dial) } },
+	{ SECCOMP_RESOLVER, { PIN(may_base), PIN(may_io), PIN(may_read), PIN(may_lookup) } },
+	{ SECCOMP_VIEW, { PIN(may_base), PIN(may_io), PIN(may_read), PIN(may_write) } },
+};
+/* What the lists above hold and one of these does not have: a mode behind a pointer, and who sees the terminal changes no modes. */
+static const struct {
+	enum seccomp_profile profile;
+	int nr;
+} but[] = { { SECCOMP_AGENT, __NR_openat2 }, { SECCOMP_VIEW, __NR_fchmod }, { SECCOMP_VIEW, __NR_fsetxattr },
+	{ SECCOMP_VIEW, __NR_fremovexattr } };
+
+static bool is_pinned(size_t pin, int nr)
+{
+	for (size_t i = 0; i < COUNT(but); i++)
+		if (but[i].profile == pins[pin].profile && but[i].nr == nr)
+			return false;
+	for (size_t l = 0; l < COUNT(pins[pin].may); l++)
+		for (size_t i = 0; i < pins[pin].may[l].n; i++)
+			if (pins[pin].may[l].nr[i] == nr)
+				return true;
+	return false;
+}
+
+TEST(the_calls_of_each_role_are_these_and_no_others)
+{
+#ifdef AGENT6_SANITIZED
+	TEST_SKIP("the sanitized build's filters let its run time do more");
+#endif
+	auto_arena struct arena *mem = arena_new();
+	uint32_t seen = 0;
+
+	for (size_t p = 0; p < COUNT(pins); p++) {
+		const struct seccomp_table *t = &seccomp_tables[pins[p].profile];
+		enum verdict v[NR_LAST + 1];
+
+		seen |= OF(pins[p].profile);
+		CHECK_INT(t->dflt, V_EPERM);
+		for (int nr = 0; nr <= NR_LAST; nr++)
+			v[nr] = t->dflt;
+		for (size_t s = 0; s < SECCOMP_SETS_MAX && t->sets[s]; s++)
+			for (size_t i = 0; i < t->sets[s]->n; i++)
+				if (t->sets[s]->rows[i].nr >= 0)
+					v[t->sets[s]->rows[i].nr] = t->sets[s]->rows[i].verdict;
+		for (int nr = 0; nr <= NR_LAST; nr++) {
+			bool may = v[nr] == V_ALLOW || v[nr] >= VERDICT_CHECKS || v[nr] == V_NOTIFY;
+
+			if (may != is_pinned(p, nr))
+				CHECK_STR(str_printf(mem, "%s, call %d: %s", t->name, nr, may ? "it may" : "it may not"), STR("as written here"));
+		}
+	}
+	CHECK(seen == OWN); /* every role of ours is here */
 }
 
 /* The agent, once it is one: nothing to run, nobody to reach. */
