@@ -278,7 +278,7 @@ TAKEN = {
     "view": [], "recorder": [], "reader": [], "forker": [], "runs": [], "watch": [], "replay": [], "history": [], "memory": [],
     "broker": [r"HOLE socket tcp6? = "],
     "agent6-net": [r"HOLE connect channel = 0$", r"net (pair-path|pair-abstract|socketpair) reached$"],
-    "agent6-resolver": [r"HOLE socket (tcp6?|udp) = ", r"net (udp|dns) reached$"],
+    "agent6-resolver": [r"HOLE socket (tcp6?|udp) = ", r"net (udp6?|dns) reached$"],
 }
 
 
@@ -313,7 +313,7 @@ def test_a_process_taken_over_once_it_is_confined_reaches_nothing_but_its_own(ev
         assert lines and lines[-1] == "END" and len([l for l in lines if l.startswith("denied ")]) > 250, (role, lines)
         assert [l for l in lines if l.startswith(("HOLE", "FAIL")) and not any(re.match(o, l) for o in own)] == [], role
         assert [l for l in networks(lines) if l.endswith(" reached") and not any(re.match(o, l) for o in own)] == [], role
-    assert set(servers.came) <= {"udp"}, servers.came  # a resolver asks whom it likes by UDP (SECURITY.md, P8)
+    assert set(servers.came) <= {"udp", "udp6"}, servers.came  # a resolver asks whom it likes by UDP (SECURITY.md, P8)
 
 
 def test_commands_of_a_taken_over_agent_stay_in_their_jail_and_bad_requests_are_refused(evil_of_each_profile):

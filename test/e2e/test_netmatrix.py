@@ -22,10 +22,11 @@ EVIL = os.path.join(conftest.BUILD, "agent6-evil")
 JAIL = os.path.join(conftest.BUILD, "agent6-jail")
 ROOT = os.geteuid() == 0
 
-NET = {"tcp4", "tcp6", "udp", "dns"}
+NET = {"tcp4", "tcp6", "udp", "udp6", "dns"}
 OUTSIDE = {"path", "abstract", "pair-path", "pair-abstract"}  # unix sockets of the host
 ODD = {"netlink-uevent", "netlink-generic", "netlink-audit", "netlink-netfilter", "raw", "raw6", "ping", "sctp", "mptcp",
        "udplite", "packet", "packet-dgram", "vsock", "alg", "tipc", "bluetooth", "can", "rds", "xdp", "smc", "io_uring"}
+V6 = {"tcp6", "udp6"}  # where this host has it
 PLAIN = {"socketpair", "netlink"}  # what ordinary programs do with themselves
 ALL = NET | OUTSIDE | ODD | PLAIN
 
@@ -50,6 +51,7 @@ COMMANDS = [
     ("hardened", "only_explicit_states", NOTHING_BUT_PAIRS, "hardened-block"),
     ("hardened", "allow", HOST, "host"),
     ("none", "block", UNENFORCED, "none"),
+    ("none", "only_explicit_states", UNENFORCED, "none"),
     ("none", "allow", UNENFORCED, "none"),
 ]
 
@@ -61,7 +63,9 @@ class Servers:
         self.open, self.threads, self.targets = [], [], {}
         self.tcp("tcp4", socket.AF_INET, "127.0.0.1")
         self.has_v6 = os.path.exists("/proc/net/if_inet6") and self.tcp("tcp6", socket.AF_INET6, "::1")
-        self.udp()
+        self.udp("udp", socket.AF_INET, "127.0.0.1")
+        if self.has_v6:
+            self.udp("udp6", socket.AF_INET6, "::1")
         for name, address in (("path", os.path.join(folder, "s")), ("abstract", "\0agent6-test-%d" % os.getpid())):
             for kind, suffix in ((socket.SOCK_STREAM, ""), (socket.SOCK_DGRAM, ".d")):
                 s = self.listen(name + suffix, socket.AF_UNIX, kind, address + suffix)
@@ -89,9 +93,9 @@ class Servers:
         self.targets[name] = s.getsockname()[1]
         return True
 
-    def udp(self):
-        s = self.listen("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
-        self.targets["udp"] = s.getsockname()[1]
+    def udp(self, name, family, host):
+        s = self.listen(name, family, socket.SOCK_DGRAM, (host, 0))
+        self.targets[name] = s.getsockname()[1]
 
     def serve(self, name, s, kind):
         while True:
@@ -102,7 +106,7 @@ class Servers:
                     _, who = s.recvfrom(64)
                     if not who:
                         continue
-                    if s.family == socket.AF_INET:
+                    if s.family != socket.AF_UNIX:
                         s.sendto(b"here", who)
             except OSError:
                 return
@@ -153,17 +157,17 @@ def ways(lines):
     found = dict(re.match(r"(?:net )?([\w-]+) (?:reached|refused (\w+))$", l).groups() for l in lines
                  if re.match(r"(net )?[\w-]+ (reached|refused)", l))
     assert set(found) == ALL, lines
-    assert [w for w, e in found.items() if e == "ENODATA" and w != "tcp6"] == [], "a target is missing"
+    assert [w for w, e in found.items() if e == "ENODATA" and w not in V6] == [], "a target is missing"
     return {w: e or "" for w, e in found.items()}
 
 
 def judge(found, may, servers, exact=True):
     reached = {w for w, e in found.items() if not e}
-    may = set(may) - (set() if servers.has_v6 else {"tcp6"})
+    may = set(may) - (set() if servers.has_v6 else V6)
     if exact:
         assert reached == may, {w: found[w] for w in reached ^ may}
         # Who listens says the same: nobody came by a way that is not the commands'.
-        listening = may & {"tcp4", "tcp6", "udp", "path", "abstract"}
+        listening = may & {"tcp4", "tcp6", "udp", "udp6", "path", "abstract"}
         assert servers.who_came(listening) == listening
         # A refused kind of socket is refused as such, and not by chance.
         odd = {found[w] for w in ODD & set(found)}
@@ -215,7 +219,7 @@ def evil(place, case):
 
 
 @pytest.mark.parametrize("profile,setting", [("strict", "providers"), ("strict", "local"), ("strict", "open"),
-                                             ("hardened", "providers"), ("hardened", "open")])
+                                             ("hardened", "providers"), ("hardened", "local"), ("hardened", "open")])
 @pytest.mark.parametrize("how", ["", "raw "])
 def test_the_agents_place_has_no_socket_whatever_is_configured(place, servers, profile, setting, how):
     place.mock(script(finish()), top=f'[sandbox]\nprofile = "{profile}"\nagent_network = "{setting}"\ntool_network = "allow"\n')
@@ -227,8 +231,9 @@ def test_the_agents_place_has_no_socket_whatever_is_configured(place, servers, p
     assert "agent.network: nothing: no socket can be made" in place.agent6("check", "boundaries").out
 
 
-def test_without_a_sandbox_the_agent_is_unconfined_and_that_is_said(place, servers):
-    place.mock(script(finish()), top='[sandbox]\nprofile = "none"\n')
+@pytest.mark.parametrize("setting", ["providers", "local", "open"])
+def test_without_a_sandbox_the_agent_is_unconfined_and_that_is_said(place, servers, setting):
+    place.mock(script(finish()), top=f'[sandbox]\nprofile = "none"\nagent_network = "{setting}"\n')
     place.write("net.targets", servers.words())
     lines, said = evil(place, "raw net")
     judge(ways(lines), UNENFORCED, servers, exact=False)
@@ -255,13 +260,19 @@ def test_a_live_run_under_allow_reaches_the_hosts_network_and_keeps_the_rest(pla
 
 # ---- the broker's table ----
 
+# The row is the same whatever confines the rest: the broker and the client are processes of ours under every profile.
+EACH = pytest.mark.parametrize("profile", ["strict", "hardened", "none"])
+
+
 def broker_rows(place):
     return re.findall(r"broker\.reach: (\S+?),", place.agent6("check", "boundaries").out)
 
 
-def test_the_hosts_the_broker_may_dial_are_the_providers_in_use_and_allow_urls(place, servers):
+@EACH
+def test_the_hosts_the_broker_may_dial_are_the_providers_in_use_and_allow_urls(place, servers, profile):
     """Another configured provider is not in it, and neither is what the environment names."""
-    place.mock(script(finish()), top='[sandbox]\nallow_urls = ["example.com", "http://10.0.0.1/x", "[fd00::1]:8443", '
+    give_away(place, profile)
+    place.mock(script(finish()), top=f'[sandbox]\nprofile = "{profile}"\nallow_urls = ["example.com", "http://10.0.0.1/x", "[fd00::1]:8443", '
                f'"localhost:{servers.targets["tcp4"]}", "example.com:443"]\n',
                extra='[providers.other]\napi_format = "openai"\nbase_url = "https://other.example.net/v1"\n')
     port = place.mocks[0].url.rsplit(":", 1)[1]
@@ -269,21 +280,24 @@ def test_the_hosts_the_broker_may_dial_are_the_providers_in_use_and_allow_urls(p
                                   f"localhost:{servers.targets['tcp4']}"]
 
 
-def test_local_refuses_a_provider_elsewhere_by_name_before_anything_exists(place):
-    place.config('[sandbox]\nagent_network = "local"\nallow_urls = ["example.com"]\n[providers.far]\napi_format = "openai"\n'
+@EACH
+def test_local_refuses_a_provider_elsewhere_by_name_before_anything_exists(place, profile):
+    give_away(place, profile)
+    place.config(f'[sandbox]\nprofile = "{profile}"\nagent_network = "local"\nallow_urls = ["example.com"]\n[providers.far]\napi_format = "openai"\n'
                  'base_url = "https://far.example.net/v1"\napi_key_env = "MOCK_API_KEY"\n[models.worker]\nprovider = "far"\n'
                  'model = "m"\n')
     r = place.run()
     assert r.returncode == 2 and "provider far is at far.example.net" in r.err and "agent6 model" in r.err
     assert place.run_dirs() == []
-    place.mock(script(finish()), top='[sandbox]\nagent_network = "local"\nallow_urls = ["example.com"]\n')
+    place.mock(script(finish()), top=f'[sandbox]\nprofile = "{profile}"\nagent_network = "local"\nallow_urls = ["example.com"]\n')
     r = place.run()
     assert r.returncode == 0, r.err
     assert 'sandbox.allow_urls has no effect: sandbox.agent_network is "local"' in r.err
     assert broker_rows(place) == [place.mocks[0].url.split("//")[1]]
 
 
-def test_open_dials_by_itself_and_honours_the_proxy_and_says_both(place):
+@EACH
+def test_open_dials_by_itself_and_honours_the_proxy_and_says_both(place, profile):
     """The proxy is a listener that notes what it is asked for: the name goes to it, nobody is asked here."""
     asked = []
     listener = socket.create_server(("127.0.0.1", 0))
@@ -300,11 +314,12 @@ def test_open_dials_by_itself_and_honours_the_proxy_and_says_both(place):
 
     threading.Thread(target=serve, daemon=True).start()
     proxy = "http://127.0.0.1:%d" % listener.getsockname()[1]
-    place.config('[git.commit]\nname = "Lab"\nemail = "lab@example.invalid"\n[sandbox]\nagent_network = "open"\n[providers.far]\napi_format = "openai"\n'
+    place.config('[git.commit]\nname = "Lab"\nemail = "lab@example.invalid"\n'
+                 f'[sandbox]\nprofile = "{profile}"\nagent_network = "open"\n[providers.far]\napi_format = "openai"\n'
                  'base_url = "https://far.invalid/v1"\napi_key_env = "MOCK_API_KEY"\n[models.worker]\nprovider = "far"\n'
                  'model = "m"\n')
-    env = {"https_proxy": proxy}
-    r = place.run(env=env)
+    give_away(place, profile)
+    r = place.run(env={"https_proxy": proxy})
     listener.shutdown(socket.SHUT_RDWR)
     listener.close()
     assert r.returncode != 0

@@ -70,7 +70,7 @@ static int inet_target(const char *targets, const char *name, struct sockaddr_st
 	if (value_of(targets, name, &t) < 0)
 		return -1;
 	memset(sa, 0, sizeof(*sa));
-	if (strcmp(name, "tcp6") == 0) {
+	if (strchr(name, '6')) {
 		struct sockaddr_in6 *in = (void *)sa;
 
 		*in = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)atoi(t.text)),
@@ -245,7 +245,8 @@ static const struct {
 	const char *name, *target;
 	int (*go)(const char *targets, const char *target);
 } ways[] = {
-	{ "tcp4", "tcp4", try_tcp }, { "tcp6", "tcp6", try_tcp }, { "udp", "udp", try_udp }, { "dns", "", try_dns },
+	{ "tcp4", "tcp4", try_tcp }, { "tcp6", "tcp6", try_tcp }, { "udp", "udp", try_udp },
+	{ "udp6", "udp6", try_udp }, { "dns", "", try_dns },
 	{ "path", "path", try_unix }, { "abstract", "abstract", try_unix }, { "pair-path", "path.d", try_pair },
 	{ "pair-abstract", "abstract.d", try_pair }, { "socketpair", "", try_socketpair }, { "io_uring", "", try_io_uring },
 };

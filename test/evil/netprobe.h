@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* netprobe: every way to reach somebody by a socket, tried for real, from wherever it is called.
  *
- * Shape    netprobe_run with the targets as "NAME=VALUE" words (tcp4, tcp6, udp: ports on loopback; path, abstract:
+ * Shape    netprobe_run with the targets as "NAME=VALUE" words (tcp4, tcp6, udp, udp6: ports on loopback; path, abstract:
  *          unix sockets of each kind, "path" for streams and "path.d" for datagrams), then one line for each way:
  *          "NAME reached" or "NAME refused ERRNO". A way that only asks for a socket is "reached" when it gets one.
  */
