@@ -93,19 +93,32 @@ static int add_members(struct unpack *u, const int *fds, struct arena *mem, stru
 	return manifest_merge(fds[0], MANIFEST_HO, unpack_str(u), err);
 }
 
-/* Made printable, whatever the command wrote: what cannot be shown becomes "?". */
-static void make_printable(struct denial *d, struct arena *mem)
+/* Whatever the command wrote: what cannot be shown becomes "?". True when it is cut. */
+static bool make_printable(struct str *path, struct arena *mem)
 {
 	auto_buf struct buf b = BUF_MAX(3 * DENIAL_PATH_MAX); /* a byte that is no character becomes one of three */
 	size_t n;
 
-	(void)!buf_add_utf8(&b, d->path, ERR_DISCARD);
+	(void)!buf_add_utf8(&b, *path, ERR_DISCARD);
 	for (size_t i = 0; i < b.n; i++)
 		if ((unsigned char)b.p[i] < ' ' || b.p[i] == 127)
 			b.p[i] = '?';
 	n = utf8_head(buf_str(&b), DENIAL_PATH_MAX);
-	d->cut = d->cut || n < b.n;
-	d->path = str_dup(mem, str_head(buf_str(&b), n));
+	*path = str_dup(mem, str_head(buf_str(&b), n));
+	return n < b.n;
+}
+
+static void make_denial_printable(struct denial *d, struct arena *mem)
+{
+	struct str raw = d->path;
+
+	d->cut = make_printable(&d->path, mem) || d->cut;
+	if (!str_eq(d->path, raw)) /* where it ended is where it ends no more */
+		d->grant = 0;
+	if (make_printable(&d->link, mem) || d->cut)
+		d->link = STR("");
+	if (d->link.n == 0)
+		d->grant = 0;
 }
 
 static int read_denial(struct unpack *u, const int *fds, struct arena *mem, struct buf *out, struct err *err)
@@ -143,13 +156,17 @@ static int read_denial(struct unpack *u, const int *fds, struct arena *mem, stru
 		roots[i].path = unpack_str(&in);
 	}
 	jail.roots = roots;
+	jail.look = denial_disk;
+	jail.looks_outside = true;
 	if (!unpack_done(&in))
 		return err_set(err, ERR_PROTOCOL, "what a command ran in does not decode");
 	denial_explain(&jail, &job, mem, &d);
-	make_printable(&d, mem);
+	make_denial_printable(&d, mem);
 	pack_u8(out, (uint8_t)d.rule);
 	pack_u8(out, d.cut);
 	pack_str(out, d.path);
+	pack_str(out, d.link);
+	pack_u32(out, (uint32_t)d.grant);
 	return 0;
 }
 
@@ -448,17 +465,26 @@ int reader_start_denial(const struct denial_jail *jail, const struct job_result 
 	return start_as(true, &body, &fd, 1, out, err);
 }
 
-/* A rule there is, and a path that can be shown where it is about one. */
+static bool can_be_shown(struct str path)
+{
+	return path.n <= DENIAL_PATH_MAX && is_line(path) && utf8_valid(path);
+}
+
+/* A rule there is, and a path that can be shown where it is about one; a link, and what would have to be granted, where it has a path
+ * of which that is a beginning. */
 int reader_unpack_denial(struct str bytes, struct arena *mem, struct denial *out, struct err *err)
 {
 	struct unpack u = unpack_from(bytes);
 	uint8_t rule = unpack_u8(&u), cut = unpack_u8(&u);
-	struct str path = unpack_str(&u);
-	bool shape = unpack_done(&u) && rule < DENIAL_RULES && cut <= 1 && path.n <= DENIAL_PATH_MAX && is_line(path) && utf8_valid(path);
+	struct str path = unpack_str(&u), link = unpack_str(&u);
+	uint32_t grant = unpack_u32(&u);
+	bool shape = unpack_done(&u) && rule < DENIAL_RULES && cut <= 1 && can_be_shown(path) && can_be_shown(link);
 
-	if (!shape || (denial_has_path((enum denial_rule)rule) ? !str_starts(path, STR("/")) : path.n > 0 || cut > 0))
+	if (!shape || (link.n > 0 && (!str_starts(link, STR("/")) || path.n == 0 || cut == 1)) ||
+		(grant > 0 && (link.n == 0 || grant > path.n || (grant < path.n && path.p[grant] != '/'))) || (denial_has_path((enum denial_rule)rule) ? !str_starts(path, STR("/")) : path.n > 0 || cut > 0))
 		return err_set(err, ERR_PROTOCOL, "what was read of a command's end does not decode");
-	*out = (struct denial){ .rule = (enum denial_rule)rule, .path = str_dup(mem, path), .cut = cut == 1 };
+	*out = (struct denial){ .rule = (enum denial_rule)rule, .path = str_dup(mem, path), .cut = cut == 1, .link = str_dup(mem, link),
+		.grant = grant };
 	denial_say(out, mem);
 	return 0;
 }

@@ -146,6 +146,7 @@ static int start(struct tool_ctx *ctx, enum job_class class, const struct str_li
 	const struct denial_jail jail = { .roots = ctx->roots, .nroots = ctx->nroots, .cwd = ctx->nroots > 0 ? ctx->roots[0].path : STR("/"),
 		.hide_paths = ctx->hide_paths ? *ctx->hide_paths : (struct str_list){ 0 }, .online = ctx->commands_online, .git_open = ctx->git_open,
 		.no_namespaces = ctx->no_namespaces, .memory_each = ctx->memory_each, .looks = ctx->mode != MODE_RUN, .unconfined = ctx->unconfined,
+		.look = denial_disk, .looks_outside = ctx->no_namespaces,
 		.commands = denial_commands(argv, ctx->mem) };
 
 	for (size_t i = 0; i < argv->n; i++)

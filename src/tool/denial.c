@@ -84,8 +84,7 @@ static bool next_path(struct str *rest, bool any, struct str *out)
 	return false;
 }
 
-/* Without "." and ".."; relative ones begin where the command ran. */
-static struct str plain(struct arena *mem, struct str cwd, struct str path)
+struct str denial_plain(struct arena *mem, struct str cwd, struct str path)
 {
 	struct str all = str_starts(path, STR("/")) ? path
 						    : str_printf(mem, STR_FMT "/" STR_FMT, STR_ARG(cwd), STR_ARG(path));
@@ -118,7 +117,7 @@ static bool in_git(struct str path)
 }
 
 /* The innermost one; of the same place twice, what is granted more. */
-static const struct tool_root *root_of(const struct denial_jail *jail, struct str path)
+const struct tool_root *denial_root_of(const struct denial_jail *jail, struct str path)
 {
 	const struct tool_root *best = NULL;
 
@@ -215,9 +214,11 @@ static bool found(struct denial *d, enum denial_rule rule, struct str path)
 
 static bool judge_path(const struct denial_jail *jail, unsigned cause, struct str path, struct arena *mem, struct denial *d)
 {
-	const struct tool_root *root = root_of(jail, path);
+	const struct tool_root *root = denial_root_of(jail, path);
 	bool etc = beneath(path, STR("/etc"));
 
+	if (cause == CAUSE_PROGRAM)
+		cause = CAUSE_GONE;
 	if (cause == CAUSE_FULL)
 		return !root && !jail->no_namespaces && (beneath(path, STR("/tmp")) || beneath(path, STR("/dev/shm"))) &&
 			found(d, DENIAL_SPACE, path);
@@ -258,6 +259,35 @@ static bool judge_path(const struct denial_jail *jail, unsigned cause, struct st
 	return found(d, cause == CAUSE_WRITE ? DENIAL_WRITE : DENIAL_SEE, path);
 }
 
+static bool names_place(enum denial_rule rule)
+{
+	return rule == DENIAL_SEE || rule == DENIAL_ETC || rule == DENIAL_ETC_GONE;
+}
+
+/* It names a link in what is shown, or what lies behind one, that leads out of it. */
+static bool judge_link(const struct denial_jail *jail, unsigned cause, struct str path, struct arena *mem, struct denial *d)
+{
+	struct denial_way way;
+	struct denial to;
+	bool gone = cause == CAUSE_GONE || cause == CAUSE_PROGRAM;
+
+	if ((!gone && cause != CAUSE_OPEN && cause != CAUSE_WRITE) || !denial_follow(jail, path, mem, &way))
+		return false;
+	if (gone && jail->looks_outside && way.is == DENIAL_LOOK_NONE)
+		return false; /* nowhere, as an ordinary link that leads to nothing */
+	if (gone && !jail->looks_outside && way.is != DENIAL_LOOK_NONE)
+		return false; /* what it leads to is shown */
+	if (!judge_path(jail, gone && jail->looks_outside ? CAUSE_OPEN : cause, way.path, mem, &to))
+		return false;
+	if (!names_place(to.rule) && to.rule != DENIAL_WRITE && to.rule != DENIAL_HIDDEN &&
+		(cause != CAUSE_WRITE || (to.rule != DENIAL_SYSTEM && to.rule != DENIAL_GIT && to.rule != DENIAL_READ_ONLY)))
+		return false;
+	if (way.to.n > DENIAL_PATH_MAX || way.link.n > DENIAL_PATH_MAX)
+		return false;
+	*d = (struct denial){ .rule = to.rule, .path = way.to, .link = way.link, .grant = names_place(to.rule) ? way.grant.n : 0 };
+	return true;
+}
+
 /* "/usr/bin/ld: cannot open /x": who speaks is not what it speaks of, where it names something else. */
 static struct str past_speaker(struct str line)
 {
@@ -270,7 +300,7 @@ static struct str past_speaker(struct str line)
 /* Of a command that said it wrote no file of a .git, or of which nothing else can be meant. */
 static bool judge_git(const struct denial_jail *jail, struct arena *mem, struct denial *d)
 {
-	const struct tool_root *root = root_of(jail, jail->cwd);
+	const struct tool_root *root = denial_root_of(jail, jail->cwd);
 
 	if (jail->looks)
 		return found(d, DENIAL_LOOKS, jail->roots[0].path);
@@ -325,6 +355,19 @@ static bool judge_rule(const struct denial_jail *jail, enum denial_rule rule, st
 	}
 }
 
+/* A word of the line may be a path below where it ran; a program's may be its name alone. */
+static bool judge_word(const struct denial_jail *jail, unsigned cause, struct str word, struct arena *mem, struct denial *d)
+{
+	struct str place;
+
+	if (judge_link(jail, cause, denial_plain(mem, jail->cwd, word), mem, d))
+		return true;
+	for (size_t i = 0; cause == CAUSE_PROGRAM && denial_program(jail, word, mem, i, &place); i++)
+		if (judge_link(jail, cause, place, mem, d))
+			return true;
+	return false;
+}
+
 static bool judge_cause(const struct denial_jail *jail, unsigned cause, struct str line, struct arena *mem, struct denial *d)
 {
 	bool named = false;
@@ -335,13 +378,16 @@ static bool judge_cause(const struct denial_jail *jail, unsigned cause, struct s
 		return judge_git(jail, mem, d);
 	if (cause == CAUSE_REFUSED)
 		return judge_refused(jail, line, d);
+	for (struct str rest = line, path; jail->look && next_path(&rest, true, &path);)
+		if (judge_word(jail, cause, path, mem, d))
+			return true;
 	for (struct str rest = past_speaker(line), path; next_path(&rest, false, &path); named = true)
-		if (judge_path(jail, cause, plain(mem, jail->cwd, path), mem, d))
+		if (judge_path(jail, cause, denial_plain(mem, jail->cwd, path), mem, d))
 			return true;
 	/* A word of the line may be a path below where it ran; of those, only what is hidden says something. */
 	for (struct str rest = line, path; jail->hide_paths.n > 0 && next_path(&rest, true, &path);)
-		if (is_hidden(jail, plain(mem, jail->cwd, path)))
-			return judge_path(jail, cause, plain(mem, jail->cwd, path), mem, d);
+		if (is_hidden(jail, denial_plain(mem, jail->cwd, path)))
+			return judge_path(jail, cause, denial_plain(mem, jail->cwd, path), mem, d);
 	/* A name without a place: where nothing is to be written it is that, and a command about a .git means that. */
 	if (!named && cause == CAUSE_WRITE && jail->looks)
 		return judge_git(jail, mem, d);
@@ -427,6 +473,12 @@ static bool judge_silence(const struct denial_jail *jail, int code, struct arena
 	return false;
 }
 
+/* The note begins with the program, as it was asked for. */
+static bool judge_unrunnable(const struct denial_jail *jail, struct str note, struct arena *mem, struct denial *d)
+{
+	return jail->look && judge_word(jail, CAUSE_PROGRAM, str_head(note, str_find(note, STR(": "))), mem, d);
+}
+
 bool denial_may_be(const struct job_result *job)
 {
 	return (job->why == JOB_EXITED && job->code != 0) || job->why == JOB_UNRUNNABLE ||
@@ -442,7 +494,7 @@ void denial_explain(const struct denial_jail *jail, const struct job_result *job
 		return;
 	if ((job->why == JOB_SIGNALED && job->code == BAD_CALL && found(out, DENIAL_ARCH, STR(""))) ||
 		judge_text(jail, job->errs, DENIAL_LINES, mem, out) || (silent && judge_text(jail, job->out, DENIAL_NEAR_END, mem, out)) ||
-		(job->why == JOB_UNRUNNABLE && judge_text(jail, job->note, DENIAL_LINES, mem, out)) ||
+		(job->why == JOB_UNRUNNABLE && (judge_unrunnable(jail, job->note, mem, out) || judge_text(jail, job->note, DENIAL_LINES, mem, out))) ||
 		(silent && is_blank(job->out) && judge_silence(jail, job->code, mem, out)))
 		denial_say(out, mem);
 }

@@ -8,6 +8,8 @@
  *          failing test suite prints about paths inside the workspace says nothing. A command that writes no error output may
  *          have put it into its standard output (2>&1), of which the last three lines are looked at. Of one that wrote nothing at
  *          all the words it was started by tell, where they do (git stash, curl -s).
+ *          Where links in what is shown may be looked at, one that leads out of it is named with where it leads, as the name that the
+ *          command saw is not what would have to be granted.
  * Memory   The note lives in the arena.
  * Errors   None: no note is a result. It is a guess from words, for people and the model; nothing is decided by it.
  * Source   docs/tools.md, "Commands".
@@ -20,8 +22,18 @@
 #define DENIAL_TAIL     4096 /* bytes of the error output, its end, that are looked at; of the other where there is none */
 #define DENIAL_PATH_MAX 160
 
+enum denial_look {
+	DENIAL_LOOK_NONE, DENIAL_LOOK_UNKNOWN,                  /* nothing is there; it may not be looked at */
+	DENIAL_LOOK_LINK, DENIAL_LOOK_DIR, DENIAL_LOOK_OTHER,
+};
+/* What a path is, itself; of a link what it holds. */
+typedef enum denial_look denial_look_fn(struct str path, struct arena *mem, struct str *target);
+denial_look_fn denial_disk; /* where this process stands */
+
 /* What a command ran in. */
 struct denial_jail {
+	denial_look_fn *look;          /* NULL: links are not followed */
+	bool looks_outside;            /* it sees the host's files, not only those that are shown */
 	const struct tool_root *roots; /* what it was granted, the workspace first; of each the path and whether it is written */
 	size_t nroots;
 	struct str_list hide_paths;    /* absolute */
@@ -51,6 +63,8 @@ struct denial {
 	enum denial_rule rule;
 	struct str path; /* at most DENIAL_PATH_MAX bytes, and what the command wrote; empty where the rule has none */
 	bool cut;        /* it is longer */
+	struct str link; /* a link that leads there was named, at most DENIAL_PATH_MAX bytes; empty: the path itself was */
+	size_t grant;    /* with a link: so many bytes of the path are what would have to be granted to be seen; 0: none would */
 	struct str note; /* the sentence; empty for DENIAL_NONE */
 	const char *key; /* what the operator could set; NULL: nothing allows it */
 };

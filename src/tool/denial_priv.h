@@ -14,6 +14,7 @@ enum denial_cause {
 	CAUSE_WRITE = DENIAL_RULES, /* refused, as only writing is */
 	CAUSE_OPEN,                 /* refused, reading or writing */
 	CAUSE_GONE,                 /* not there: outside the grants nothing is */
+	CAUSE_PROGRAM,              /* the same, of a program, which may be named without its place */
 	CAUSE_BUSY,                 /* can be neither renamed nor removed, as what is mounted */
 	CAUSE_FULL,                 /* no room is left there */
 	CAUSE_GIT,                  /* git's, which names no path: it could not write in a .git */
@@ -41,6 +42,26 @@ extern const size_t denial_nsilences;
 
 /* Lines that only end what the line before them says: a stack, the last words of a build tool. */
 extern const char *const denial_trailers[]; /* their beginnings; the last is NULL */
+
+/* ---- denial.c ---- */
+
+/* Without "." and ".."; relative ones begin at cwd. */
+struct str denial_plain(struct arena *mem, struct str cwd, struct str path);
+const struct tool_root *denial_root_of(const struct denial_jail *jail, struct str path);
+
+/* ---- denial_links.c ---- */
+
+struct denial_way {
+	struct str path;     /* with every link that could be looked at followed */
+	struct str link, to; /* the last link of the way, and what it leads to */
+	struct str grant;    /* the directory that would have to be granted, or the place itself */
+	enum denial_look is; /* what `to` is, for who looks */
+};
+
+/* False: no link stands on the way of the plain path in what is shown. */
+bool denial_follow(const struct denial_jail *jail, struct str path, struct arena *mem, struct denial_way *out);
+/* The nth place where a program of that name may be; false: no more. */
+bool denial_program(const struct denial_jail *jail, struct str word, struct arena *mem, size_t nth, struct str *out);
 
 /* ---- denial_commands.c ---- */
 

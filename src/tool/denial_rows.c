@@ -71,13 +71,18 @@ bool denial_has_path(enum denial_rule rule)
 
 void denial_say(struct denial *d, struct arena *mem)
 {
-	const char *before = !rules[d->rule].path ? "" : d->cut ? "... " : " ", *key = rules[d->rule].key;
+	const char *before = !rules[d->rule].path ? "" : d->cut ? "... " : " ", *text = rules[d->rule].text, *key = rules[d->rule].key;
 
 	if (d->rule == DENIAL_NONE)
 		return;
 	d->key = key;
-	d->note = str_printf(mem, STR_FMT "%s%s%s%s%s", STR_ARG(d->path), before, rules[d->rule].text, key ? "; the operator's " : "",
-		key ? key : "", key ? " decides" : "");
+	if (d->grant > 0)
+		d->note = str_printf(mem, STR_FMT " is a link to " STR_FMT ", which %s; the operator's sandbox.extra_read_paths decides, with "
+			STR_FMT " in it", STR_ARG(d->link), STR_ARG(d->path), text, STR_ARG(str_head(d->path, d->grant)));
+	else
+		d->note = str_printf(mem, STR_FMT "%s" STR_FMT "%s%s%s%s%s%s", STR_ARG(d->link), d->link.n > 0 ? " is a link to " : "",
+			STR_ARG(d->path), d->link.n > 0 ? ", which" : "", before, text, key ? "; the operator's " : "", key ? key : "",
+			key ? " decides" : "");
 }
 
 /* ---- what a line says ---- */
@@ -221,6 +226,8 @@ const struct denial_row denial_rows[] = {
 	{ CAUSE_OPEN, { "operation not permitted" }, DENIAL_LINES },
 	{ CAUSE_OPEN, { "unable to open database" }, DENIAL_NEAR_END },
 	{ CAUSE_GONE, { "no such file or directory" }, DENIAL_NEAR_END },
+	{ CAUSE_PROGRAM, { "^sh: ", ": not found" }, DENIAL_NEAR_END },
+	{ CAUSE_PROGRAM, { ": command not found" }, DENIAL_NEAR_END },
 	{ CAUSE_GONE, { "nosuchfileexception" }, DENIAL_LINES },
 	{ CAUSE_GONE, { "directory nonexistent" }, DENIAL_NEAR_END },
 	{ CAUSE_GONE, { "can't cd to" }, DENIAL_NEAR_END },

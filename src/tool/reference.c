@@ -58,8 +58,9 @@ static const struct {
 		"`src/tool/denial_rows.c`; what a runtime prints after an error, its stack, does not count). Of a command that wrote nothing\n"
 		"its words and status tell, where they do: `git stash`, `curl -s`. Of deaths by a signal SIGABRT is looked at, by which\n"
 		"programs give up, and SIGSYS. What is said where a loopback address refuses is true of a server outside of the jail and\n"
-		"of one that does not listen yet. `agent6 exec` says the same sentence. A verify command that cannot be\n"
-		"executed ends the run.\n" },
+		"of one that does not listen yet. Of a link in the workspace or the system that leads out of what is shown it says where\n"
+		"it leads. Whether anything is there, a run under `strict` does not look: the model would know it. `agent6 exec` says the\n"
+		"same sentence, but none of a link that leads to nothing. A verify command that cannot be executed ends the run.\n" },
 	{ "Background commands",
 		"With `background` a command is asked about like any other, as one that stays; once it runs, the answer is\n"
 		"`{\"returncode\":null,...,\"still_running\":true,\"background_id\":\"bg1\"}`. A command that takes longer than\n"

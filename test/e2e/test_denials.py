@@ -412,3 +412,79 @@ def test_who_may_only_look_is_told_so_where_a_write_is_refused(lab):
     wrong = [(argv, want, result) for (argv, want), result in zip(rows, results)
              if (want is None) != (result.get("jail") is None) or (want and want not in result["jail"]) or "extra_write_paths" in str(result.get("jail"))]
     assert not wrong, "\n".join(map(str, wrong))
+
+
+# Links of the workspace (name, what it leads to), what is run, and what its explanation names.
+LINKS = {"tool": "{home}/sdk/bin/tool", "data": "{home}/set/one", "near": "a.txt", "dangling": "no-such-thing", "loop": "loop",
+         "chain": "tool", "hid": "secret/key", "into": "{home}/granted/f"}
+THROUGH_LINKS = [
+    (["./tool"], "tool is a link to {home}/sdk/bin/tool, which is outside what commands may see; the operator's sandbox.extra_read_paths "
+                 "decides, with {home}/sdk/bin in it"),
+    (["cat", "chain"], "chain is a link to {home}/sdk/bin/tool, which is outside what commands may see"),
+    (sh("./tool"), "tool is a link to {home}/sdk/bin/tool, which is outside"),
+    ([*PY, "open('data/rows.csv')"], "data is a link to {home}/set/one, which is outside what commands may see; the operator's "
+                                     "sandbox.extra_read_paths decides, with {home}/set/one in it"),
+    (["cat", "hid"], "hid is a link to {ws}/secret/key, which is hidden from commands; the operator's sandbox.hide_paths decides"),
+    (sh("echo x > into"), "into is a link to {home}/granted/f, which may be read and not written; the operator's sandbox.extra_write_paths decides"),
+    (["cat", "dangling"], NOTHING),
+    (["cat", "loop"], NOTHING),
+    (["cat", "near/x"], NOTHING),
+    (["cat", "missing"], NOTHING),
+    (sh("no-such-program"), NOTHING),
+]
+
+
+def test_a_link_that_leads_out_is_named_with_where_it_leads(lab_of_each_profile):
+    lab = lab_of_each_profile
+    lab.repo(a_DOT_txt="one\n", secret__key="k\n")
+    for name in ("sdk/bin/tool", "set/one/rows.csv", "granted/f"):
+        lab.write(os.path.join(lab.home, name), "x\n")
+    os.chmod(os.path.join(lab.home, "sdk/bin/tool"), 0o755)
+    for name, to in LINKS.items():
+        os.symlink(to.replace("{home}", lab.home), os.path.join(lab.ws, name))
+    hides = lab.profile != "hardened"  # which hides nothing of a place that commands write
+    rows = [row for row in THROUGH_LINKS if hides or row[0] != ["cat", "hid"]]
+    argvs = [argv for argv, _ in rows]
+    m = lab.mock(script(turn(*[call("run_command", argv=a) for a in argvs]), finish()),
+                 extra=f"[sandbox]\nextra_read_paths = [\"{lab.home}/granted\"]\n" +
+                       (f"hide_paths = [\"{lab.ws}/secret\"]\n" if hides else "") + "[workflow]\nverify_infer = false\n")
+    r = lab.run("look", timeout=300)
+    assert m.model_requests(), r.both[-3000:]
+    results = [json.loads(x["content"]) for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"]
+    assert len(results) == len(argvs), r.both[-3000:]
+    wants = [w and lab.ws + "/" + w.replace("{home}", lab.home).replace("{ws}", lab.ws) for _, w in rows]
+    wrong = [(argv, "want", want, "said", result.get("jail"), result) for argv, want, result in zip(argvs, wants, results)
+             if (want is None) != (result.get("jail") is None) or (want and want not in result["jail"])]
+    assert not wrong, "\n".join(map(str, wrong))
+    exec_says_the_same(lab, argvs, results)
+
+
+def test_who_sees_the_hosts_files_blames_no_link_that_leads_to_nothing(lab):
+    """exec tells the person, so it may look; what a run tells the model must not say what there is outside."""
+    lab.repo(a_DOT_txt="one\n")
+    os.makedirs(os.path.join(lab.home, "sdk"))
+    os.symlink(os.path.join(lab.home, "sdk/tool"), os.path.join(lab.ws, "tool"))
+    r = lab.agent6("exec", "cat", "tool")
+    assert r.returncode == 1 and "jail: " not in r.err, r.err
+    lab.write(os.path.join(lab.home, "sdk/tool"), "x\n")
+    for _ in range(8):
+        r = lab.agent6("exec", "cat", "tool")
+        if "jail: " in r.err:
+            break
+    assert f"[agent6] jail: {lab.ws}/tool is a link to {lab.home}/sdk/tool, which is outside what commands may see" in r.err, r.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="links in /usr are root's, who tries it in the other half")
+def test_a_link_of_the_system_that_leads_out_is_named(lab):
+    lab.repo(a_DOT_txt="one\n")
+    lab.write(os.path.join(lab.home, "sdk/share/x"), "x\n")
+    link = f"/usr/lib/agent6-test-{os.getpid()}"
+    os.symlink(os.path.join(lab.home, "sdk"), link)
+    try:
+        m = lab.mock(script(turn(call("run_command", argv=["cat", f"{link}/share/x"])), finish()), extra="[workflow]\nverify_infer = false\n")
+        lab.run("look")
+        said = json.loads([x["content"] for x in m.model_requests()[-1]["body"]["messages"] if x["role"] == "tool"][0])["jail"]
+    finally:
+        os.unlink(link)
+    assert said == f"{link} is a link to {lab.home}/sdk, which is outside what commands may see; the operator's sandbox.extra_read_paths " \
+                   f"decides, with {lab.home}/sdk in it"

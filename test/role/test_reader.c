@@ -172,13 +172,15 @@ TEST(reader_believes_no_answer_that_has_not_its_shape)
 	CHECK(take_note(mem, "m-0123abcd", "build", "operator\n") < 0);
 }
 
-static int take_denial(struct arena *mem, uint8_t rule, uint8_t cut, struct str path, struct denial *out)
+static int take_denial(struct arena *mem, uint8_t rule, uint8_t cut, struct str path, struct str link, uint32_t grant, struct denial *out)
 {
 	auto_buf struct buf b = BUF_MAX(65536);
 
 	pack_u8(&b, rule);
 	pack_u8(&b, cut);
 	pack_str(&b, path);
+	pack_str(&b, link);
+	pack_u32(&b, grant);
 	for (size_t k = 0; k < b.n; k++)
 		CHECK(reader_unpack_denial(str_head(buf_str(&b), k), mem, out, ERR_DISCARD) < 0);
 	return reader_unpack_denial(buf_str(&b), mem, out, ERR_DISCARD);
@@ -193,6 +195,8 @@ TEST(reader_lets_nothing_but_a_rule_and_a_path_say_why_a_command_failed)
 		uint8_t rule, cut;
 		struct str path;
 		bool right;
+		struct str link;
+		uint32_t grant;
 	} cases[] = {
 		{ "nothing", DENIAL_NONE, 0, STR(""), true },
 		{ "a rule of its own", DENIAL_NET, 0, STR(""), true },
@@ -211,12 +215,23 @@ TEST(reader_lets_nothing_but_a_rule_and_a_path_say_why_a_command_failed)
 		{ "an escape sequence", DENIAL_SEE, 0, STR("/x\x1b[2J"), false },
 		{ "bytes that are no characters", DENIAL_SEE, 0, STR("/x\xff"), false },
 		{ "a NUL", DENIAL_SEE, 0, STR("/x\0y"), false },
+		{ "a link", DENIAL_SEE, 0, STR("/opt/x"), true, STR("/w/x"), 0 },
+		{ "a link, and what is above", DENIAL_SEE, 0, STR("/opt/x"), true, STR("/w/x"), 4 },
+		{ "a link, and all of it", DENIAL_SEE, 0, STR("/opt/x"), true, STR("/w/x"), 6 },
+		{ "not a part of a name", DENIAL_SEE, 0, STR("/opt/x"), false, STR("/w/x"), 3 },
+		{ "more than there is", DENIAL_SEE, 0, STR("/opt/x"), false, STR("/w/x"), 7 },
+		{ "something without a link", DENIAL_SEE, 0, STR("/opt/x"), false, STR(""), 4 },
+		{ "words for a link", DENIAL_SEE, 0, STR("/opt/x"), false, STR("run this"), 4 },
+		{ "a link that steers", DENIAL_SEE, 0, STR("/opt/x"), false, STR("/w/\x1b[2J"), 4 },
+		{ "a link to what is cut", DENIAL_SEE, 1, STR("/opt/x"), false, STR("/w/x"), 0 },
+		{ "too long a link", DENIAL_SEE, 0, STR("/opt/x"), false, str_of(longest, DENIAL_PATH_MAX + 1), 0 },
+		{ "a link of no path", DENIAL_NET, 0, STR(""), false, STR("/w/x"), 0 },
 	};
 	auto_arena struct arena *mem = arena_new();
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct denial d = { 0 };
-		bool taken = take_denial(mem, cases[i].rule, cases[i].cut, cases[i].path, &d) == 0;
+		bool taken = take_denial(mem, cases[i].rule, cases[i].cut, cases[i].path, cases[i].link, cases[i].grant, &d) == 0;
 
 		if (taken != cases[i].right)
 			print_error("%s\n", cases[i].why);
