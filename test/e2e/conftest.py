@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 import pytest
 
@@ -97,11 +98,16 @@ class Mock:
     def model_requests(self):
         return [r for r in self.requests() if r.get("api") in ("chat", "anthropic", "responses")]
 
+    def served(self):
+        """How often it was asked for each turn, answered or not; a request is in requests() when its exchange is over."""
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(self.url + "/_mock/report", timeout=300) as f:
+            return json.load(f)["served"]
+
     def stop(self):
         """Ends it; returns (status, what it complained about)."""
         if self.proc.poll() is None:
             self.proc.terminate()
-        out, err = self.proc.communicate(timeout=20)
+        out, err = self.proc.communicate(timeout=300)
         return self.proc.returncode, err
 
 
@@ -189,7 +195,7 @@ model = "mock-model"
         return m
 
     # ---- agent6 ----
-    def agent6(self, *args, timeout=120, stdin=None, cwd=None, env=None):
+    def agent6(self, *args, timeout=300, stdin=None, cwd=None, env=None):
         """Runs it to its end; stdin is /dev/null unless text is given."""
         e = dict(self.env, **(env or {}))
         r = subprocess.run([AGENT6, *args], cwd=cwd or self.ws, env=e, capture_output=True, timeout=timeout,
