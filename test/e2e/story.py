@@ -270,7 +270,7 @@ class Story:
         script = {"turns": self.turns or [{"text": "Done."}], "on_exhausted": "finish"}
         text = self.filled(json.dumps(script)).replace("{port}", port)
         request = urllib.request.Request(self.model.url + "/_mock/scenario", text.encode(), method="POST")
-        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20).close()
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=300).close()
         base = self.model.url + ("" if self.wire == "anthropic" else "/v1")
         self.turns = []
         for key, text in (("api_format", self.wire), ("base_url", base)):
@@ -296,7 +296,7 @@ class Story:
         self.start_model()
         before, runs = self.place(), self.lab.run_dirs()
         become_reaper()
-        self.last = self.lab.agent6(*words[1:], env=self.env, timeout=90)
+        self.last = self.lab.agent6(*words[1:], env=self.env, timeout=300)
         # the invariants
         merged = words[1:3] == ["runs", "merge"]
         after = self.place()
@@ -456,4 +456,4 @@ def left_in_tmp():
 def nothing_new_stays(lab, before):
     """What is there now and was not before goes away; what another test makes meanwhile is its own."""
     new = left_in_tmp() - before
-    lab.wait_for(lambda: not new & left_in_tmp(), timeout=120)
+    lab.wait_for(lambda: not new & left_in_tmp(), timeout=300)

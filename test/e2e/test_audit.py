@@ -151,7 +151,7 @@ def test_only_agent6_net_links_tls():
 def test_only_agent6_index_holds_grammars():
     for name in ("agent6", "agent6-jail", "agent6-net", "agent6-resolver"):
         assert "ts_parser_" not in readelf("-Ws", program(name)) and not [n for n in needed(name) if "tree" in n], name
-    built_with = subprocess.run([program("agent6-index"), "--version"], capture_output=True, text=True, timeout=20).stdout
+    built_with = subprocess.run([program("agent6-index"), "--version"], capture_output=True, text=True, timeout=300).stdout
     assert ("ts_parser_" in readelf("-Ws", program("agent6-index"))) == ("grammars" in built_with and "without" not in built_with), built_with
 
 

@@ -100,7 +100,7 @@ def drive(case, wire, more="", folder=None, options=(), model="", words=()):
         agent = f"CI=1 exec {sys.executable} {shlex.quote(shared('cases', 'common', 'ptyrun.py'))} -- sh -c {shlex.quote(agent)}"
     with alone(shared("cases", "open", case, WRAPPED[case])) if case in LISTENING else contextlib.nullcontext():
         r = subprocess.run([sys.executable, shared("cases", "common", "drive.py"), folder, "--agent", agent, "--wire", wire, *options],
-                           capture_output=True, text=True, env=env, timeout=300)
+                           capture_output=True, text=True, env=env, timeout=900)
     assert r.returncode == 0, r.stdout[-4000:] + r.stderr[-2000:]
     return r.stdout
 

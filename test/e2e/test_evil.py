@@ -91,7 +91,7 @@ class Evil:
         if os.path.exists(report):
             os.unlink(report)
         argv = [self.program, "run", *(["--auto-approve"] if approve else []), *flags, "evil " + case]
-        self.result = subprocess.run(argv, cwd=self.lab.ws, env=self.lab.env, capture_output=True, timeout=120,
+        self.result = subprocess.run(argv, cwd=self.lab.ws, env=self.lab.env, capture_output=True, timeout=300,
                                      stdin=subprocess.DEVNULL)
         return self.judge(report)
 
@@ -303,7 +303,7 @@ def test_a_process_taken_over_once_it_is_confined_reaches_nothing_but_its_own(ev
     assert evil.result.returncode == 0, evil.result
     for words in (["runs", "list"], ["watch", "owned"], ["replay", "owned"], ["history", "search", "x"], ["memory", "list"],
                   ["fork", "owned", "--auto-approve"]):
-        evil.result = subprocess.run([evil.program, *words], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+        evil.result = subprocess.run([evil.program, *words], cwd=lab.ws, env=lab.env, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
         evil.judge("/nonexistent")
     for role, own in TAKEN.items():
         with open(reports[role], encoding="utf-8") as f:
@@ -370,7 +370,7 @@ def test_who_may_only_look_changes_nothing_even_when_taken_over(evil_of_each_pro
     evil = evil_of_each_profile
     lab, head = evil.lab, evil.lab.git("rev-parse", "HEAD").strip()
     evil.result = subprocess.run([EVIL, *mode, "--auto-approve", "--run-id", "owned", "evil look " + head], cwd=lab.ws,
-                                 env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+                                 env=lab.env, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
     evil.judge("/nonexistent")
     bucket = {"ask": "asks", "plan": "plans"}[mode[0]]
     state = os.path.join(lab.home, ".local", "state", "agent6")
@@ -578,7 +578,7 @@ def test_a_repository_that_a_taken_over_agent_makes_is_set_aside_when_nobody_can
     if not os.path.exists(EVIL):
         missing(f"{EVIL} is not built (meson option tests)")
     mock = lab.mock(script(finish()))
-    r = subprocess.run([EVIL, "run", "--auto-approve", "evil raw repository"], cwd=lab.ws, env=lab.env, timeout=120,
+    r = subprocess.run([EVIL, "run", "--auto-approve", "evil raw repository"], cwd=lab.ws, env=lab.env, timeout=300,
                        capture_output=True, stdin=subprocess.DEVNULL)
     assert "repository made" in lab.read("evil.report"), r
     assert mock.requests() == []

@@ -95,8 +95,9 @@ class Held:
         lab.repo(a_DOT_txt="a\n")
         os.mkfifo(os.path.join(lab.ws, "hold"))
         edit = turn(call("apply_edit", path="a.txt", edits=[{"old_string": "a", "new_string": "b"}]))
-        wait = {"command": turn(call("run_command", argv=["sh", "-c", "touch started; cat hold"])),
-                "model": turn(text="soon", fault={"stall": {"after_events": 1, "ms": 120000}}),
+        # One process and no other: nothing of it comes or goes while the test looks around.
+        wait = {"command": turn(call("run_command", argv=["sh", "-c", ": >started; read x <hold; :"])),
+                "model": turn(text="soon", fault={"stall": {"after_events": 1, "ms": 600000}}),
                 "retry": turn(text="", fault={"status": 429, "retry_after": "120"})}[point]
         lab.mock(script(edit, wait, finish()), top='[sandbox]\nallow_urls = ["names.example"]\n')  # so that somebody looks names up
         self.place = self.where()
@@ -134,7 +135,7 @@ class Held:
         now = parents()
         return not any(p in now and now[p][1] == start for p, start in self.all.items())
 
-    def ended(self, timeout=120):
+    def ended(self, timeout=300):
         """The run's end: what it printed, when all of it is gone and the repository and the record are in order."""
         out = self.p.communicate(timeout=timeout)[0]
         self.lab.wait_for(self.gone)
@@ -287,7 +288,7 @@ def test_a_stopped_run_tells_what_is_not_committed(lab):
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     p.send_signal(signal.SIGTERM)
-    out = p.communicate(timeout=120)[0]
+    out = p.communicate(timeout=300)[0]
     assert p.returncode == 130 and "a.txt" in out and "not committed" in out
     assert lab.git("for-each-ref", "refs/agent6") == "" and lab.read("a.txt") == "b\n"
 
@@ -322,7 +323,7 @@ def test_a_reader_that_goes_away_does_not_hurt_the_run(lab, close):
           "both": {"stdout": there, "stderr": there}}[close]
     p = subprocess.Popen([AGENT6, "run", "--auto-approve", "x"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, **to)
     os.close(there)
-    p.communicate(timeout=120)
+    p.communicate(timeout=300)
     assert p.returncode == 0
     assert lab.events("run.end")[-1]["reason"] == "finish_run"
     assert os.path.exists(os.path.join(lab.ws, "made"))
@@ -331,7 +332,7 @@ def test_a_reader_that_goes_away_does_not_hurt_the_run(lab, close):
 def test_closed_standard_descriptors_are_no_channel_of_ours(lab):
     lab.repo(a_DOT_txt="a\n")
     lab.mock(script(turn(call("run_command", argv=["touch", "made"])), finish()))
-    r = subprocess.run(["sh", "-c", f"exec '{AGENT6}' run --auto-approve x <&- >&- 2>&-"], cwd=lab.ws, env=lab.env, timeout=120)
+    r = subprocess.run(["sh", "-c", f"exec '{AGENT6}' run --auto-approve x <&- >&- 2>&-"], cwd=lab.ws, env=lab.env, timeout=300)
     assert r.returncode == 0
     assert os.path.exists(os.path.join(lab.ws, "made"))
     assert lab.agent6("runs", "verify").returncode == 0
@@ -357,7 +358,7 @@ def test_runs_in_two_checkouts_go_on_side_by_side(lab):
     r = lab.run("me too", cwd=other)
     assert r.returncode == 0, r.both
     held.go_on()
-    assert held.p.communicate(timeout=120) and held.p.returncode == 0
+    assert held.p.communicate(timeout=300) and held.p.returncode == 0
 
 
 # ---- disks ----
@@ -460,7 +461,7 @@ def test_two_watchers_and_the_run_see_the_same_end(lab):
     watchers[0].communicate()
     held.go_on()
     out = held.ended()
-    other = watchers[1].communicate(timeout=120)[0]
+    other = watchers[1].communicate(timeout=300)[0]
     assert watchers[1].returncode == 0 and "finished" in other and "finished" in out
 
 

@@ -263,12 +263,12 @@ def test_what_a_command_leaves_dies_with_it(hard):
     marker = os.path.join(hard.folder, "marker")
     kinds = {
         "double": f"(setsid sh -c 'sleep 1000 # {marker}' &)",
-        "stopped": f"sh -c 'kill -STOP $$; : {marker}' & sleep 0.05",
+        "stopped": f"sh -c 'kill -STOP $$; : {marker}' & while ! grep -q '^State:.T' /proc/$!/status; do :; done",
         "deaf": f"setsid sh -c \"trap '' TERM HUP INT; sleep 1000; : {marker}\" & setsid setsid -f sh -c 'sleep 1000; : {marker}'",
         "endless": f"setsid sh -c 'sleep 1000; : {marker}' & sleep 1000",
     }
     for name, line in kinds.items():
-        r = hard.agent6("exec", "--timeout", "1", "--", "sh", "-c", f"{line}\nexit 7", env={})
+        r = hard.agent6("exec", "--timeout", "1" if name == "endless" else "0", "--", "sh", "-c", f"{line}\nexit 7", env={})
         assert r.returncode == (124 if name == "endless" else 7), (name, r.both)
         assert mine(marker) == [], name
 

@@ -132,10 +132,10 @@ def ask_all(lab, agent6=None):
     mock = lab.mock(script(*[turn(*calls[i:i + 6]) for i in range(0, len(calls), 6)], finish()))
     if agent6:
         r = subprocess.run([agent6, "run", "--auto-approve", "look"], cwd=lab.ws, env=lab.env, capture_output=True, text=True,
-                           timeout=120, stdin=subprocess.DEVNULL, check=False)
+                           timeout=300, stdin=subprocess.DEVNULL, check=False)
         assert r.returncode == 0, r.stderr
     else:
-        r = lab.run("look", timeout=120)
+        r = lab.run("look", timeout=300)
         assert r.returncode == 0, r.both
     got = results(mock)[:len(calls)]
     return {language: got[3 * i:3 * i + 3] for i, language in enumerate(LANGUAGES)}, mock

@@ -231,8 +231,10 @@ def test_a_model_that_refuses_pictures_goes_on_without(lab, api):
 
 def test_a_cancelled_call_is_told_to_the_server(lab):
     lab.repo(a="1\n")
-    mock, r = play(lab, server(lab, "hang-call", extra="call_timeout_s = 1"), turn(call("mcp__lab__echo", text="x")), turn(call("mcp__lab__seen")))
-    sent = json.loads(results(mock)[1]["content"])
+    # What it has seen it may be asked until it answers in time.
+    mock, r = play(lab, server(lab, "hang-call", extra="call_timeout_s = 1"), turn(call("mcp__lab__echo", text="x")),
+                   *[turn(call("mcp__lab__seen"))] * 9)
+    sent = json.loads(next(x["content"] for x in results(mock)[1:] if "content" in x))
     hung = next(m for m in sent if m.get("method") == "tools/call")
     assert [m["params"]["requestId"] for m in sent if m.get("method") == "notifications/cancelled"] == [hung["id"]]
 
@@ -542,7 +544,7 @@ def evil_run(lab, extra=""):
     os.makedirs(granted)
     lab.env["SERVER_HEARD"] = os.path.join(granted, "heard")
     lab.mock(script(finish()), extra=server(lab, extra='env = ["SERVER_HEARD"]\n' + extra, write=[granted]), top='[sandbox]\nrun_commands = "yes"\n')
-    r = subprocess.run([evil, "run", "evil server"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    r = subprocess.run([evil, "run", "evil server"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
     lines = lab.read("evil.report").splitlines()
     assert not [l for l in lines if l.startswith("FAIL")], (lines, r)
     with open(lab.env["SERVER_HEARD"], encoding="utf-8") as f:

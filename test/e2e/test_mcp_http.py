@@ -239,7 +239,7 @@ def test_a_taken_over_agent_says_nothing_else_to_a_server_over_http(lab, remote)
     lab.repo(a="1\n")
     s = remote()
     mock = lab.mock(script(finish()), extra=config(s), top='[sandbox]\nrun_commands = "yes"\n')
-    r = subprocess.run([evil, "run", "evil remote"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    r = subprocess.run([evil, "run", "evil remote"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
     lines = lab.read("evil.report").splitlines()
     said = dict(l[5:].split(": ", 1) for l in lines if l.startswith("said "))
     assert said["call"] == 'outcome 8 its approval is "ask" and nobody can answer', (lines, r)
@@ -262,7 +262,7 @@ def test_a_taken_over_agent_calls_no_tool_over_http_that_the_operator_left_out(l
     lab.repo(a="1\n")
     s = remote()
     lab.mock(script(finish()), extra=config(s, 'approval = "yes"\ntools = ["fails"]'), top='[sandbox]\nrun_commands = "yes"\n')
-    r = subprocess.run([evil, "run", "evil remote"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    r = subprocess.run([evil, "run", "evil remote"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
     lines = lab.read("evil.report").splitlines()
     assert "said call: outcome 8 mcp.far.tools does not name this tool" in lines, (lines, r)
     assert [m["method"] for _, _, m in s.heard] == ["tools/list"]
@@ -275,7 +275,7 @@ def test_what_a_taken_over_agent_asks_of_a_server_has_an_end_and_takes_nothing_o
     lab.repo(a="1\n")
     s = remote()
     mock = lab.mock(script(finish()), extra=config(s), top='[sandbox]\nrun_commands = "yes"\n[workflow]\nmax_iterations = 0\n')
-    subprocess.run([evil, "run", "evil remote-many"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    subprocess.run([evil, "run", "evil remote-many"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
     said = [l for l in lab.read("evil.report").splitlines() if l.startswith("said ")]
     assert [l.split(": ", 1)[1] for l in said[:200]] == ["outcome 0 "] * 200, said
     assert said[200:202] == ["said one of many: outcome 8 the ceiling of 200 requests for this run is reached"] * 2
@@ -291,7 +291,7 @@ def test_a_number_of_a_call_is_used_once(lab, remote):
     lab.repo(a="1\n")
     s = remote()
     lab.mock(script(finish()), extra=config(s), top='[sandbox]\nrun_commands = "yes"\n')
-    subprocess.run([evil, "run", "evil remote-again"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    subprocess.run([evil, "run", "evil remote-again"], cwd=lab.ws, env=lab.env, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
     lines = lab.read("evil.report").splitlines()
     assert [l for l in lines if l.startswith("said a list: outcome 0")] and "client dropped" in lines, lines
     assert [m["method"] for _, _, m in s.heard] == ["tools/list"]

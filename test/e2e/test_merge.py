@@ -94,7 +94,7 @@ def test_notes_stand_where_they_were_said_and_name_what_there_is(lab):
     said = lab.agent6("runs", "diff").err
     assert "the changes of mine, all there is: the repository had no commit" in said and "since" not in said, said
     out = subprocess.run([AGENT6, "runs", "commits"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, timeout=60).stdout.splitlines()
+                         stderr=subprocess.STDOUT, text=True, timeout=300).stdout.splitlines()
     assert len(out) == 2 and out[1] == "[agent6] 1 commit on agent6/mine", out
 
 

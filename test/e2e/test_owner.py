@@ -92,7 +92,7 @@ def prepare(lab, row):
     def act(*argv, **kw):
         who = dict(user=row["user"], group=row["user"], extra_groups=[]) if row["user"] else {}
         return subprocess.run(argv, cwd=kw.get("cwd", lab.ws), env=lab.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=120, **who)
+                              timeout=300, **who)
     return act
 
 

@@ -28,7 +28,7 @@ def need(*programs):
             missing(f"{p} is not installed")
 
 
-def complete(lab, scenario, timeout=120):
+def complete(lab, scenario, timeout=300):
     m = lab.mock(scenario)
     r = lab.run("make the tests pass", timeout=timeout)
     status, complaints = m.stop()

@@ -366,7 +366,7 @@ def test_the_demo_needs_nothing_and_shows_what_was_stopped(lab):
         look = said.out.split("Look around:")[1].splitlines()[0].strip()
         assert ("&& agent6 " in look) is (env is not lab.env), look
         env = {k: v for k, v in env.items() if k != "AGENT6_ALLOW_ROOT"}
-        shown = subprocess.run(["sh", "-c", look], cwd=lab.home, env=env, capture_output=True, text=True, timeout=60)
+        shown = subprocess.run(["sh", "-c", look], cwd=lab.home, env=env, capture_output=True, text=True, timeout=300)
         assert shown.returncode == 0 and "passed" in shown.stdout, (look, shown.stdout, shown.stderr)
 
 

@@ -47,7 +47,7 @@ def flaky(api):
     with new_lab() as lab:
         lab.repo(a_DOT_txt="a\n")
         m = lab.mock(scenario("flaky-provider"), api=api)
-        r = lab.run("look around", timeout=120)
+        r = lab.run("look around", timeout=300)
         status, complaints = m.stop()
         retries = [(e.get("status_code"), e["wait_ms"], e["error"]) for e in lab.events("loop.provider.retry")]
         return r.returncode, r.both, status, complaints, retries, lab.events("run.end")[-1]["reason"], len(answers(lab)), len(m.model_requests())
@@ -133,7 +133,7 @@ def test_big_output(lab, api):
     content = args["args"]["content"]
     args.update(name="apply_edit", args={"path": "big.txt", "edits": [{"kind": "create", "old_string": "", "new_string": content}]})
     m = lab.mock(s, api=api, extra="[budget]\nmax_input_tokens = -1\nmax_output_tokens = -1\n")
-    r = lab.run("write a lot", timeout=120)
+    r = lab.run("write a lot", timeout=300)
     assert r.returncode == 0, r.both[-3000:]
     assert os.path.getsize(os.path.join(lab.ws, "big.txt")) == 4000000
     assert lab.agent6("runs", "verify").returncode == 0

@@ -43,6 +43,7 @@ def test_a_conversation_is_one_session_until_it_is_reset(lab, screen, where):
     at_prompt(lab, s)
     s.keys("/reset", "Enter")
     s.until("a new conversation")
+    at_prompt(lab, s)
     s.keys("again?", "Enter")
     s.until("A new start.")
     at_prompt(lab, s)
@@ -62,7 +63,7 @@ def test_a_conversation_is_one_session_until_it_is_reset(lab, screen, where):
 
 def test_an_answer_that_is_given_up_goes_back_to_the_prompt(lab, screen):
     lab.repo(**{"a.txt": "one\n"})
-    lab.mock(script({"text": "slow", "delay_ms": 60000}, turn(text="Fast.")))
+    lab.mock(script({"text": "slow", "delay_ms": 600000}, turn(text="Fast.")))
     s = screen("ask", width=120)
     at_prompt(lab, s)
     s.keys("slow?", "Enter")

@@ -27,7 +27,7 @@ class Screen:
         self.lab = lab
         self.name = "agent6-" + uuid.uuid4().hex[:8]
         self.done = os.path.join(lab.folder, self.name)
-        line = f"trap : INT; stty -a > {shlex.quote(self.done)}.modes; {command}; echo $? > {shlex.quote(self.done)}; read wait"
+        line = f"trap : INT; stty -a > {shlex.quote(self.done)}.modes; {command}; echo $? > {shlex.quote(self.done)}; while :; do read wait; done"
         env = [f"{k}={v}" for k, v in lab.env.items() if k != "CI"]  # somebody sits here
         subprocess.run(["env", "-i", *env, "tmux", "-L", self.name, "-f", "/dev/null", "new-session", "-d", "-x", str(width),
                         "-y", str(height), "sh", "-c", line], cwd=lab.ws, check=True)

@@ -205,5 +205,5 @@ def test_a_toolchain_works_in_the_jail_as_it_is(lab, row, profile):
         os.makedirs(os.path.dirname(os.path.join(lab.home, name)), exist_ok=True)
         os.symlink(target, os.path.join(lab.home, name))
     first = os.path.join(lab.home, row["first"]) + ":" if "first" in row else ""
-    r = lab.agent6("exec", "--", "sh", "-c", row["line"], timeout=240, env={"PATH": first + lab.env["PATH"]})
+    r = lab.agent6("exec", "--", "sh", "-c", row["line"], timeout=300, env={"PATH": first + lab.env["PATH"]})
     assert r.returncode == 0 and r.out.split()[-1:] == ["works"], r.both[-3000:]

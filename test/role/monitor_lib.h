@@ -19,7 +19,7 @@
 enum side { ZYGOTE, GIT, CLIENT, BROKER, RESOLVER, RECORDER, SPAWNER, VIEW, AGENT, SERVER, SIDES };
 
 #define LONG_WORD  5000 /* of a command that is shown whole */
-#define PATIENCE_S 30   /* a monitor that says nothing fails the test instead of hanging it */
+#define PATIENCE_S 300  /* a monitor that says nothing fails the test instead of hanging it */
 
 /* A monitor in a process of its own; the test is everybody else. */
 struct bench {

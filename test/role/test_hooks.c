@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 300000
 
 static struct str_list words(struct arena *mem, const char *a, const char *b, const char *c)
 {
