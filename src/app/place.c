@@ -50,6 +50,7 @@ int place_find(struct str dir, struct str config, struct arena *mem, struct plac
 	p.workspace = w.dir;
 	p.is_repo = w.is_repo;
 	TRY(session_repo_dir(p.paths.state, str_from(p.workspace), mem, &p.repo_dir, err));
+	TRY(paths_check(&p.paths, p.repo_dir, err));
 	p.files = (struct config_files){ .global = p.paths.global_file,
 		.home = p.paths.home,
 		.repo = str_printf(mem, "%s/config.toml", p.repo_dir).p };

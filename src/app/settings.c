@@ -107,7 +107,8 @@ int settings_paths(struct start *s, struct err *err)
 	TRY(paths_find(paths_env, s->mem, &s->paths, err));
 	s->config_dir = s->paths.config;
 	s->state_dir = s->paths.state;
-	return session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err);
+	TRY(session_repo_dir(s->state_dir, str_from(s->workspace), s->mem, &s->repo_dir, err));
+	return paths_check(&s->paths, s->repo_dir, err);
 }
 
 /* A preset that a flag chose goes with the run. */

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "sys/file.h"
 #include "sys/mounts.h"
+#include "sys/ours.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,20 +219,6 @@ static void read_table(struct loader *l, const struct toml *table, size_t n)
 	}
 }
 
-static int check_owner(const struct load_layer *layer, int fd, struct err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, errno, "%s", layer->path);
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", layer->path,
-			(unsigned)st.st_uid);
-	if (st.st_mode & S_IWOTH)
-		return err_set(err, ERR_DENIED, "%s can be written by everybody; chmod o-w it", layer->path);
-	return 0;
-}
-
 /* A link may lead into the workspace, by any name it has. That the directory itself does not lie there, a run looks at. */
 static int check_place(const struct load_spec *spec, const struct load_layer *layer, struct err *err)
 {
@@ -258,7 +245,7 @@ int load_text(const struct load_spec *spec, const struct load_layer *layer, stru
 
 	TRY(file_open(AT_FDCWD, layer->path, false, &fd, err));
 	if (layer->id != CONFIG_FILE) {
-		TRY(check_owner(layer, fd, err));
+		TRY(ours_check(layer->path, err));
 		TRY(check_place(spec, layer, err));
 	}
 	if (file_read_fd(fd, out, err) < 0)

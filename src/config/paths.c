@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "config/paths.h"
+#include "sys/ours.h"
 
 #include <stdlib.h>
 
@@ -62,5 +63,14 @@ int paths_find(paths_getenv_fn *get, struct arena *mem, struct paths *out, struc
 	p.global_file = str_printf(mem, "%s/config.toml", p.config).p;
 	p.secrets_file = str_printf(mem, "%s/secrets.toml", p.config).p;
 	*out = p;
+	return 0;
+}
+
+int paths_check(const struct paths *p, const char *repo_dir, struct err *err)
+{
+	const char *const all[] = { p->config, repo_dir, p->data, p->cache };
+
+	for (size_t i = 0; i < COUNT(all); i++)
+		TRY(ours_check(all[i], err));
 	return 0;
 }

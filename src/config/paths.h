@@ -22,6 +22,8 @@ struct paths {
 /* `get` is getenv in the program; tests pass their own. */
 typedef const char *paths_getenv_fn(const char *name);
 int paths_find(paths_getenv_fn *get, struct arena *mem, struct paths *out, struct err *err) CHECKED;
+/* Nobody else can replace what is believed there; repo_dir is below state, and need not exist. See sys/ours.h. */
+int paths_check(const struct paths *p, const char *repo_dir, struct err *err) CHECKED;
 const char *paths_env(const char *name); /* getenv, for paths_find */
 
 #endif

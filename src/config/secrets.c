@@ -4,6 +4,7 @@
 #include "config/target_priv.h"
 #include "fmt/toml.h"
 #include "sys/file.h"
+#include "sys/ours.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +46,7 @@ int secrets_open(const char *path, int *out, struct err *err)
 		err_hint(err, "chmod 600 it, and consider its keys known");
 		return -ERR_DENIED;
 	}
+	TRY(ours_check(path, err)); /* its directories: a key of somebody else's account would have what is said to it */
 	*out = take_fd(&fd);
 	return 0;
 }

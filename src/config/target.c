@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "config/target_priv.h"
 #include "sys/file.h"
+#include "sys/ours.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,7 @@ int target_open(const char *path, struct target *out, struct err *err)
 	autofree char *real = NULL;
 	struct stat st;
 
+	TRY(ours_check(path, err));
 	TRY(resolve(path, &real, err));
 	char *slash = strrchr(real, '/');
 	BUG_IF(!slash); /* every path of ours is absolute */
