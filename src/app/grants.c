@@ -137,14 +137,18 @@ static int check_readonly(const struct start *s, const struct mounts *mounts, co
 static int check_file(const struct start *s, const struct mounts *mounts, const struct granted *g, struct err *err)
 {
 	struct mount_names names;
+	int r;
 
 	if (s->rq->config.n == 0 || !g->writable)
 		return 0;
 	names = mounts_names(mounts, settings_resolve(str_dupz(s->mem, s->rq->config), s->mem), s->mem);
 	for (size_t i = 0; i < names.n; i++)
-		if (path_is_within(names.p[i], settings_resolve(g->path, s->mem)))
-			return err_set(err, ERR_DENIED, "%s: %s holds %s, which --config names: the model could change it", g->key, g->path,
+		if (path_is_within(names.p[i], settings_resolve(g->path, s->mem))) {
+			r = err_set(err, ERR_DENIED, "%s: %s holds %s, which --config names: the model could change it", g->key, g->path,
 				names.p[i]);
+			err_hint(err, "move that file to a place that nothing grants for writing, or grant something smaller");
+			return r;
+		}
 	return 0;
 }
 

@@ -219,6 +219,13 @@ static void read_table(struct loader *l, const struct toml *table, size_t n)
 	}
 }
 
+static int lies_there(const char *path, const char *name, struct err *err)
+{
+	err_set(err, ERR_DENIED, "%s lies in the workspace (as %s), where the model could change it", path, name);
+	err_hint(err, "move %s out of the workspace, and start agent6 again", strcmp(path, name) == 0 ? "it" : "the file that this name leads to");
+	return -ERR_DENIED;
+}
+
 /* A link may lead into the workspace, by any name it has. That the directory itself does not lie there, a run looks at. */
 static int check_place(const struct load_spec *spec, const struct load_layer *layer, struct err *err)
 {
@@ -235,7 +242,7 @@ static int check_place(const struct load_spec *spec, const struct load_layer *la
 	}
 	for (size_t i = 0; i < names.n; i++)
 		if (path_is_within(names.p[i], spec->workspace))
-			return err_set(err, ERR_DENIED, "%s lies in the workspace (as %s), where the model could change it", layer->path, names.p[i]);
+			return lies_there(layer->path, names.p[i], err);
 	return 0;
 }
 

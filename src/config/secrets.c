@@ -32,14 +32,16 @@ int secrets_open(const char *path, int *out, struct err *err)
 
 	if (lstat(path, &link) < 0)
 		return err_sys(err, errno, "%s", path);
-	if (S_ISLNK(link.st_mode) && link.st_uid != geteuid())
-		return err_set(err, ERR_DENIED, "%s is a link that somebody else made", path);
+	if (S_ISLNK(link.st_mode) && link.st_uid != geteuid()) {
+		err_set(err, ERR_DENIED, "%s is a link that somebody else made (user %u)", path, (unsigned)link.st_uid);
+		err_hint(err, "look where it leads; then remove it, and make it anew as yourself (ln -s), or put the keys in by agent6 connect");
+		return -ERR_DENIED;
+	}
 	TRY(file_open(AT_FDCWD, path, false, &fd, err));
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", path);
 	if (st.st_uid != geteuid())
-		return err_set(
-			err, ERR_DENIED, "%s belongs to somebody else (user %u)", path, (unsigned)st.st_uid);
+		return target_foreign(path, st.st_uid, err);
 	if (st.st_mode & 077) {
 		err_set(err, ERR_DENIED, "%s can be read by others (mode %04o)", path,
 			(unsigned)st.st_mode & 07777);

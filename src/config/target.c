@@ -36,6 +36,13 @@ static int resolve(const char *path, char **out, struct err *err)
 	return 0;
 }
 
+int target_foreign(const char *path, uid_t owner, struct err *err)
+{
+	err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", path, (unsigned)owner);
+	err_hint(err, "start agent6 as that user; or read what it says and make it yours: sudo chown %u that file", (unsigned)geteuid());
+	return -ERR_DENIED;
+}
+
 int target_open(const char *path, struct target *out, struct err *err)
 {
 	auto_target struct target t = { .dir = -1, .mode = 0600 };
@@ -56,8 +63,7 @@ int target_open(const char *path, struct target *out, struct err *err)
 			return err_sys(err, errno, "lock %s", real);
 	if (fstatat(t.dir, t.name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (st.st_uid != geteuid() && geteuid() != 0)
-			return err_set(err, ERR_DENIED, "%s belongs to somebody else (user %u)", path,
-				(unsigned)st.st_uid);
+			return target_foreign(path, st.st_uid, err);
 		t.exists = true;
 		t.mode = st.st_mode & 0777;
 	} else if (errno != ENOENT) {

@@ -325,6 +325,10 @@ TEST(config_in_the_workspace_or_writable_by_all_is_not_configuration)
 	CHECK_OK(config_load(&h.files, h.mem, &c, &err));
 	h.files.workspace = h.dir.path;
 	CHECK_INT(config_load(&h.files, h.mem, &c, &err), -ERR_DENIED);
+	CHECK_STR(str_from(err.hint), STR("move the file that this name leads to out of the workspace, and start agent6 again"));
+	h.files.global = str_printf(h.mem, "%s/global.toml", h.dir.path).p;
+	CHECK_INT(config_load(&h.files, h.mem, &c, &err), -ERR_DENIED);
+	CHECK_STR(str_from(err.hint), STR("move it out of the workspace, and start agent6 again"));
 	h.files.workspace = str_printf(h.mem, "%s/glob", h.dir.path).p; /* a prefix of the name is no parent */
 	CHECK_OK(config_load(&h.files, h.mem, &c, &err));
 	CHECK(fchmodat(h.dir.fd, "global.toml", 0646, 0) == 0);

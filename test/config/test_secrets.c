@@ -103,12 +103,14 @@ TEST(secrets_of_somebody_else_are_refused)
 		return; /* only root can give a file away; the tests run as root too */
 	CHECK(chown(h.path, 12345, 12345) == 0);
 	CHECK_INT(secrets_open(h.path, &fd, &err), -ERR_DENIED);
+	CHECK(strstr(err.hint, "start agent6 as that user") != NULL && strstr(err.hint, "sudo chown 0 ") != NULL);
 	CHECK(chown(h.path, 0, 0) == 0);
 	CHECK(symlinkat("secrets.toml", h.dir.fd, "c/link.toml") == 0);
 	CHECK(fchownat(h.dir.fd, "c/link.toml", 12345, 12345, AT_SYMLINK_NOFOLLOW) == 0);
 	snprintf(h.path, sizeof(h.path), "%s/c/link.toml", h.dir.path);
 	CHECK_INT(secrets_open(h.path, &fd, &err), -ERR_DENIED);
-	CHECK(strstr(err.msg, "link") != NULL);
+	CHECK(strstr(err.msg, "is a link that somebody else made (user 12345)") != NULL);
+	CHECK(strstr(err.hint, "remove it, and make it anew") != NULL);
 }
 
 TEST(secrets_behind_a_link_of_ours_stay_behind_it)

@@ -119,6 +119,7 @@ def test_a_configuration_file_that_the_model_could_write_is_none(lab):
     lab.write(os.path.join(lab.home, "d", "own.toml"), f"sandbox.extra_write_paths = [\"{lab.home}/d\"]\n")
     r = lab.agent6("exec", "--config", os.path.join(lab.home, "d", "own.toml"), "--", "true")
     assert r.returncode == 2 and "--config" in r.err and "sandbox.extra_write_paths" in r.err, r.both
+    assert "hint: move that file to a place that nothing grants for writing" in r.err, r.both
 
 
 PLANT = ("for d in sub gone wt; do rm -rf $d/.git; mv $d $d.old; mkdir -p $d/.git/objects $d/.git/refs; echo 'ref: refs/heads/main' > $d/.git/HEAD; "
