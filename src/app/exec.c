@@ -213,12 +213,8 @@ static int on_monitor(struct exec *x, struct err *err)
 		return err_set(err, ERR_CLOSED, "the jail died");
 	TRY(r);
 	r = wire_check(LINK_MONITOR_ZYGOTE, WIRE_UP, x->msg->type, x->msg->body.n, x->msg->nfds, err);
-	if (r == 0 && x->msg->type == WIRE_CELL_FAIL) {
-		struct unpack u = unpack_from(x->msg->body);
-		struct str why = unpack_str(&u);
-
-		r = err_set(err, ERR_UNSUPPORTED, "the jail failed: " STR_FMT, STR_ARG(why));
-	}
+	if (r == 0 && x->msg->type == WIRE_CELL_FAIL)
+		r = zygote_failed(x->msg->body, "the jail failed", err);
 	if (r == 0 && x->msg->type == WIRE_GIT_CHANGED) {
 		struct unpack u = unpack_from(x->msg->body);
 

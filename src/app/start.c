@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Of agent_ends, in the order of the agent's descriptors from 3 on. */
@@ -98,13 +99,7 @@ static int wait_agent(const struct start *s, struct err *err)
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 
 	TRY(peer_await(s->zygote.chan, LINK_MONITOR_ZYGOTE, WIRE_AGENT_UP, m, "agent", err));
-	if (m->type == WIRE_CELL_FAIL) {
-		struct unpack u = unpack_from(m->body);
-		struct str why = unpack_str(&u);
-
-		return err_set(err, ERR_UNSUPPORTED, "the agent cannot be started: " STR_FMT, STR_ARG(why));
-	}
-	return 0;
+	return m->type == WIRE_CELL_FAIL ? zygote_failed(m->body, "the agent cannot be started", err) : 0;
 }
 
 /* ---- view ---- */
@@ -168,8 +163,27 @@ struct start start_new(struct arena *mem, const struct run_request *rq)
 		.git = PEER_NONE, .view = PEER_NONE, .language = PEER_NONE };
 }
 
+#define FILES_NEEDED 256 /* an agent waits for the channels of as many servers as there may be, and has some files open */
+
+/* Found out by who asks for it first, it would be the agent, which has no way left to say so. */
+static int enough_files(struct err *err)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_NEEDED)
+		return 0;
+	err_set(err, ERR_UNSUPPORTED, "the limit of open files is %llu here, and a run needs %d", (unsigned long long)files.rlim_cur, FILES_NEEDED);
+	if (files.rlim_max < FILES_NEEDED && geteuid() != 0)
+		err_hint(err, "only root raises it in this shell, since the hard limit is %llu: \"nofile\" in /etc/security/limits.conf, LimitNOFILE= of a unit, or "
+			"--ulimit nofile= of a container", (unsigned long long)files.rlim_max);
+	else
+		err_hint(err, "ulimit -n %d, in the shell that starts agent6, raises it", FILES_NEEDED);
+	return -ERR_UNSUPPORTED;
+}
+
 int start_client(struct start *s, struct err *err)
 {
+	TRY(enough_files(err));
 	TRY(programs_open(&s->programs, err));
 	return egress_launch_client(&s->programs, &s->egress, err);
 }

@@ -53,20 +53,24 @@ int zygote_launch(int jail, int asker, const int own[2], const struct zygote_spe
 	return r;
 }
 
+int zygote_failed(struct str body, const char *what, struct err *err)
+{
+	struct unpack u = unpack_from(body);
+	struct str why = unpack_str(&u), hint = unpack_str(&u);
+	int r = err_set(err, ERR_UNSUPPORTED, "%s: " STR_FMT, what, STR_ARG(why));
+
+	err_hint(err, STR_FMT, STR_ARG(hint.n > 0 ? hint : STR("\"agent6 check sandbox\" tries what a jail needs, and names what this host lacks")));
+	return r;
+}
+
 int zygote_await(const struct peer *z, struct arena *mem, struct str_list *notes, struct err *err)
 {
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
-	int r;
 
 	TRY(peer_await(z->chan, LINK_MONITOR_ZYGOTE, WIRE_CELL_READY, m, "jail", err));
 	struct unpack u = unpack_from(m->body);
-	if (m->type == WIRE_CELL_FAIL) {
-		struct str why = unpack_str(&u), hint = unpack_str(&u);
-
-		r = err_set(err, ERR_UNSUPPORTED, "the jail cannot be built: " STR_FMT, STR_ARG(why));
-		err_hint(err, STR_FMT, STR_ARG(hint));
-		return r;
-	}
+	if (m->type == WIRE_CELL_FAIL)
+		return zygote_failed(m->body, "the jail cannot be built", err);
 	unpack_u32(&u); /* the Landlock ABI, told by `check sandbox` */
 	notes->p = unpack_strs(&u, mem, NOTES_MAX, &notes->n);
 	for (size_t i = 0; i < notes->n; i++)

@@ -24,6 +24,8 @@ int peer_await(int chan, enum wire_link link, uint16_t want, struct chan_msg *m,
  * agent6-index, or NULL where neither is started. */
 int zygote_launch(int jail, int asker, const int own[2], const struct zygote_spec *spec, struct peer *out, struct err *err)
 	CHECKED;
+/* The end of err is what WIRE_CELL_FAIL says, its beginning `what`; its hint, or where to look for one. */
+int zygote_failed(struct str body, const char *what, struct err *err);
 /* notes: what this host could not give, as sentences. */
 int zygote_await(const struct peer *z, struct arena *mem, struct str_list *notes, struct err *err) CHECKED;
 

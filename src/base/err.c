@@ -56,6 +56,8 @@ int err_sys(struct err *err, int sys, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(err->msg);
 	snprintf(err->msg + n, sizeof(err->msg) - n, ": %s", strerror(sys));
+	if (sys == EMFILE)
+		err_hint(err, "the limit of open files is too low here; \"ulimit -n 1024\", in the shell that starts agent6, raises it");
 	return -(int)err->code;
 }
 

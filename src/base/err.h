@@ -56,7 +56,7 @@ struct err {
 #define ERR_DISCARD (&(struct err){ .code = ERR_NONE })
 
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) FORMAT(3, 4);
-int err_sys(struct err *err, int sys, const char *fmt, ...) FORMAT(3, 4); /* "what: strerror" */
+int err_sys(struct err *err, int sys, const char *fmt, ...) FORMAT(3, 4); /* "what: strerror"; of EMFILE with a hint */
 int err_wrap(struct err *err, const char *fmt, ...) FORMAT(2, 3);         /* "outer: " in front */
 void err_hint(struct err *err, const char *fmt, ...) FORMAT(2, 3);
 void err_at(struct err *err, const char *file, int line, int col);

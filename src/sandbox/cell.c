@@ -116,15 +116,15 @@ static int enter(const struct side *side, int kind, const char *name, struct err
 
 	TRY(side_take(side, &ns, err));
 	if (setns(ns, kind) < 0)
-		return err_sys(err, errno, "enter the %s namespace", name);
+		return side_not_entered(errno, name, err);
 	return 0;
 }
 
 static int enter_net(const struct line *line, bool *early, struct err *err)
 {
 	*early = true;
-	TRY(enter(&line->side, CLONE_NEWNET, "network", err));
-	TRY(enter(&line->side, CLONE_NEWIPC, "IPC", err));
+	TRY(enter(&line->side, CLONE_NEWNET, "the network", err));
+	TRY(enter(&line->side, CLONE_NEWIPC, "the IPC", err));
 	*early = false;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sandbox/ground.h"
+#include "sandbox/landlock.h"
 #include "sandbox/probe.h"
 #include "sandbox/root_priv.h"
 #include "sys/file.h"
@@ -74,9 +75,11 @@ int ground_open(const struct sandbox_policy *p, const char *tmp, struct arena *m
 	for (size_t i = 0; i < root->covers.n; i++)
 		if (root->covers.p[i].kind != GRANT_PIN)
 			return refuse_cover(&root->covers.p[i], err);
-	if (landlock_abi() < PROBE_LANDLOCK_MIN)
-		return err_set(err, ERR_UNSUPPORTED, "profile \"hardened\" needs Landlock ABI %d, this kernel has %d",
-			PROBE_LANDLOCK_MIN, landlock_abi());
+	if (landlock_abi() < PROBE_LANDLOCK_MIN) {
+		err_set(err, ERR_UNSUPPORTED, "profile \"hardened\" needs Landlock ABI %d, this kernel has %d", PROBE_LANDLOCK_MIN, landlock_abi());
+		err_hint(err, "%s", landlock_remedy(landlock_forbidden()));
+		return -ERR_UNSUPPORTED;
+	}
 	for (size_t i = 0; i < root->mounts.n; i++)
 		TRY(open_grant(&g, &root->mounts.p[i], err));
 	*out = g;

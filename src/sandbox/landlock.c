@@ -73,6 +73,12 @@ bool landlock_forbidden(void)
 	return syscall(NR_CREATE_RULESET, NULL, 0, CREATE_VERSION) < 0 && (errno == EPERM || errno == EACCES);
 }
 
+const char *landlock_remedy(bool forbidden)
+{
+	return forbidden ? "start agent6 where landlock_create_ruleset is allowed (a container's seccomp profile decides that)"
+			 : "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)";
+}
+
 int landlock_needed(struct err *err)
 {
 	bool forbidden;
@@ -83,9 +89,7 @@ int landlock_needed(struct err *err)
 	forbidden = landlock_forbidden();
 	r = err_set(err, ERR_UNSUPPORTED, "%s, by which agent6's own processes are confined",
 		forbidden ? "a filter around agent6 forbids Landlock" : "this kernel has no Landlock (it came with Linux 5.13)");
-	err_hint(err, "%s", forbidden
-			? "start agent6 where landlock_create_ruleset is allowed (a container's seccomp profile decides that)"
-			: "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
+	err_hint(err, "%s", landlock_remedy(forbidden));
 	return r;
 }
 

@@ -71,6 +71,7 @@ int landlock_abi(void); /* 0: none */
 int landlock_needed(struct err *err) CHECKED; /* -ERR_UNSUPPORTED where there is none, with what helps */
 int landlock_lacks(int abi, struct buf *out, struct err *err) CHECKED; /* what such a kernel cannot confine, as a list */
 bool landlock_forbidden(void); /* no ABI, since a filter refuses the question */
+const char *landlock_remedy(bool forbidden); /* what helps where it is absent, or forbidden */
 /* -1 or the descriptor of a ruleset that handles everything this kernel can and grants `rules`. */
 int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err *err) CHECKED;
 int landlock_enter(int ruleset, struct err *err) CHECKED; /* needs NO_NEW_PRIVS */

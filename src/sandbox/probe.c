@@ -288,9 +288,7 @@ static int resolve_hardened(const struct probe *p, struct buf *notice, struct er
 			"ABI %d%s",
 			PROBE_LANDLOCK_MIN, p->landlock_forbidden ? "a filter around agent6 forbids Landlock, which leaves" : "this kernel has",
 			p->landlock, p->landlock > 0 ? ", under which any file can be truncated" : "");
-		err_hint(err, "%s", p->landlock_forbidden
-				? "start agent6 where landlock_create_ruleset is allowed (a container's seccomp profile decides that)"
-				: "use Linux 6.2 or newer with Landlock enabled (lsm=landlock,...)");
+		err_hint(err, "%s", landlock_remedy(p->landlock_forbidden));
 		return -ERR_UNSUPPORTED;
 	}
 	if (p->landlock < PROBE_LANDLOCK_SCOPES)

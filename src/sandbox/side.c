@@ -79,10 +79,20 @@ int side_give(const struct side *s, int fd, struct err *err)
 	return 0;
 }
 
+int side_not_entered(int sys, const char *what, struct err *err)
+{
+	int r = err_sys(err, sys, "enter %s namespace", what);
+
+	if (sys == EACCES || sys == EPERM)
+		err_hint(err, "a policy around agent6 refuses setns (AppArmor, SELinux, a container's seccomp profile): have it allow that for "
+			"agent6-jail, or use profile = \"hardened\"");
+	return r;
+}
+
 int side_enter(int cell, int kind, struct err *err)
 {
 	if (setns(cell, kind) < 0)
-		return err_sys(err, errno, "enter the cell's %s namespace", kind == CLONE_NEWUSER ? "user" : "mount");
+		return side_not_entered(errno, kind == CLONE_NEWUSER ? "the cell's user" : "the cell's mount", err);
 	return 0;
 }
 

@@ -31,6 +31,8 @@ int side_give(const struct side *s, int fd, struct err *err) CHECKED;
  * only, which is in them from then on. proc: the host's /proc. */
 int side_give_net(const struct side *s, int proc, struct err *err) CHECKED;
 int side_take(const struct side *s, int *fd, struct err *err) CHECKED;
+/* Whoever may make a namespace may enter it, unless something forbids setns itself: says so, and what helps. */
+int side_not_entered(int sys, const char *what, struct err *err);
 /* Into the namespace of that kind (CLONE_NEW*) of the process behind the pidfd `cell`. In side_run's child only. */
 int side_enter(int cell, int kind, struct err *err) CHECKED;
 

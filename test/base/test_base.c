@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "test/lib/test.h"
 
+#include <errno.h>
+
 TEST(str_join_puts_one_character_between_parts_and_ends_in_nul)
 {
 	auto_arena struct arena *mem = arena_new();
@@ -121,6 +123,9 @@ TEST(errors_wrap_from_the_inside_out)
 	CHECK_INT(err_sys(&err, 2, "open %s", "x"), -ERR_NOENT);
 	CHECK_INT(err_wrap(&err, "session %d", 7), -ERR_NOENT);
 	CHECK_STR(str_from(err.msg), STR("session 7: open x: No such file or directory"));
+	CHECK_STR(str_from(err.hint), STR(""));
+	err_sys(&err, EMFILE, "pipe");
+	CHECK(strstr(err.msg, "pipe: Too many open files") && strstr(err.hint, "ulimit -n 1024"));
 }
 
 TEST(arena_objects_are_zeroed_aligned_and_apart)

@@ -5,6 +5,7 @@ about it; and `agent6 check sandbox`, whose probes are shown to be able to fail.
 import json
 import os
 import re
+import resource
 import subprocess
 
 import pytest
@@ -119,6 +120,41 @@ def test_the_launcher_refuses_strict_there_and_says_what_helps(place, host):
     policy["profile"] = "hardened"
     r = on(host, JAIL, input=json.dumps(policy).encode())
     assert r.returncode == 0 and json.loads(r.stdout)["returncode"] == 0, r.stderr
+
+
+@pytest.mark.parametrize("host", LL_HINTS)
+def test_the_launcher_refuses_hardened_without_landlock_and_says_what_helps(place, host):
+    policy = {"profile": "hardened", "cwd": place.ws, "argv": ["true"], "env": [["PATH", "/usr/bin:/bin"]]}
+    r = on(host, JAIL, input=json.dumps(policy).encode())
+    assert r.returncode == 2 and b"needs Landlock ABI 3" in r.stderr and LL_HINTS[host] in r.stderr, r.stderr
+
+
+def test_a_policy_that_refuses_setns_is_named_with_what_helps(place):
+    """Namespaces can be made there, which the probe tries, and none be entered: it shows when the cell is built."""
+    for argv, stdin in (([conftest.AGENT6, "exec", "--", "true"], None),
+                        ([JAIL], json.dumps({"profile": "strict", "cwd": place.ws, "argv": ["true"]}).encode())):
+        r = on("no-setns", *argv, cwd=place.ws, env=place.env, input=stdin or b"")
+        assert r.returncode == 2 and b" namespace: Permission denied" in r.stderr, r.stderr
+        assert b"hint: a policy around agent6 refuses setns" in r.stderr and b'profile = "hardened"' in r.stderr, r.stderr
+
+
+@pytest.mark.parametrize("limits,hint", [((64, 1024), "ulimit -n 256, in the shell that starts agent6, raises it"),
+                                         ((64, 64), "ulimit -n 256, in the shell" if ROOT else "only root raises it in this shell, since the hard limit is 64")])
+def test_too_few_open_files_are_refused_before_a_model_is_asked(place, limits, hint):
+    m = place.mock(conftest.script(conftest.finish()))
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    r = subprocess.run([conftest.AGENT6, "run", "--auto-approve", "do it"], cwd=place.ws, env=place.env, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                       preexec_fn=limit, timeout=100)
+    said = r.stderr.decode()
+    assert r.returncode == 2 and "the limit of open files is 64 here, and a run needs 256" in said and f"hint: {hint}" in said, said
+    assert not m.model_requests() and place.run_dirs() == []
+    limits = (256, 256)
+    r = subprocess.run([conftest.AGENT6, "run", "--auto-approve", "do it"], cwd=place.ws, env=place.env, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                       preexec_fn=limit, timeout=100)
+    assert r.returncode == 0 and m.model_requests(), r.stderr
 
 
 def test_every_row_of_check_sandbox_names_a_promise_of_the_security_page(place):

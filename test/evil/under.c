@@ -9,6 +9,7 @@
  *   max-userns-0   user.max_user_namespaces is 0
  *   masked-proc    a container's: a pid namespace whose /proc is covered in part, so that no new one may be mounted
  *   no-chroot      root without CAP_SYS_CHROOT, as a container's may be
+ *   no-setns       a policy refuses to enter any namespace
  *   landlock       a Landlock domain, which forbids every mount, is around it already
  */
 #include <errno.h>
@@ -106,6 +107,13 @@ static void forbidden_landlock(void)
 	landlock_answers(EPERM);
 }
 
+static void no_setns(void)
+{
+	struct sock_filter rows[] = { NR, IF_NR(__NR_setns, 1), SAY(EACCES), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+
+	filter(rows, COUNT(rows));
+}
+
 static void own_users(int more)
 {
 	uid_t uid = geteuid();
@@ -181,7 +189,7 @@ static const struct {
 	void (*go)(void);
 } kinds[] = { { "no-userns", no_userns }, { "no-newuser", no_newuser }, { "no-landlock", no_landlock },
 	{ "forbidden-landlock", forbidden_landlock }, { "max-userns-0", max_userns_0 }, { "masked-proc", masked_proc },
-	{ "no-chroot", no_chroot }, { "landlock", landlock } };
+	{ "no-chroot", no_chroot }, { "no-setns", no_setns }, { "landlock", landlock } };
 
 static void enter(const char *name, size_t n)
 {
