@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pty
+import select
 import signal
 import stat
 import subprocess
@@ -406,6 +407,7 @@ class Terminal:
 
     def expect(self, text):
         while text not in self.seen:
+            assert select.select([self.master], [], [], 300)[0], f"{text!r} never came: {self.seen}"
             self.more()
 
     def say(self, text):

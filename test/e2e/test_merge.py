@@ -14,6 +14,7 @@ import subprocess
 import pytest
 
 from conftest import AGENT6, call, finish, script, turn
+from test_faults import all_gone, tree
 from test_kills import events
 
 WORK = "echo two > a.txt; rm b.txt; mkdir d; echo new > d/n.txt; chmod 755 c.txt; ln -s a.txt l"
@@ -450,12 +451,13 @@ def test_a_kill_of_everything_leaves_what_was_set_aside_and_resume_brings_it_bac
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     lab.wait_for(lambda: lab.run_dirs() and any(e["type"] == "tool.call" for e in events(lab, "mine")))
     assert sh(lab, "git status --porcelain") == "?? u.txt\n"
+    all_of_it = tree(p.pid)
     os.killpg(p.pid, signal.SIGKILL)
     p.wait()
+    all_gone(lab, all_of_it)  # the command too, which waits for the same file as the next leg's
     sha = sh(lab, "git for-each-ref --format='%(objectname)' refs/agent6-stash").strip()
     assert sh(lab, f"git show {sha}:a.txt; git show {sha}^2:a.txt; git show {sha}:n.txt") == "mine\nmore\nmine\nnew\n"
     sh(lab, "touch go")
-    lab.wait_for(lambda: lab.agent6("runs", "show", "mine", "--json").out.find('"alive":true') < 0)
     r = lab.agent6("resume", "--auto-approve", "mine")
     assert r.returncode == 0 and "what was set aside before mine is back" in r.both, r.both
     sh(lab, "rm -f go")

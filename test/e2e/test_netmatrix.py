@@ -117,7 +117,7 @@ class Servers:
     def who_came(self, expected):
         """Whoever came, once those who are expected have."""
         with self.news:
-            self.news.wait_for(lambda: expected <= set(self.came), 20)
+            self.news.wait_for(lambda: expected <= set(self.came), 300)
             return {n.split(".")[0] for n in self.came}
 
     def words(self):
@@ -185,7 +185,7 @@ def give_away(place, profile):
 
 def one_shot(place, profile, network, words):
     policy = {"profile": profile, "cwd": place.ws, "argv": ["./netprobe", words], "network": network,
-              "env": [["PATH", "/usr/bin:/bin"]], "timeout_s": 30}
+              "env": [["PATH", "/usr/bin:/bin"]], "timeout_s": 300}
     r = subprocess.run([JAIL], input=json.dumps(policy), capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     return json.loads(r.stdout)["stdout"].splitlines()
