@@ -598,8 +598,14 @@ static int look_in_line(struct looking *l, const struct journal_line *jl, struct
 		l->hit.who = STR("agent6");
 		return 0;
 	}
-	if (kind == KIND_TRANSCRIPT)
+	if (kind == KIND_JOURNAL && l->s->words && jl->kind == LINE_VOLATILE) { /* a piece: the whole is said in another line */
+		*stands = false;
+		return 0;
+	}
+	if (kind == KIND_TRANSCRIPT) {
+		*stands = !l->s->words || jval_from(line).type != JSCAN_OBJECT; /* our names of things are no words of anybody's */
 		return look_in_transcript(l, line, err);
+	}
 	if (kind == KIND_PLAIN)
 		return 0;
 	if (kind == KIND_MESSAGES && talk_witness(line, &(struct talk_witness){ 0 })) {

@@ -95,6 +95,20 @@ def test_what_was_streamed_in_pieces_is_found_as_it_was_said_and_not_by_the_piec
     assert not [h for h in hits if h["who"] == "answer"], hits
 
 
+def test_a_word_is_not_found_in_a_piece_nor_in_our_own_names_of_things(lab):
+    """A piece of an answer may be just that word; "prefix" is a name in a transcript, and there is no fix."""
+    lab.repo(a_DOT_txt="one\n")
+    lab.mock(script(turn(call("read_file", path="a.txt"), text="I fix it, and then it is done"), finish(), defaults={"wire": {"delta_chars": 5}}))
+    assert lab.run("look").returncode == 0
+    assert [e for e in lab.events("role.text_delta") if "fix" in e["text"]]
+    assert "prefix" in "".join(open(os.path.join(lab.run_dirs()[-1], "record", "transcripts", n), encoding="utf-8").read()
+                               for n in os.listdir(os.path.join(lab.run_dirs()[-1], "record", "transcripts")))
+    model = [h["text"] for h in json.loads(lab.agent6("history", "search", "--json", "fix").out) if h["who"] == "model"]
+    rest = [h for h in json.loads(lab.agent6("history", "search", "--json", "fix").out) if h["who"] not in ("model", "request")]
+    assert model == ["I fix it, and then it is done"] and rest == [], (model, rest)
+    assert lab.agent6("history", "search", "--regex", '"prefix":[0-9]').returncode == 0  # as it stands, for who wants that
+
+
 def test_a_search_can_be_for_one_session(lab):
     past(lab, "first")
     past(lab, "second")
