@@ -117,7 +117,7 @@ TEST(a_question_takes_an_option_by_number_or_any_words)
 
 	play(&s, NULL, true);
 	CHECK(file_is(s.answers, "question-2", STR("blue\nbecause\n")));
-	CHECK(str_find(buf_str(&s.shown), STR("? which\n  1  red\n  2  blue\n  your answer: ")) < s.shown.n);
+	CHECK(str_find(buf_str(&s.shown), STR("? which\n  1  red\n  2  blue\n  a number, or words; your answer: ")) < s.shown.n);
 }
 
 TEST(who_cannot_answer_still_sees_what_is_asked)

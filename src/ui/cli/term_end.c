@@ -31,19 +31,20 @@ static struct str nth_question(struct str text, size_t nth, struct str *options)
 static int ask_question(struct term_view *t, const struct view_prompt *p, size_t nth, struct err *err)
 {
 	struct str options = { 0 }, q = nth_question(buf_str(&p->text), nth, &options);
+	int n = 0;
 
 	TRY(term_glyph(t, LOOK_WARN, GLYPH_ASK, err));
 	TRY(term_line(t, LOOK_BOLD, q, 0, err));
 	TRY(term_newline(t, err));
-	for (int i = 1; options.n > 0; i++) {
+	while (options.n > 0) {
 		auto_buf struct buf number = BUF_MAX(32);
 
-		TRY(buf_addf(&number, err, "  %d  ", i));
+		TRY(buf_addf(&number, err, "  %d  ", ++n));
 		TRY(term_put(t, LOOK_DIM, buf_str(&number), err));
 		TRY(term_line(t, LOOK_PLAIN, str_trim(str_line(&options)), 0, err));
 		TRY(term_newline(t, err));
 	}
-	return term_put(t, LOOK_BOLD, STR("  your answer: "), err);
+	return term_put(t, LOOK_BOLD, n > 0 ? STR("  a number, or words; your answer: ") : STR("  your answer: "), err);
 }
 
 int term_view_ask(struct term_view *t, const struct view_prompt *p, size_t nth, struct err *err)
