@@ -27,9 +27,8 @@
 #define MACHINE 0
 #endif
 
-#define CALLS      (NR_LAST + 1)
-#define WORDS      ((CALLS + 31) / 32)
-#define CHECKS_MAX 64 /* calls of one profile whose arguments are looked at */
+#define CALLS     (NR_LAST + 1)
+#define FEW_SPANS 9 /* of numbers: then odd ones are asked for one by one */
 
 #define NEW_NAMESPACES                                                                                       \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |        \
@@ -51,120 +50,133 @@ static const uint32_t sockopts_refused[] = { 77 /* SO_PEERPIDFD */ };
 static const uint32_t prctls_own[] = { PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_GET_NO_NEW_PRIVS,
 	0x53564d41 /* PR_SET_VMA: allocators name their mappings */ };
 
+/* Where a jump leads: to a verdict, of which each has one place behind the tree, or over some instructions. */
+#define SKIP(n) (VERDICT_COUNT + (n))
+#define NEXT    SKIP(0)
+
 struct build {
 	struct seccomp_filter *f;
-	size_t n; /* also counts what no longer fits */
-	uint8_t verdict[WORDS * 32];
+	size_t n;
 	struct {
-		size_t at; /* of the jump to be patched */
-		uint8_t verdict;
-	} jump[CHECKS_MAX];
-	size_t njumps;
-	bool too_far; /* a jump past 255 instructions */
+		size_t yes, no;
+	} to[SECCOMP_INSNS_MAX]; /* of the instructions that are jumps */
+	size_t place[VERDICT_COUNT];
+	bool wanted[VERDICT_COUNT]; /* some jump leads there */
 };
 
-static size_t emit(struct build *b, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+static void emit(struct build *b, uint16_t code, uint32_t k)
 {
-	if (b->n < SECCOMP_INSNS_MAX)
-		b->f->insn[b->n] = (struct sock_filter)BPF_JUMP(code, k, jt, jf);
-	return b->n++;
+	BUG_IF(b->n == SECCOMP_INSNS_MAX); /* the tables are constant: a test builds every one */
+	b->f->insn[b->n++] = (struct sock_filter)BPF_STMT(code, k);
+}
+
+static size_t emit_jump(struct build *b, uint16_t test, uint32_t k, size_t yes, size_t no)
+{
+	size_t at = b->n;
+
+	emit(b, BPF_JMP | BPF_K | test, k);
+	b->to[at].yes = yes;
+	b->to[at].no = no;
+	if (yes < VERDICT_COUNT)
+		b->wanted[yes] = true;
+	if (no < VERDICT_COUNT)
+		b->wanted[no] = true;
+	return at;
 }
 
 static uint32_t action(enum verdict v)
 {
 	static const uint32_t actions[VERDICT_CHECKS] = { [V_ALLOW] = SECCOMP_RET_ALLOW,
 		[V_EPERM] = SECCOMP_RET_ERRNO | EPERM, [V_EACCES] = SECCOMP_RET_ERRNO | EACCES,
-		[V_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS, [V_NOTHING] = SECCOMP_RET_ERRNO,
-		[V_NOTIFY] = SECCOMP_RET_USER_NOTIF };
+		[V_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS, [V_EAFNOSUPPORT] = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
+		[V_NOTHING] = SECCOMP_RET_ERRNO, [V_NOTIFY] = SECCOMP_RET_USER_NOTIF, [V_KILL] = SECCOMP_RET_KILL_PROCESS };
 
-	BUG_IF(v >= VERDICT_CHECKS);
 	return actions[v];
 }
 
-static void ret(struct build *b, uint32_t what)
+static void load(struct build *b, size_t offset)
 {
-	emit(b, BPF_RET | BPF_K, what, 0, 0);
-}
-
-static void load_nr(struct build *b)
-{
-	emit(b, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
 }
 
 /* The half the kernel looks at: flags, modes, requests and pids are 32 bits wide. */
 static void load_arg(struct build *b, unsigned i)
 {
-	uint32_t at = (uint32_t)offsetof(struct seccomp_data, args) + 8 * i;
+	size_t at = offsetof(struct seccomp_data, args) + 8 * i;
 
-	emit(b, BPF_LD | BPF_W | BPF_ABS, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? at + 4 : at, 0, 0);
+	load(b, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? at + 4 : at);
 }
 
-static void ret_if_any(struct build *b, uint32_t bits, uint32_t what)
+static void mask(struct build *b, uint32_t bits)
 {
-	emit(b, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-	ret(b, what);
+	emit(b, BPF_ALU | BPF_AND | BPF_K, bits);
 }
 
-static void ret_if_is(struct build *b, uint32_t value, uint32_t what)
+static void if_any(struct build *b, uint32_t bits, size_t yes, size_t no)
 {
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-	ret(b, what);
+	emit_jump(b, BPF_JSET, bits, yes, no);
 }
 
-static void ret_if_in(struct build *b, const uint32_t *list, size_t n, uint32_t what)
+static void if_is(struct build *b, uint32_t value, size_t yes, size_t no)
 {
-	for (size_t i = 0; i < n; i++)
-		ret_if_is(b, list[i], what);
+	emit_jump(b, BPF_JEQ, value, yes, no);
 }
 
 static void check_bits(struct build *b, unsigned arg, uint32_t bits)
 {
 	load_arg(b, arg);
-	ret_if_any(b, bits, action(V_EPERM));
-	ret(b, action(V_ALLOW));
+	if_any(b, bits, V_EPERM, V_ALLOW);
 }
 
 static void check_open(struct build *b, unsigned flags, unsigned mode)
 {
 	load_arg(b, flags);
-	emit(b, BPF_JMP | BPF_JSET | BPF_K, OPEN_CREATES, 1, 0);
-	ret(b, action(V_ALLOW));
+	if_any(b, OPEN_CREATES, NEXT, V_ALLOW);
 	check_bits(b, mode, SET_ID_BITS);
 }
 
 static void check_mknod(struct build *b, unsigned mode)
 {
 	load_arg(b, mode);
-	ret_if_any(b, SET_ID_BITS, action(V_EPERM));
-	emit(b, BPF_ALU | BPF_AND | BPF_K, S_IFMT, 0, 0);
-	ret_if_is(b, S_IFCHR, action(V_EPERM));
-	ret_if_is(b, S_IFBLK, action(V_EPERM));
-	ret(b, action(V_ALLOW));
+	if_any(b, SET_ID_BITS, V_EPERM, NEXT);
+	mask(b, S_IFMT);
+	if_is(b, S_IFCHR, V_EPERM, NEXT);
+	if_is(b, S_IFBLK, V_EPERM, V_ALLOW);
 }
 
 static void check_list(struct build *b, unsigned arg, const uint32_t *list, size_t n, enum verdict in, enum verdict out)
 {
 	load_arg(b, arg);
-	ret_if_in(b, list, n, action(in));
-	ret(b, action(out));
+	for (size_t i = 0; i < n; i++)
+		if_is(b, list[i], in, i + 1 < n ? NEXT : out);
 }
 
-/* A = kind of socket already masked: STREAM with protocol 0 or TCP, DGRAM with 0 or UDP. */
-static void check_inet_kind(struct build *b)
+static void check_only(struct build *b, unsigned arg, uint32_t value, enum verdict otherwise)
+{
+	check_list(b, arg, &value, 1, V_ALLOW, otherwise);
+}
+
+static void load_kind(struct build *b)
 {
 	load_arg(b, 1);
-	emit(b, BPF_ALU | BPF_AND | BPF_K, SOCK_KIND_MASK, 0, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 0, 4);
-	load_arg(b, 2);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, 6, 5, 0);
-	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 0, 4);
-	load_arg(b, 2);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, 17, 0, 1);
-	ret(b, action(V_ALLOW));
-	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	mask(b, SOCK_KIND_MASK);
+}
+
+#define PROTOCOL_INSNS 3
+
+/* The only one of its kind, named or not. */
+static void check_protocol(struct build *b, uint32_t protocol)
+{
+	const uint32_t either[] = { 0, protocol };
+
+	check_list(b, 2, either, COUNT(either), V_ALLOW, V_EAFNOSUPPORT);
+}
+
+/* A = family: what goes on is IPv4 or IPv6. */
+static void check_inet(struct build *b)
+{
+	if_is(b, AF_INET, SKIP(1), NEXT);
+	if_is(b, AF_INET6, NEXT, V_EAFNOSUPPORT);
 }
 
 /* What may be made beside sockets of IPv4 and IPv6. */
@@ -174,40 +186,27 @@ static void check_socket(struct build *b, unsigned more)
 {
 	load_arg(b, 0);
 	if (more & MORE_UNIX)
-		ret_if_is(b, AF_UNIX, action(V_ALLOW));
+		if_is(b, AF_UNIX, V_ALLOW, NEXT);
 	if (more & MORE_ROUTE) {
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3);
+		if_is(b, AF_NETLINK, NEXT, SKIP(2));
 		load_arg(b, 2);
-		ret_if_is(b, 0 /* NETLINK_ROUTE */, action(V_ALLOW));
-		load_arg(b, 0);
+		if_is(b, 0 /* NETLINK_ROUTE */, V_ALLOW, V_EAFNOSUPPORT);
 	}
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
-	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	check_inet_kind(b);
+	check_inet(b);
+	load_kind(b);
+	if_is(b, SOCK_STREAM, NEXT, SKIP(PROTOCOL_INSNS));
+	check_protocol(b, IPPROTO_TCP);
+	if_is(b, SOCK_DGRAM, NEXT, V_EAFNOSUPPORT);
+	check_protocol(b, IPPROTO_UDP);
 }
 
 static void check_tcp(struct build *b)
 {
 	load_arg(b, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
-	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	load_arg(b, 1);
-	emit(b, BPF_ALU | BPF_AND | BPF_K, SOCK_KIND_MASK, 0, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 1, 0);
-	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	load_arg(b, 2);
-	ret_if_is(b, 0, action(V_ALLOW));
-	ret_if_is(b, IPPROTO_TCP, action(V_ALLOW));
-	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-}
-
-static void check_only(struct build *b, unsigned arg, uint32_t value, uint32_t otherwise)
-{
-	load_arg(b, arg);
-	ret_if_is(b, value, action(V_ALLOW));
-	ret(b, otherwise);
+	check_inet(b);
+	load_kind(b);
+	if_is(b, SOCK_STREAM, NEXT, V_EAFNOSUPPORT);
+	check_protocol(b, IPPROTO_TCP);
 }
 
 enum pair_of { PAIR_OF_STREAMS, PAIR_OF_STREAMS_OR_RECORDS };
@@ -215,22 +214,18 @@ enum pair_of { PAIR_OF_STREAMS, PAIR_OF_STREAMS_OR_RECORDS };
 static void check_pair(struct build *b, enum pair_of what)
 {
 	load_arg(b, 0);
-	emit(b, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
-	ret(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	load_arg(b, 1);
-	emit(b, BPF_ALU | BPF_AND | BPF_K, SOCK_KIND_MASK, 0, 0);
-	ret_if_is(b, SOCK_STREAM, action(V_ALLOW));
+	if_is(b, AF_UNIX, NEXT, V_EAFNOSUPPORT);
+	load_kind(b);
 	if (what == PAIR_OF_STREAMS_OR_RECORDS)
-		ret_if_is(b, SOCK_SEQPACKET, action(V_ALLOW));
-	ret(b, action(V_EACCES));
+		if_is(b, SOCK_SEQPACKET, V_ALLOW, NEXT);
+	if_is(b, SOCK_STREAM, V_ALLOW, V_EACCES);
 }
 
 static void check_thread(struct build *b)
 {
 	load_arg(b, 0);
-	ret_if_any(b, (uint32_t)NEW_NAMESPACES, action(V_EPERM));
-	ret_if_any(b, CLONE_THREAD, action(V_ALLOW));
-	ret(b, action(V_EPERM));
+	if_any(b, (uint32_t)NEW_NAMESPACES, V_EPERM, NEXT);
+	if_any(b, CLONE_THREAD, V_ALLOW, V_EPERM);
 }
 
 static void emit_check(struct build *b, enum verdict v)
@@ -277,17 +272,17 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_PAIR_STREAM:
 		return check_pair(b, PAIR_OF_STREAMS);
 	case V_SOCKET_UNIX:
-		return check_only(b, 0, AF_UNIX, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+		return check_only(b, 0, AF_UNIX, V_EAFNOSUPPORT);
 	case V_NOEXEC:
 		return check_bits(b, 2, PROT_EXEC);
 	case V_SELF0:
-		return check_only(b, 0, 0, action(V_EPERM));
+		return check_only(b, 0, 0, V_EPERM);
 	case V_SELF1:
-		return check_only(b, 1, 0, action(V_EPERM));
+		return check_only(b, 1, 0, V_EPERM);
 	case V_SELF_PID:
-		return check_only(b, 0, (uint32_t)getpid(), action(V_EPERM));
+		return check_only(b, 0, (uint32_t)getpid(), V_EPERM);
 	case V_ONE_PROCESS:
-		return check_only(b, 3, 0, action(V_EPERM));
+		return check_only(b, 3, 0, V_EPERM);
 	case V_SOCKOPT:
 		return check_list(b, 2, sockopts_refused, COUNT(sockopts_refused), V_EPERM, V_ALLOW);
 	case V_SEND2:
@@ -298,137 +293,123 @@ static void emit_check(struct build *b, enum verdict v)
 	case V_EPERM:
 	case V_EACCES:
 	case V_ENOSYS:
+	case V_EAFNOSUPPORT:
 	case V_NOTHING:
 	case V_NOTIFY:
+	case V_KILL:
 	case VERDICT_COUNT:
 		break;
 	}
 	BUG_IF(true);
 }
 
-static void fill_verdicts(struct build *b, const struct seccomp_table *t)
+/* Numbers of one verdict that follow each other. */
+struct span {
+	uint32_t from;
+	enum verdict verdict;
+};
+
+static size_t find_spans(const struct seccomp_table *t, struct span out[CALLS])
 {
-	memset(b->verdict, (int)t->dflt, sizeof(b->verdict));
+	enum verdict is[CALLS];
+	size_t n = 0;
+
+	for (size_t nr = 0; nr < CALLS; nr++)
+		is[nr] = t->dflt;
 	for (size_t s = 0; s < SECCOMP_SETS_MAX && t->sets[s]; s++)
 		for (size_t i = 0; i < t->sets[s]->n; i++) {
 			const struct seccomp_row *row = &t->sets[s]->rows[i];
 
 			BUG_IF(row->nr > NR_LAST);
 			if (row->nr >= 0)
-				b->verdict[row->nr] = (uint8_t)row->verdict;
+				is[row->nr] = row->verdict;
 		}
+	for (uint32_t nr = 0; nr < CALLS; nr++)
+		if (nr == 0 || is[nr] != is[nr - 1])
+			out[n++] = (struct span){ .from = nr, .verdict = is[nr] };
+	return n;
 }
 
-/* The calls of one word of 32, as bits, by verdict; the last is those that have a check. */
-struct word_masks {
-	uint32_t of[VERDICT_CHECKS + 1];
-};
-
-static struct word_masks masks_of(const struct build *b, size_t word)
+/* What all of these are, or NEXT where that is left to find out. */
+static size_t all_are(const struct span *s, size_t n)
 {
-	struct word_masks m = { 0 };
+	return n == 1 ? s->verdict : NEXT;
+}
 
-	for (unsigned i = 0; i < 32; i++) {
-		uint8_t is = b->verdict[word * 32 + i];
+/* The first single number whose neighbours are of one verdict; 0 when there is none. */
+static size_t odd_one(const struct span *s, size_t n)
+{
+	for (size_t i = 1; i + 1 < n; i++)
+		if (s[i + 1].from == s[i].from + 1 && s[i - 1].verdict == s[i + 1].verdict)
+			return i;
+	return 0;
+}
 
-		m.of[is < VERDICT_CHECKS ? is : VERDICT_CHECKS] |= 1u << i;
+/* A = a number of these. A tree of comparisons and nothing else: the kernel follows every number through it when a filter is installed,
+ * and asks it no more about those that it allows without a look at their arguments. An odd one, once asked for, is as its neighbours. */
+static void emit_tree(struct build *b, struct span *s, size_t n)
+{
+	for (size_t odd; n <= FEW_SPANS && (odd = odd_one(s, n)) > 0; n -= 2) {
+		if_is(b, s[odd].from, s[odd].verdict, all_are(s, n - 2));
+		memmove(&s[odd], &s[odd + 2], (n - odd - 2) * sizeof(*s));
 	}
-	return m;
+	if (n == 1)
+		return;
+	size_t mid = (n + 1) / 2, above = all_are(s + mid, n - mid);
+	size_t node = emit_jump(b, BPF_JGE, s[mid].from, above, all_are(s, mid));
+	emit_tree(b, s, mid);
+	if (above == NEXT)
+		b->to[node].yes = SKIP(b->n - node - 1);
+	emit_tree(b, s + mid, n - mid);
 }
 
-static void emit_check_jumps(struct build *b, size_t word, uint32_t checked)
-{
-	size_t skip = emit(b, BPF_JMP | BPF_JSET | BPF_K, checked, 0, 0);
-
-	load_nr(b);
-	for (size_t nr = word * 32; nr < word * 32 + 32; nr++) {
-		if (b->verdict[nr] < VERDICT_CHECKS)
-			continue;
-		BUG_IF(b->njumps == CHECKS_MAX);
-		emit(b, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 1);
-		b->jump[b->njumps].verdict = b->verdict[nr];
-		b->jump[b->njumps++].at = emit(b, BPF_JMP | BPF_JA, 0, 0, 0);
-	}
-	if (skip < SECCOMP_INSNS_MAX)
-		b->f->insn[skip].jf = (uint8_t)(b->n - skip - 1);
-	/* A now holds the number on the way that fell through, which no call takes. */
-}
-
-/* M[0] holds 1 << (nr % 32): the verdicts of a word are a few bit tests, most common one last. */
-static void emit_word(struct build *b, size_t word)
-{
-	const struct word_masks m = masks_of(b, word);
-	enum verdict common = V_ALLOW;
-
-	for (unsigned v = V_ALLOW; v < VERDICT_CHECKS; v++)
-		if (__builtin_popcount(m.of[v]) > __builtin_popcount(m.of[common]))
-			common = v;
-	if (m.of[common] != UINT32_MAX)
-		emit(b, BPF_LD | BPF_MEM, 0, 0, 0);
-	for (unsigned v = V_ALLOW; v < VERDICT_CHECKS; v++)
-		if (v != common && m.of[v] != 0)
-			ret_if_any(b, m.of[v], action(v));
-	if (m.of[VERDICT_CHECKS] != 0)
-		emit_check_jumps(b, word, m.of[VERDICT_CHECKS]);
-	ret(b, action(common));
-}
-
-static void emit_tree(struct build *b, size_t lo, size_t hi)
-{
-	size_t mid = (lo + hi) / 2, node;
-
-	if (hi - lo == 1)
-		return emit_word(b, lo);
-	node = emit(b, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)mid, 0, 0);
-	emit_tree(b, lo, mid);
-	if (b->n - node - 1 > UINT8_MAX)
-		b->too_far = true;
-	if (node < SECCOMP_INSNS_MAX)
-		b->f->insn[node].jt = (uint8_t)(b->n - node - 1);
-	emit_tree(b, mid, hi);
-}
-
-static void emit_checks(struct build *b)
+/* Jumps lead forward: the checks jump to what is no check. */
+static void emit_verdicts(struct build *b)
 {
 	for (unsigned v = VERDICT_CHECKS; v < VERDICT_COUNT; v++) {
-		size_t start = b->n;
-		bool used = false;
-
-		for (size_t i = 0; i < b->njumps; i++) {
-			if (b->jump[i].verdict != v)
-				continue;
-			used = true;
-			if (b->jump[i].at < SECCOMP_INSNS_MAX)
-				b->f->insn[b->jump[i].at].k = (uint32_t)(start - b->jump[i].at - 1);
-		}
-		if (used)
+		b->place[v] = b->n;
+		if (b->wanted[v])
 			emit_check(b, v);
+	}
+	for (unsigned v = 0; v < VERDICT_CHECKS; v++) {
+		b->place[v] = b->n;
+		if (b->wanted[v])
+			emit(b, BPF_RET | BPF_K, action(v));
+	}
+}
+
+static uint8_t distance(const struct build *b, size_t from, size_t to)
+{
+	return (uint8_t)(to < VERDICT_COUNT ? b->place[to] - from - 1 : to - NEXT);
+}
+
+static void set_jumps(struct build *b)
+{
+	_Static_assert(SECCOMP_INSNS_MAX <= UINT8_MAX + 1, "a conditional jump reaches over 255 instructions: any other");
+	for (size_t i = 0; i < b->n; i++) {
+		if (BPF_CLASS(b->f->insn[i].code) != BPF_JMP)
+			continue;
+		b->f->insn[i].jt = distance(b, i, b->to[i].yes);
+		b->f->insn[i].jf = distance(b, i, b->to[i].no);
 	}
 }
 
 int seccomp_build(enum seccomp_profile profile, struct seccomp_filter *out, struct err *err)
 {
 	struct build b = { .f = out };
+	struct span spans[CALLS];
+	size_t n;
 
 	if (MACHINE == 0)
 		return err_set(err, ERR_UNSUPPORTED, "there is no system-call table for this machine");
-	fill_verdicts(&b, &seccomp_tables[profile]);
-	emit(&b, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	emit(&b, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
-	ret(&b, SECCOMP_RET_KILL_PROCESS);
-	load_nr(&b);
-	emit(&b, BPF_JMP | BPF_JGT | BPF_K, NR_LAST, 0, 1); /* x32 calls have bit 30 set and end here too */
-	ret(&b, action(V_ENOSYS));
-	emit(&b, BPF_ALU | BPF_AND | BPF_K, 31, 0, 0);
-	emit(&b, BPF_MISC | BPF_TAX, 0, 0, 0);
-	emit(&b, BPF_LD | BPF_IMM, 1, 0, 0);
-	emit(&b, BPF_ALU | BPF_LSH | BPF_X, 0, 0, 0);
-	emit(&b, BPF_ST, 0, 0, 0);
-	load_nr(&b);
-	emit(&b, BPF_ALU | BPF_RSH | BPF_K, 5, 0, 0);
-	emit_tree(&b, 0, WORDS);
-	emit_checks(&b);
-	BUG_IF(b.n > SECCOMP_INSNS_MAX || b.too_far); /* the tables are constant: a test builds every one */
+	n = find_spans(&seccomp_tables[profile], spans);
+	load(&b, offsetof(struct seccomp_data, arch));
+	if_is(&b, MACHINE, NEXT, V_KILL);
+	load(&b, offsetof(struct seccomp_data, nr));
+	emit_jump(&b, BPF_JGT, NR_LAST, V_ENOSYS, NEXT); /* x32 calls have bit 30 set and end here too */
+	emit_tree(&b, spans, n);
+	emit_verdicts(&b);
+	set_jumps(&b);
 	out->n = (uint16_t)b.n;
 	return 0;
 }
@@ -463,47 +444,22 @@ static bool jump_taken(uint16_t code, uint32_t a, uint32_t k)
 	}
 }
 
-static uint32_t alu(uint16_t code, uint32_t a, uint32_t operand)
-{
-	switch (BPF_OP(code)) {
-	case BPF_AND:
-		return a & operand;
-	case BPF_LSH:
-		return a << (operand & 31);
-	case BPF_RSH:
-		return a >> (operand & 31);
-	default:
-		BUG_IF(true);
-	}
-}
-
 static uint32_t run_filter(const struct seccomp_filter *f, const struct seccomp_data *data)
 {
-	uint32_t a = 0, x = 0, m0 = 0;
+	uint32_t a = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct sock_filter *in = &f->insn[i];
 
 		switch (BPF_CLASS(in->code)) {
 		case BPF_LD:
-			if (BPF_MODE(in->code) == BPF_ABS)
-				memcpy(&a, (const char *)data + in->k, sizeof(a));
-			else
-				a = BPF_MODE(in->code) == BPF_MEM ? m0 : in->k;
-			break;
-		case BPF_ST:
-			m0 = a;
-			break;
-		case BPF_MISC:
-			x = a;
+			memcpy(&a, (const char *)data + in->k, sizeof(a));
 			break;
 		case BPF_ALU:
-			a = alu(in->code, a, BPF_SRC(in->code) == BPF_X ? x : in->k);
+			a &= in->k;
 			break;
 		case BPF_JMP:
-			i += BPF_OP(in->code) == BPF_JA	       ? in->k
-				: jump_taken(in->code, a, in->k) ? in->jt
-								: in->jf;
+			i += jump_taken(in->code, a, in->k) ? in->jt : in->jf;
 			break;
 		case BPF_RET:
 			return in->k;

@@ -42,7 +42,7 @@ enum seccomp_profile {
 	SECCOMP_COUNT
 };
 
-#define SECCOMP_INSNS_MAX 640
+#define SECCOMP_INSNS_MAX 256
 
 struct seccomp_filter {
 	uint16_t n;

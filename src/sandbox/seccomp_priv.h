@@ -13,8 +13,10 @@ enum verdict {
 	V_EPERM,
 	V_EACCES,
 	V_ENOSYS,
+	V_EAFNOSUPPORT,
 	V_NOTHING, /* not made, and said to have succeeded */
 	V_NOTIFY, /* the guardian answers; sandbox/meta.h */
+	V_KILL,
 	VERDICT_CHECKS,
 	V_CLONE = VERDICT_CHECKS, /* no new namespace */
 	V_THREAD,                 /* a thread, no process */
