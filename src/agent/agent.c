@@ -506,7 +506,9 @@ static int begin(struct run *r, struct err *err)
 	if (r->reason != REASON_NONE)
 		return 0;
 	TRY(modes_begin(r, err));
-	return r->p->resume ? begin_again(r, err) : begin_new(r, err);
+	TRY(r->p->resume ? begin_again(r, err) : begin_new(r, err));
+	untracked_begin(r);
+	return 0;
 }
 
 static void run_fini(struct run *r)

@@ -87,6 +87,7 @@ static int exit_code(const struct run *r, enum gate_verdict v, int64_t uncommitt
 struct leftover {
 	struct str_list files; /* named, at most loop_limits.files_named */
 	int64_t total;         /* below 0: git cannot tell */
+	struct untracked_left untracked;
 	struct str_list touched; /* what the gate runs, of all that the run changed: as they are shown */
 };
 
@@ -132,11 +133,12 @@ static int find_touched(struct run *r, struct arena *mem, struct leftover *left,
 	if (r->st.head_sha.n > 0 && !r->links->peer[PEER_GIT].gone &&
 		repo_changed(r->repo, r->st.base_sha, r->st.head_sha, mem, &paths, &n, err) == -ERR_CLOSED)
 		return -ERR_CLOSED;
-	changed.p = arena_array(mem, n + left->files.n + r->st.edited_untracked.n + 1, sizeof(*changed.p));
+	changed.p = arena_array(mem, n + left->files.n + left->untracked.edited.n + left->untracked.deleted.n + 1, sizeof(*changed.p));
 	for (size_t i = 0; i < n; i++)
 		changed.p[changed.n++] = paths[i].name;
 	add_names(&changed, &left->files);
-	add_names(&changed, &r->st.edited_untracked);
+	add_names(&changed, &left->untracked.edited);
+	add_names(&changed, &left->untracked.deleted);
 	left->touched = gate_touched(r->st.verify_command, changed, mem);
 	return 0;
 }
@@ -232,8 +234,10 @@ static int put_end(struct run *r, enum gate_verdict v, int code, const struct le
 	if (left->total >= 0)
 		note_int(&n, "uncommitted", left->total);
 	note_strs(&n, "uncommitted_files", left->files);
-	if (r->st.edited_untracked.n > 0)
-		note_strs(&n, "edited_untracked", r->st.edited_untracked);
+	if (left->untracked.edited.n > 0)
+		note_strs(&n, "edited_untracked", left->untracked.edited);
+	if (left->untracked.deleted.n > 0)
+		note_strs(&n, "deleted_untracked", left->untracked.deleted);
 	if (left->touched.n > 0)
 		note_strs(&n, "gate_touched", left->touched);
 	return note_send(&n, r->keep, EVENT_RUN_END, err);
@@ -282,6 +286,7 @@ static int finish_record(struct run *r, int *code, struct err *err)
 
 	TRY(end_background(r, mem, err));
 	TRY(checkpoint(r, mem, &left, err));
+	untracked_end(r, mem, &left.untracked);
 	TRY(find_touched(r, mem, &left, err));
 	r->st.ended = left.total == (int64_t)left.files.n; /* a list that is not whole tells nothing */
 	r->st.left_behind = left.files;

@@ -21,6 +21,9 @@
 #include "memory/skill.h"
 #include "session/fork.h"
 
+#include <sys/types.h>
+#include <time.h>
+
 #define ROOTS_MAX 64
 
 /* How a text of the harness begins that gives the person's words; no other text does. */
@@ -106,6 +109,14 @@ struct run {
 	struct str unrecorded;    /* why the newest step is not on the chain, or empty */
 	bool branch_kept;         /* the run's branch does not move along; said once */
 	struct str_list left_out; /* untracked, and what the person added between two legs; empty: the same */
+	struct untracked_mark {
+		struct str name;
+		dev_t dev;
+		ino_t ino;
+		off_t size;
+		struct timespec changed; /* of the inode */
+	} *marks; /* files that no step takes, as they were when this leg began */
+	size_t nmarks;
 	bool unborn;
 	bool gate_swapped;    /* at a resume */
 	struct repo_head head;       /* at a resume: where HEAD is now */
@@ -170,10 +181,19 @@ int step_check_chain(struct run *r, struct err *err) CHECKED;
 /* Resume: begins what step_exclude_new will look at; nobody is asked anything between the two. */
 int step_scan_ahead(struct run *r, struct err *err) CHECKED;
 int step_put_untracked(struct run *r, struct err *err) CHECKED;
-void step_note_edits(struct run *r, const struct str_list *paths); /* as the tools show them: which of them no step takes */
+bool step_is_recorded(const struct run *r);
+const struct str_list *step_never_takes(const struct run *r);
 int step_is_changed(struct run *r, bool *changed, struct err *err) CHECKED;
 int step_uncommitted(
 	struct run *r, struct arena *mem, struct str_list *files, int64_t *total, struct err *err) CHECKED;
+
+/* untracked.c: what became of the files that no step takes */
+struct untracked_left {
+	struct str_list edited, deleted; /* as they are shown */
+};
+void untracked_begin(struct run *r); /* a leg: how they lie there now */
+void untracked_note_edits(struct run *r, const struct str_list *paths); /* by the tools, as these show them */
+void untracked_end(struct run *r, struct arena *mem, struct untracked_left *out);
 
 /* resume.c */
 int resume_ask(struct run *r, struct err *err) CHECKED;  /* the recorder brings the record up meanwhile */

@@ -43,6 +43,8 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, step_open)    /* something may have changed since the last step */                            \
 	X(INT, ended)        /* 1: the leg came to its end, and this is what it left in no step */           \
 	X(STRS, edited_untracked) /* by the tools; untracked when the run began, so in no step: as they are shown */ \
+	X(STRS, changed_untracked) /* the like, by whatever else: how they lay there when a leg began was compared */ \
+	X(STRS, deleted_untracked) /* by whatever */                                                          \
 	X(STRS, left_behind)                                                                                 \
 	/* the context */                                                                                    \
 	X(STRS, pins)             /* of the person: said again after every restart */                        \

@@ -3,7 +3,6 @@
 /* step: what a run may start on, and what it leaves on its chain. */
 #include "agent/modes.h"
 #include "agent/run_priv.h"
-#include "fmt/cquote.h"
 #include "fmt/names.h"
 #include "fmt/pack.h"
 #include "session/answers.h"
@@ -275,13 +274,12 @@ int step_begin(struct run *r, struct err *err)
 	return 0;
 }
 
-static bool records_steps(const struct run *r)
+bool step_is_recorded(const struct run *r)
 {
 	return r->repo && r->p->commit_per_step;
 }
 
-/* What no step takes. */
-static const struct str_list *never_committed(const struct run *r)
+const struct str_list *step_never_takes(const struct run *r)
 {
 	return r->left_out.n > 0 ? &r->left_out : &r->untracked;
 }
@@ -289,7 +287,7 @@ static const struct str_list *never_committed(const struct run *r)
 static struct repo_step step_of(const struct run *r, struct str message)
 {
 	return (struct repo_step){ .base = r->st.base_sha,
-		.skip = never_committed(r),
+		.skip = step_never_takes(r),
 		.message = message,
 		.branch = r->p->branch_per_run != 0 };
 }
@@ -338,55 +336,6 @@ static int tell_changed(struct run *r, const struct str_list *changes, struct er
 		TRY(buf_addz(&b, " (git.auto_stash sets nothing aside when a run goes on: commit or stash what is not to be in it before that)", err));
 	resume_say(r, buf_str(&b));
 	return 0;
-}
-
-/* It, or the directory with a repository of its own that it lies in. */
-static bool covers(const struct str_list *l, struct str name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (str_eq(l->p[i], name) || (str_ends(l->p[i], STR("/")) && str_starts(name, l->p[i])))
-			return true;
-	return false;
-}
-
-static void add_edited(struct run *r, struct str shown)
-{
-	struct str_list *l = &r->st.edited_untracked;
-	size_t bytes = shown.n;
-	struct str *next;
-
-	for (size_t i = 0; i < l->n; i++)
-		bytes += l->p[i].n;
-	if (lists(l, shown) || l->n >= (size_t)loop_limits.files_named || bytes > NAMES_BYTES)
-		return;
-	next = arena_array(r->mem, l->n + 1, sizeof(*next));
-	if (l->n > 0)
-		memcpy(next, l->p, l->n * sizeof(*next));
-	next[l->n] = str_dup(r->mem, shown);
-	*l = (struct str_list){ next, l->n + 1 };
-}
-
-void step_note_edits(struct run *r, const struct str_list *paths)
-{
-	auto_arena struct arena *mem = arena_new();
-	struct str name;
-
-	for (size_t i = 0; records_steps(r) && i < paths->n; i++)
-		if (cquote_read(paths->p[i], mem, &name, ERR_DISCARD) == 0 && covers(never_committed(r), name))
-			add_edited(r, paths->p[i]);
-}
-
-/* Between two legs the person may have committed what they had not. */
-static void forget_committed(struct run *r)
-{
-	struct str_list *l = &r->st.edited_untracked;
-	size_t n = 0;
-	struct str name;
-
-	for (size_t i = 0; i < l->n; i++)
-		if (cquote_read(l->p[i], r->mem, &name, ERR_DISCARD) == 0 && covers(&r->untracked_now, name))
-			l->p[n++] = l->p[i];
-	l->n = n;
 }
 
 static struct str place_of(struct run *r, struct str sha, struct str branch)
@@ -442,7 +391,6 @@ int step_check_chain(struct run *r, struct err *err)
 		r->st.head_sha = str_dup(r->mem, tip);
 	}
 	tell_head(r);
-	forget_committed(r);
 	r->st.left_head = r->head.sha;
 	r->st.left_branch = r->head.branch;
 	return 0;
@@ -477,7 +425,7 @@ int step_exclude_new(struct run *r, bool *changed, struct err *err)
 int step_put_untracked(struct run *r, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(RECORD_FILE_MAX);
-	const struct str_list *l = never_committed(r);
+	const struct str_list *l = step_never_takes(r);
 
 	if (!r->repo || mode_looks(r))
 		return 0;
@@ -589,7 +537,7 @@ int step_commit(struct run *r, struct turn *t, const char *fallback, struct err 
 	struct err why = { 0 };
 	struct repo_step step;
 
-	if (!records_steps(r))
+	if (!step_is_recorded(r))
 		return 0;
 	TRY(keep_barrier(r->keep, err));
 	step = step_of(r, STR(""));
@@ -626,7 +574,7 @@ int step_uncommitted(
 	rc = repo_changes(r->repo, &step, loop_limits.files_named, mem, &c, err);
 	if (rc == -ERR_CLOSED)
 		return rc;
-	if (rc < 0 && records_steps(r))
+	if (rc < 0 && step_is_recorded(r))
 		r->unrecorded = str_dup(r->mem, str_from(err->msg));
 	*total = rc;
 	if (rc < 0)

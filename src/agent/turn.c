@@ -289,7 +289,7 @@ static int account(struct run *r, struct turn *t, const struct tool_outcome *oc,
 	if (oc->edited) {
 		mark_changed(r, t);
 		t->worked = true;
-		step_note_edits(r, &oc->paths);
+		untracked_note_edits(r, &oc->paths);
 	}
 	if (oc->ran_command && !oc->verified)
 		TRY(account_command(r, t, err));

@@ -23,7 +23,7 @@ struct history {
 	struct arena *mem;
 	struct session_ref ref;
 	struct manifest manifest;
-	struct str_list edited_untracked;
+	struct str_list edited_untracked, deleted_untracked;
 	struct config config;
 	struct programs programs;
 	struct discovered place;
@@ -143,6 +143,7 @@ static int open_all(struct history *h, const struct place *place, enum history_u
 	TRY(reader_facts(h->record, false, h->mem, &f, err));
 	h->manifest = f.manifest;
 	h->edited_untracked = f.edited_untracked;
+	h->deleted_untracked = f.deleted_untracked;
 	TRY(open_box(h, place, use, use == HISTORY_MERGE, err));
 	return find_tip(h, err);
 }
@@ -237,6 +238,11 @@ int history_differs(struct history *h, struct str_list *out, struct err *err)
 struct str_list history_edited_untracked(const struct history *h)
 {
 	return h->edited_untracked;
+}
+
+struct str_list history_deleted_untracked(const struct history *h)
+{
+	return h->deleted_untracked;
 }
 
 /* What the run itself says of its gate can only add to what is looked for. */

@@ -52,6 +52,7 @@ int history_differs(struct history *h, struct str_list *out, struct err *err) CH
 
 /* What the newest end of the run says: files that it changed and that are in no commit, as they are shown. */
 struct str_list history_edited_untracked(const struct history *h);
+struct str_list history_deleted_untracked(const struct history *h);
 /* Files that the gate's command names and the run changed, as they are shown (agent/gate_files.h). The gates that
  * the configuration sets and that the run used count; words: another one, or none. */
 int history_gate_touched(struct history *h, struct str_list words, struct str_list *out, struct err *err) CHECKED;

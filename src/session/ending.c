@@ -47,9 +47,11 @@ static int say(const char *what, const struct str_list *names, struct buf *out, 
 	return names_add(out, names, NAMES_SHOWN, err);
 }
 
-int ending_say_untracked(const struct str_list *edited, struct buf *out, struct err *err)
+int ending_say_untracked(const struct str_list *edited, const struct str_list *deleted, struct buf *out, struct err *err)
 {
-	return say("changed but in no commit, since they were untracked when the run began: ", edited, out, err);
+	TRY(say("changed but in no commit, since they were untracked when the run began: ", edited, out, err));
+	return say(edited->n > 0 ? "; deleted, and in no commit either: "
+				 : "deleted, and in no commit, since they were untracked when the run began: ", deleted, out, err);
 }
 
 int ending_say_gate(const struct str_list *touched, struct buf *out, struct err *err)

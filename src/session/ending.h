@@ -21,7 +21,7 @@ uint8_t ending_number(struct str reason);
 const char *ending_word(uint8_t number);
 
 /* Names as they are shown; ten of them at most. */
-int ending_say_untracked(const struct str_list *edited, struct buf *out, struct err *err) CHECKED;
+int ending_say_untracked(const struct str_list *edited, const struct str_list *deleted, struct buf *out, struct err *err) CHECKED;
 int ending_say_gate(const struct str_list *touched, struct buf *out, struct err *err) CHECKED;
 
 #endif

@@ -51,7 +51,7 @@ enum event_flags {
 	/* the life of a leg */                                                                              \
 	X(RUN_START, "run.start", EVENT_AM, S("run_id"), S("user_task"), S("mode"), SO("model"), SO("provider"), SO("isolation"), SO("preset")) \
 	X(RUN_RESUME, "loop.resume.start", EVENT_AM, S("run_id"), S("mode"), I("iteration"), I("messages"), SO("user_task"), SO("preset")) \
-	X(RUN_END, "run.end", EVENT_AM, S("reason"), I("iterations"), BO("all_passed"), SO("message"), SO("tool"), IO("streak"), IO("exit_code"), SO("verified"), IO("uncommitted"), LO("uncommitted_files"), LO("edited_untracked"), LO("gate_touched"), SO("summary"), OO("result"), SO("stale_gate"), LO("verify_command"), SO("baseline"), IO("commits"), SO("branch"), SO("base_branch"), SO("base_sha"), SO("head_sha"), AO("usage"), SO("usage_text"), NO("usd"), BO("usd_partial")) \
+	X(RUN_END, "run.end", EVENT_AM, S("reason"), I("iterations"), BO("all_passed"), SO("message"), SO("tool"), IO("streak"), IO("exit_code"), SO("verified"), IO("uncommitted"), LO("uncommitted_files"), LO("edited_untracked"), LO("deleted_untracked"), LO("gate_touched"), SO("summary"), OO("result"), SO("stale_gate"), LO("verify_command"), SO("baseline"), IO("commits"), SO("branch"), SO("base_branch"), SO("base_sha"), SO("head_sha"), AO("usage"), SO("usage_text"), NO("usd"), BO("usd_partial")) \
 	X(RUN_STOP, "run.stop_requested", EVENT_MO, S("source"), S("how"))                                    \
 	X(RUN_STEER, "run.steer_requested", EVENT_MO, S("source"), SO("text"))                                \
 	X(RUN_PAUSE, "run.pause_requested", EVENT_MO, S("source"), S("how"))                                  \

@@ -49,6 +49,7 @@ static int read_last(int record, struct arena *mem, struct facts *out, struct er
 	if (str_eqz(json_get_str(line, "type"), "run.end")) {
 		out->reason = str_dup(mem, json_get_str(line, "reason"));
 		out->edited_untracked = strs_of(json_object_get(line, "edited_untracked"), mem);
+		out->deleted_untracked = strs_of(json_object_get(line, "deleted_untracked"), mem);
 	}
 	return 0;
 }
@@ -129,6 +130,7 @@ void facts_pack(const struct facts *f, struct buf *out)
 	MANIFEST_MEMBERS(X)
 #undef X
 	pack_strs(out, f->edited_untracked.p, f->edited_untracked.n);
+	pack_strs(out, f->deleted_untracked.p, f->deleted_untracked.n);
 	texts_of(&copy, at);
 	for (size_t i = 0; i < COUNT(at); i++)
 		pack_str(out, *at[i]);
@@ -165,6 +167,7 @@ int facts_unpack(struct str bytes, struct arena *mem, struct facts *out, struct 
 	MANIFEST_MEMBERS(X)
 #undef X
 	take_strs(&u, mem, &f.edited_untracked);
+	take_strs(&u, mem, &f.deleted_untracked);
 	texts_of(&f, at);
 	for (size_t i = 0; i < COUNT(at); i++)
 		*at[i] = str_dup(mem, unpack_str(&u));

@@ -21,7 +21,7 @@
 
 struct facts {
 	struct manifest manifest;
-	struct str_list edited_untracked; /* of the same end: files that no step holds, as they are shown */
+	struct str_list edited_untracked, deleted_untracked; /* of the same end: files that no step holds, as they are shown */
 	struct str reason; /* of the end, when the journal's last line is one; empty: it was cut off, or goes on */
 	/* With `ending`: of the last end there is, and the last change; head and tail where they are long. */
 	struct str ended, outcome, message, change;

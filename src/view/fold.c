@@ -13,7 +13,7 @@ static void end_fini(struct view_end *e)
 {
 	struct buf *const texts[] = { &e->reason, &e->message, &e->summary, &e->verified, &e->branch, &e->base_branch,
 		&e->head_sha, &e->usage, &e->stale_gate, &e->files,
-		&e->edited_untracked, &e->gate_touched };
+		&e->edited_untracked, &e->deleted_untracked, &e->gate_touched };
 
 	for (size_t i = 0; i < COUNT(texts); i++)
 		buf_fini(texts[i]);
@@ -81,6 +81,7 @@ static void on_end(struct view *v, struct view_item *it)
 	keep_text(&e->stale_gate, member_text(v, "stale_gate"));
 	keep_strs(v, "uncommitted_files", &e->files);
 	keep_strs(v, "edited_untracked", &e->edited_untracked);
+	keep_strs(v, "deleted_untracked", &e->deleted_untracked);
 	keep_strs(v, "gate_touched", &e->gate_touched);
 	e->all_passed = member_tri(v, "all_passed");
 	e->gated = member_get(v, "verify_command").text.n > 2;

@@ -83,7 +83,7 @@ struct view_budget {
 struct view_end {
 	bool seen;
 	struct buf reason, message, summary, verified, branch, base_branch, head_sha, usage, stale_gate, files;
-	struct buf edited_untracked, gate_touched;           /* a name each line, as it is shown */
+	struct buf edited_untracked, deleted_untracked, gate_touched; /* a name each line, as it is shown */
 	enum tri all_passed;
 	int64_t iterations, commits, uncommitted, exit_code; /* -1: not said */
 	bool gated;                                          /* there is a gate */

@@ -12,6 +12,7 @@
 	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"kind\":\"create\",\"new_string\":\"x\\n\"}]}]"
 #define CHANGE(file, from, to)                                                                                       \
 	"[\"apply_edit\",{\"path\":\"" file "\",\"edits\":[{\"old_string\":\"" from "\",\"new_string\":\"" to "\"}]}]"
+#define DELETE(file) "[\"apply_patch\",{\"patch\":\"*** Begin Patch\\n*** Delete File: " file "\\n*** End Patch\\n\"}]"
 #define TURN(calls) "{\"calls\":[" calls "]}"
 
 static struct str words[] = { { "make", 4 }, { "test", 4 } };
@@ -321,6 +322,38 @@ TEST(edits_of_files_that_were_untracked_when_the_run_began_are_named_and_on_no_b
 		CHECK_INT(w.code, cases[i].code);
 		CHECK_INT(world_count(&w, "loop.auto_commit"), cases[i].commits);
 		CHECK_STR(json_get_str(end, "verified"), STR("passed"));
+	}
+}
+
+TEST(what_else_becomes_of_files_that_were_untracked_is_named_until_the_person_saw_to_it)
+{
+	for (int brought_back = 0; brought_back < 2; brought_back++) {
+		static struct str two[] = { { "log", 3 }, { "mine.c", 6 } };
+		auto_world struct world w, v;
+		const json_t *end;
+
+		repository(&w);
+		world_init(&v);
+		test_write(&w.dir, "mine.c", STR("1\n"));
+		test_write(&w.dir, "log", STR("1\n"));
+		world_play(&w, "{\"turns\":[" TURN(RUN) "," TURN(DELETE("mine.c")) "," TURN(FIN) "],\"jobs\":[{\"write\":\"log\"}]}");
+		end = world_event(&w, "run.end", 0);
+		CHECK_STR(names_of(end, "edited_untracked", w.mem), STR("log"));
+		CHECK_STR(names_of(end, "deleted_untracked", w.mem), STR("mine.c"));
+		if (brought_back) {
+			test_write(&w.dir, "mine.c", STR("1\n"));
+			CHECK_INT(world_git(&w, "add", "log", NULL, NULL), 0);
+			CHECK_INT(world_git(&w, "commit", "-q", "-m", "mine"), 0);
+		}
+		v.prior = &w;
+		v.params = w.params;
+		v.params.resume = 1;
+		v.params.untracked = (struct str_list){ two, 2 };
+		v.ws = w.dir.path;
+		world_play(&v, "{\"turns\":[" TURN(FIN) "]}");
+		end = world_event(&v, "run.end", 0);
+		CHECK_STR(names_of(end, "edited_untracked", w.mem), brought_back ? STR("") : STR("log"));
+		CHECK_STR(names_of(end, "deleted_untracked", w.mem), brought_back ? STR("") : STR("mine.c"));
 	}
 }
 

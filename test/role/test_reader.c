@@ -40,10 +40,10 @@ TEST(facts_of_a_record_survive_the_way)
 	static const struct {
 		const char *why, *journal;
 		const char *reason, *ended, *outcome, *change;
-		const char *edited[3];
+		const char *edited[3], *deleted;
 	} cases[] = {
-		{ "it ended", "{\"type\":\"diff.updated\",\"patch\":\"+a\"}\n{\"type\":\"run.end\",\"reason\":\"finished\",\"summary\":\"done\",\"edited_untracked\":[\"a.c\",\"b\"]}\n",
-			"finished", "finished", "done", "+a", { "a.c", "b" } },
+		{ "it ended", "{\"type\":\"diff.updated\",\"patch\":\"+a\"}\n{\"type\":\"run.end\",\"reason\":\"finished\",\"summary\":\"done\",\"edited_untracked\":[\"a.c\",\"b\"],\"deleted_untracked\":[\"d.c\"]}\n",
+			"finished", "finished", "done", "+a", { "a.c", "b" }, "d.c" },
 		{ "it goes on", "{\"type\":\"run.end\",\"reason\":\"stopped\",\"edited_untracked\":[\"a.c\"]}\n{\"type\":\"run.start\"}\n", "", "stopped", "", "" },
 		{ "it was cut off", "{\"type\":\"run.end\",\"reason\":\"finished\"}\n{\"type\":\"run.e", "", "finished", "", "" },
 		{ "a text that plays an end", "{\"type\":\"note\",\"text\":\"\\\"run.end\\\"\",\"reason\":\"finished\"}\n", "", "", "", "" },
@@ -68,6 +68,9 @@ TEST(facts_of_a_record_survive_the_way)
 		for (; cases[i].edited[n]; n++)
 			CHECK_STR(f.edited_untracked.p[n], str_from(cases[i].edited[n]));
 		CHECK_INT(f.edited_untracked.n, n);
+		CHECK_INT(f.deleted_untracked.n, cases[i].deleted ? 1 : 0);
+		if (cases[i].deleted)
+			CHECK_STR(f.deleted_untracked.p[0], str_from(cases[i].deleted));
 		CHECK_STR(f.manifest.user_task, STR("do it"));
 		CHECK_STR(f.manifest.base_branch, STR("main"));
 		CHECK_STR(f.manifest.worker_model, STR("m"));

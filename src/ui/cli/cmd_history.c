@@ -86,9 +86,9 @@ static int find_run(struct command_ctx *ctx, struct str id, enum history_use use
 static void tell_untracked(const struct history *h)
 {
 	auto_buf struct buf b = BUF_MAX(1 << 20);
-	struct str_list edited = history_edited_untracked(h);
+	struct str_list edited = history_edited_untracked(h), deleted = history_deleted_untracked(h);
 
-	if (edited.n > 0 && ending_say_untracked(&edited, &b, ERR_DISCARD) == 0)
+	if (ending_say_untracked(&edited, &deleted, &b, ERR_DISCARD) == 0 && b.n > 0)
 		cli_note(STR_FMT, STR_ARG(buf_str(&b)));
 }
 
@@ -99,8 +99,10 @@ static int diff_json(const struct session_ref *ref, const struct history *h, boo
 {
 	const struct manifest *m = h ? history_manifest(h) : NULL;
 	struct str_list edited = h ? history_edited_untracked(h) : (struct str_list){ 0 };
-	auto_json json_t *o = json_pack("{s:s,s:o,s:o,s:o,s:o}", "run_id", ref->id, "base_sha", m ? json_text(m->base_sha) : json_null(),
-		"base_branch", m ? json_text(m->base_branch) : json_null(), stat ? "stat" : "patch", json_text(text), "edited_untracked", runs_names_json(&edited));
+	struct str_list deleted = h ? history_deleted_untracked(h) : (struct str_list){ 0 };
+	auto_json json_t *o = json_pack("{s:s,s:o,s:o,s:o,s:o,s:o}", "run_id", ref->id, "base_sha", m ? json_text(m->base_sha) : json_null(),
+		"base_branch", m ? json_text(m->base_branch) : json_null(), stat ? "stat" : "patch", json_text(text), "edited_untracked", runs_names_json(&edited),
+		"deleted_untracked", runs_names_json(&deleted));
 
 	BUG_IF(!o);
 	return runs_print_json(o, err);
@@ -233,7 +235,7 @@ json_t *runs_names_json(const struct str_list *l)
 
 /* What a person should know before they take a run's work over; it stops nobody. */
 struct warned {
-	struct str_list edited_untracked, gate_touched;
+	struct str_list edited_untracked, deleted_untracked, gate_touched;
 };
 
 static int warn(struct history *h, bool said, struct warned *out, struct err *err)
@@ -241,6 +243,7 @@ static int warn(struct history *h, bool said, struct warned *out, struct err *er
 	auto_buf struct buf b = BUF_MAX(1 << 20);
 
 	out->edited_untracked = history_edited_untracked(h);
+	out->deleted_untracked = history_deleted_untracked(h);
 	TRY(history_gate_touched(h, (struct str_list){ 0 }, &out->gate_touched, err));
 	if (!said)
 		return 0;
@@ -257,10 +260,10 @@ static int tell_json(const struct history_merged *done, const struct warned *w, 
 {
 	static const char *const outcomes[] = { [REPO_MERGED] = "merged", [REPO_NOOP] = "nothing to do", [REPO_CONFLICTS] = "conflicts",
 		[REPO_DIVERGED] = "diverged" };
-	auto_json json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "run_id", ref->id, "outcome", outcomes[done->git.outcome],
+	auto_json json_t *o = json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "run_id", ref->id, "outcome", outcomes[done->git.outcome],
 		"strategy", strategies[strategy], "into", json_text(done->into), "sha", json_text(done->git.sha), "paths",
 		runs_names_json(&done->git.paths), "staged", runs_names_json(&done->git.staged), "edited_untracked",
-		runs_names_json(&w->edited_untracked), "gate_touched", runs_names_json(&w->gate_touched));
+		runs_names_json(&w->edited_untracked), "deleted_untracked", runs_names_json(&w->deleted_untracked), "gate_touched", runs_names_json(&w->gate_touched));
 
 	BUG_IF(!o);
 	TRY(runs_print_json(o, err));

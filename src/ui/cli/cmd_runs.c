@@ -346,6 +346,7 @@ static int show_json(const struct listing_one *one, struct err *err)
 		{ "stash", text_or_null(m->stash) },
 		{ "parent_run_id", text_or_null(m->parent_run_id) },
 		{ "edited_untracked", lines_json(&s->end.edited_untracked) },
+		{ "deleted_untracked", lines_json(&s->end.deleted_untracked) },
 		{ "gate_touched", lines_json(&s->end.gate_touched) },
 		{ "background", background_json(one) },
 		{ "record_damaged", json_boolean(s->torn) },
@@ -396,9 +397,10 @@ static struct str changes_text(const struct listing_one *one, struct arena *mem)
 static void show_warnings(const struct view_end *e, struct arena *mem)
 {
 	auto_buf struct buf untracked = BUF_MAX(1 << 20), gate = BUF_MAX(1 << 20);
-	struct str_list edited = view_names(&e->edited_untracked, mem), touched = view_names(&e->gate_touched, mem);
+	struct str_list edited = view_names(&e->edited_untracked, mem), deleted = view_names(&e->deleted_untracked, mem);
+	struct str_list touched = view_names(&e->gate_touched, mem);
 
-	if (ending_say_untracked(&edited, &untracked, ERR_DISCARD) == 0)
+	if (ending_say_untracked(&edited, &deleted, &untracked, ERR_DISCARD) == 0)
 		row("left:", mem, buf_str(&untracked));
 	if (ending_say_gate(&touched, &gate, ERR_DISCARD) == 0)
 		row("note:", mem, buf_str(&gate));

@@ -181,9 +181,10 @@ static int warnings(struct term_view *t, const struct view_end *e, struct err *e
 {
 	auto_arena struct arena *mem = arena_new();
 	auto_buf struct buf untracked = BUF_MAX(1 << 20), gate = BUF_MAX(1 << 20);
-	struct str_list edited = view_names(&e->edited_untracked, mem), touched = view_names(&e->gate_touched, mem);
+	struct str_list edited = view_names(&e->edited_untracked, mem), deleted = view_names(&e->deleted_untracked, mem);
+	struct str_list touched = view_names(&e->gate_touched, mem);
 
-	TRY(ending_say_untracked(&edited, &untracked, err));
+	TRY(ending_say_untracked(&edited, &deleted, &untracked, err));
 	TRY(ending_say_gate(&touched, &gate, err));
 	TRY(fact(t, "  left     ", buf_str(&untracked), err));
 	return fact(t, "  note     ", buf_str(&gate), err);
