@@ -131,8 +131,8 @@ static int look_at_tree(struct run *r, struct err *err)
 
 	if (!r->repo || mode_looks(r))
 		return 0;
-	TRY(step_exclude_new(r, &changed, err));
-	r->st.ended = 0;
+	TRY(r->st.forked ? step_exclude_later(r, &changed, err) : step_exclude_new(r, &changed, err));
+	r->st.forked = r->st.ended = 0;
 	r->st.step_open = changed;
 	if (changed)
 		r->st.edited_since_verify = 1;

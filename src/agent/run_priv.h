@@ -176,6 +176,8 @@ struct step_saying {
 int step_say(void *self, struct str from, struct str to, struct arena *mem, struct str *message, struct err *err) CHECKED;
 /* Resume: files that came into the tree after the last leg ended are the person's. *changed: as step_is_changed has it then. */
 int step_exclude_new(struct run *r, bool *changed, struct err *err) CHECKED;
+/* The first leg of a fork: new files that are not on its chain came after the turn it begins with, and are not its own. */
+int step_exclude_later(struct run *r, bool *changed, struct err *err) CHECKED;
 /* Resume: whether the chain is what the record says; REASON_REFUSED when it is not. */
 int step_check_chain(struct run *r, struct err *err) CHECKED;
 /* Resume: begins what step_exclude_new will look at; nobody is asked anything between the two. */

@@ -41,6 +41,7 @@ enum tri { TRI_UNKNOWN, TRI_NO, TRI_YES };
 	X(INT, gateless_ever_committed)                                                                      \
 	X(INT, ever_changed) /* the run changed a file */                                                    \
 	X(INT, step_open)    /* something may have changed since the last step */                            \
+	X(INT, forked)       /* 1: the record begins here, in the middle of another one (session/fork.h) */  \
 	X(INT, ended)        /* 1: the leg came to its end, and this is what it left in no step */           \
 	X(STRS, edited_untracked) /* by the tools; untracked when the run began, so in no step: as they are shown */ \
 	X(STRS, changed_untracked) /* the like, by whatever else: how they lay there when a leg began was compared */ \

@@ -421,6 +421,57 @@ int step_exclude_new(struct run *r, bool *changed, struct err *err)
 	return step_is_changed(r, changed, err);
 }
 
+/* Whether the chain made that file. */
+static bool is_made(const struct message_path *paths, size_t n, struct str name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (paths[i].added && str_eq(paths[i].name, name))
+			return true;
+	return false;
+}
+
+static int say_names(struct run *r, const char *what, const struct str_list *names, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(65536);
+
+	if (names->n == 0)
+		return 0;
+	TRY(buf_addz(&b, what, err));
+	TRY(names_add(&b, names, PATHS_NAMED, err));
+	resume_say(r, buf_str(&b));
+	return 0;
+}
+
+int step_exclude_later(struct run *r, bool *changed, struct err *err)
+{
+	const struct str_list *now = &r->untracked_now;
+	struct message_path *made = NULL;
+	struct str_list all, later;
+	struct repo_changes c;
+	struct repo_step step;
+	size_t n = 0;
+
+	if (!r->repo)
+		return step_is_changed(r, changed, err);
+	if (r->st.head_sha.n > 0)
+		TRY(repo_changed(r->repo, r->st.base_sha, r->st.head_sha, r->mem, &made, &n, err));
+	all = (struct str_list){ arena_array(r->mem, r->untracked.n + now->n + 1, sizeof(*all.p)), 0 };
+	for (size_t i = 0; i < r->untracked.n; i++)
+		all.p[all.n++] = r->untracked.p[i];
+	later = (struct str_list){ all.p + all.n, 0 };
+	for (size_t i = 0; i < now->n; i++)
+		if (!lists(&r->untracked, now->p[i]) && !is_made(made, n, now->p[i]))
+			later.p[later.n++] = now->p[i];
+	all.n += later.n;
+	r->left_out = all;
+	TRY(step_put_untracked(r, err));
+	TRY(say_names(r, "new after the turn that this fork begins with, so in no step of it: ", &later, err));
+	step = step_of(r, STR(""));
+	TRY(repo_changes(r->repo, &step, NEW_FILES_MAX, r->mem, &c, err));
+	*changed = c.total + c.left_out > 0;
+	return say_names(r, "changed after the turn that this fork begins with, and in its next step as it lies there: ", &c.paths, err);
+}
+
 /* NUL separated; what is in it is never committed. */
 int step_put_untracked(struct run *r, struct err *err)
 {

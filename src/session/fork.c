@@ -169,11 +169,24 @@ static int said_last(int from, struct str text, struct arena *mem, struct str *o
 
 /* ---- writing ---- */
 
+/* What lies in the work tree by now is not what lay there then: the first leg of the fork must know that it is one. */
+static int copy_state(struct store *s, const struct talk *t, struct err *err)
+{
+	auto_buf struct buf b = BUF_MAX(RECORD_MESSAGE_MAX);
+	auto_json json_t *state = NULL;
+
+	if (json_decode(t->state, JSON_EXACT, &state, err) < 0)
+		return err_wrap(err, "the checkpoint of turn %u", t->turn);
+	BUG_IF(json_object_set_new(state, "forked", json_integer(1)) < 0);
+	TRY(json_add(&b, state, err));
+	return store_state(s, t->turn, buf_str(&b), err);
+}
+
 static int copy_talk(struct store *s, const struct talk *t, struct err *err)
 {
 	for (uint32_t i = 0; i < t->kept; i++)
 		TRY(store_message(s, i, talk_message(t, i), err));
-	return store_state(s, t->turn, t->state, err);
+	return copy_state(s, t, err);
 }
 
 static int copy_file(int from, struct store *s, const char *name, struct err *err)

@@ -3,7 +3,7 @@
 /* fork: a new record that begins where a checkpoint of another one stands.
  *
  * Shape    fork_record copies the conversation up to a checkpoint, its state, the manifest and the list of files
- *          that are the person's. Everything it reads was written for an agent and may be hostile: only a
+ *          that are the person's; the state says that it is a fork's. Everything it reads was written for an agent and may be hostile: only a
  *          confined process (role/forker.h) calls it.
  * Memory   Results live in the arena.
  * Errors   -ERR_NOENT when there is no such checkpoint, naming those there are; the new record may then hold a

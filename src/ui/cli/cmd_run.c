@@ -269,7 +269,8 @@ static const struct command run_commands[] = {
 		.starts_commands = true },
 	{ .name = "fork", .help = "begin a run of its own where another one stood",
 		.about = "The new run knows what the other knew before that turn, and its chain begins at the step of then. The\n"
-			 "work tree stays as it is: what was done since is in it, not on the new chain.",
+			 "work tree stays as it is: what was done since is in it, not on the new chain. Files that are new since stay out of\n"
+			 "the fork's steps; what else was changed since is in its next step, and is named when it begins.",
 		.fields = fork_fields, .nfields = COUNT(fork_fields), .size = sizeof(struct run_args), .run = fork_run,
 		.starts_commands = true },
 };
