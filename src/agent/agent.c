@@ -8,6 +8,7 @@
 #include "agent/settings.h"
 #include "agent/tasks.h"
 #include "base/time.h"
+#include "fmt/names.h"
 #include "fmt/pack.h"
 #include "sandbox/confine.h"
 #include "session/chain.h"
@@ -20,6 +21,7 @@
 #define PARAMS_MAX  (16 * 1024 * 1024)
 #define PROMPT_MAX  (1024 * 1024)
 #define AGENTS_LONG 40000 /* characters of AGENTS.md that the operator is told about */
+#define NAMES_SHOWN 10
 #define TASK_SHOWN  4000 /* the same in app/start_manifest.c */
 
 struct waiting {
@@ -320,6 +322,25 @@ static int put_skill_warning(struct run *r, const struct skill *k, struct err *e
 	return note_send(&n, r->keep, EVENT_SKILLS_WARNING, err);
 }
 
+/* No refusal: untracked files are mixed into no step. But a work that is to go on with them would be left out of this run's. */
+static int put_theirs(struct run *r, struct err *err)
+{
+	auto_arena struct arena *mem = arena_new();
+	auto_buf struct buf b = BUF_MAX(65536);
+	struct str_list theirs;
+	struct str id;
+
+	TRY(untracked_theirs(r, mem, &theirs, &id, err));
+	if (theirs.n == 0)
+		return 0;
+	TRY(buf_addf(&b, err, "new in run " STR_FMT ", which is not merged, and untracked here, so what this run does to %s is in no step of "
+		"it: ", STR_ARG(id), theirs.n == 1 ? "it" : "them"));
+	TRY(names_add(&b, &theirs, NAMES_SHOWN, err));
+	TRY(buf_addf(&b, err, "; to go on with %s: agent6 runs merge " STR_FMT ", or git add and git commit, and then the run", theirs.n == 1 ? "it" : "them",
+		STR_ARG(id)));
+	return put_notice(r, "warning", str_dupz(mem, buf_str(&b)), err);
+}
+
 static int put_notices(struct run *r, struct err *err)
 {
 	auto_buf struct buf notes = BUF_MAX(16 * 1024 * 1024);
@@ -336,6 +357,7 @@ static int put_notices(struct run *r, struct err *err)
 	if (str_eqz(r->p->run_commands, "no") && r->p->verify_command.n > 0)
 		TRY(put_notice(r, "warning",
 			"commands may not run, so there is no verify command in this run", err));
+	TRY(put_theirs(r, err));
 	for (size_t i = 0; i < r->skills.n; i++)
 		if (r->skills.p[i].fault)
 			TRY(put_skill_warning(r, &r->skills.p[i], err));

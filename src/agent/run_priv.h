@@ -197,6 +197,10 @@ void untracked_begin(struct run *r); /* a leg: how they lie there now */
 void untracked_note_edits(struct run *r, const struct str_list *paths); /* by the tools, as these show them */
 void untracked_end(struct run *r, struct arena *mem, struct untracked_left *out);
 
+/* The new files of another run that lie here, of the newest one there is and as its newest step has them; its id with the first. */
+int untracked_theirs(struct run *r, struct arena *mem, struct str_list *out, struct str *run_id, struct err *err) CHECKED;
+bool untracked_is_made(const struct message_path *paths, size_t n, struct str name); /* one of them is that file, and new */
+
 /* resume.c */
 int resume_ask(struct run *r, struct err *err) CHECKED;  /* the recorder brings the record up meanwhile */
 int resume_load(struct run *r, struct err *err) CHECKED; /* the conversation and the state */

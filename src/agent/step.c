@@ -421,15 +421,6 @@ int step_exclude_new(struct run *r, bool *changed, struct err *err)
 	return step_is_changed(r, changed, err);
 }
 
-/* Whether the chain made that file. */
-static bool is_made(const struct message_path *paths, size_t n, struct str name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (paths[i].added && str_eq(paths[i].name, name))
-			return true;
-	return false;
-}
-
 static int say_names(struct run *r, const char *what, const struct str_list *names, struct err *err)
 {
 	auto_buf struct buf b = BUF_MAX(65536);
@@ -460,7 +451,7 @@ int step_exclude_later(struct run *r, bool *changed, struct err *err)
 		all.p[all.n++] = r->untracked.p[i];
 	later = (struct str_list){ all.p + all.n, 0 };
 	for (size_t i = 0; i < now->n; i++)
-		if (!lists(&r->untracked, now->p[i]) && !is_made(made, n, now->p[i]))
+		if (!lists(&r->untracked, now->p[i]) && !untracked_is_made(made, n, now->p[i]))
 			later.p[later.n++] = now->p[i];
 	all.n += later.n;
 	r->left_out = all;

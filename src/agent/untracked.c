@@ -128,6 +128,45 @@ void untracked_begin(struct run *r)
 	r->marks = m;
 }
 
+bool untracked_is_made(const struct message_path *paths, size_t n, struct str name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (paths[i].added && str_eq(paths[i].name, name))
+			return true;
+	return false;
+}
+
+/* That git cannot tell stops nobody. */
+int untracked_theirs(struct run *r, struct arena *mem, struct str_list *out, struct str *run_id, struct err *err)
+{
+	struct str_list differ, l = { arena_array(mem, r->untracked.n, sizeof(*l.p)), 0 };
+	struct message_path *made;
+	size_t n = 0;
+	struct str tip;
+	int rc;
+
+	*out = (struct str_list){ 0 };
+	if (!step_is_recorded(r) || r->untracked.n == 0)
+		return 0;
+	rc = repo_newest_chain(r->repo, mem, run_id, &tip, err);
+	if (rc == 1)
+		rc = repo_changed(r->repo, r->st.base_sha, tip, mem, &made, &n, err) < 0 ? -(int)err->code : 1;
+	for (size_t i = 0; rc == 1 && i < r->untracked.n; i++)
+		if (untracked_is_made(made, n, r->untracked.p[i]))
+			l.p[l.n++] = r->untracked.p[i];
+	if (rc == 1 && l.n > 0)
+		rc = repo_differs(r->repo, tip, mem, &differ, err) < 0 ? -(int)err->code : 1;
+	if (rc != 1 || l.n == 0)
+		return rc == -ERR_CLOSED ? rc : 0;
+	n = 0;
+	for (size_t i = 0; i < l.n; i++)
+		if (!lists(&differ, l.p[i]))
+			l.p[n++] = l.p[i];
+	l.n = n;
+	*out = l;
+	return 0;
+}
+
 /* By the time of the inode, which nobody can set: a command that puts the old time of a file back has changed it all the same. */
 static bool is_as_it_was(const struct untracked_mark *m, const struct stat *st)
 {
