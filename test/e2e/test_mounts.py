@@ -102,6 +102,23 @@ def test_what_is_hidden_is_hidden_by_every_name_or_refused(lab, profile):
     assert "CANARY" not in grep.replace("beside CANARY-77e", "") and "other/" not in grep and "\"key" not in listed, (grep, listed)
 
 
+def test_a_program_on_a_file_system_that_cannot_be_mapped_works_for_root_too(lab):
+    """An overlay, as every container's root is: what a link of the operator's PATH leads to is shown as it is."""
+    lab.repo(a="1\n")
+    for name in ("lower", "upper", "over", "w", "home/.local/bin"):
+        os.makedirs(os.path.join(lab.folder, name))
+    lab.write(os.path.join(lab.folder, "lower", "bin", "tool"), "#!/bin/sh\necho works\n", 0o755)
+    lab.write(os.path.join(lab.folder, "lower", "bin", "closed"), "CANARY\n", 0o600)
+    os.symlink(f"{lab.folder}/over/bin/tool", f"{lab.home}/.local/bin/tool")
+    lab.env["PATH"] = f"{lab.home}/.local/bin:" + lab.env["PATH"]
+    lab.config('[sandbox]\nprofile = "strict"\n')
+    over = "mount -t overlay -o lowerdir=$WS/../../lower,upperdir=$WS/../../upper,workdir=$WS/../../w none $WS/../../over"
+    r = in_mounts(lab, over, AGENT6, "exec", "--", "sh", "-c",
+                  f"tool; cat {lab.folder}/over/bin/closed; echo x > {lab.folder}/over/bin/tool; tool")
+    # What only its owner may read stays closed to root's unprivileged id; an ordinary user is the owner.
+    assert r.stdout == ("works\nCANARY\nworks\n" if os.geteuid() else "works\nworks\n"), r.stdout + r.stderr
+
+
 # ---- what no grant shows: a name beneath a place of the system ----
 
 USR = "/usr/local/share/again"
