@@ -331,6 +331,22 @@ static struct str or_else(struct str wish, struct str other)
 	return wish.n > 0 ? wish : other;
 }
 
+#define WITHHELD_TOLD 5
+
+static void note_withheld(struct start *s)
+{
+	const struct policy_list *l = &s->tools.withheld;
+	struct str names = STR("");
+
+	for (size_t i = 0; i < l->n && i < WITHHELD_TOLD; i++)
+		names = str_printf(s->mem, STR_FMT "%s%s", STR_ARG(names), i > 0 ? ", " : "", l->p[i]);
+	if (l->n > WITHHELD_TOLD)
+		names = str_printf(s->mem, STR_FMT " and %zu more", STR_ARG(names), l->n - WITHHELD_TOLD);
+	if (l->n > 0)
+		start_notice(s, str_printf(s->mem, "commands do not have " STR_FMT ": such a link leads into a private directory, and what is to be shown of it "
+			"belongs into sandbox.extra_read_paths", STR_ARG(names)));
+}
+
 int settings_tools(struct start *s, struct err *err)
 {
 	struct toolpath_ask ask = { .home = s->paths.home, .env = (const char *const *)environ,
@@ -352,6 +368,7 @@ int settings_tools(struct start *s, struct err *err)
 	for (size_t i = 0; i < places.n; i++)
 		policy_list_add(&ask.writable, s->mem, settings_resolve(str_dupz(s->mem, places.p[i]), s->mem));
 	TRY(toolpath_derive(&ask, s->mem, &s->tools, err));
+	note_withheld(s);
 	for (struct str rest = str_from(s->tools.path); rest.n > 0;) {
 		struct str dir = str_cut(&rest, ':');
 		struct str *bigger = arena_array(s->mem, s->params.tool_paths.n + 1, sizeof(*bigger));

@@ -49,6 +49,16 @@ static const char *const passed[] = { "LANG", "LC_ALL", "TERM", "CI" };
 
 #define SYSTEM_PATH "/usr/bin:/bin"
 
+/* A program that lies here has what it needs beside it, as far as a link has ever brought that. */
+static const char *const bin_names[] = { "bin", "sbin", ".bin", "shims", "libexec", NULL };
+static const char *const package_names[] = { "node_modules", "site-packages", NULL };
+
+/* Whatever a link says, nothing in these is a program's: keys, letters, what a browser or a program remembers. */
+static const char *const private_names[] = { ".ssh", ".gnupg", ".aws", ".azure", ".config", ".docker", ".kube", ".mozilla", ".thunderbird",
+	".password-store", ".pki", ".gcloud", ".oci", ".terraform.d", ".cert", "keyrings", ".var", NULL };
+
+enum shown { SHOWN_NOT, SHOWN_FILE, SHOWN_ALL, SHOWN_PRIVATE };
+
 struct derive {
 	const struct toolpath_ask *ask;
 	struct arena *mem;
@@ -97,28 +107,87 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* 1 when a command can reach the directory, by this mount or without any. */
-static bool show(const struct derive *d, const char *dir)
+/* 1 when a command can reach it, by this mount or without any. */
+static bool show(const struct derive *d, const char *path)
 {
-	if (in_system(dir) || is_shown(d, dir))
+	if (in_system(path) || is_shown(d, path))
 		return true;
-	if (!may_show(d, dir) || d->out->mounts.n >= POLICY_PATHS_MAX - 8)
+	if (!may_show(d, path) || d->out->mounts.n >= POLICY_PATHS_MAX - 8)
 		return false;
-	policy_list_add(&d->out->mounts, d->mem, dir);
+	policy_list_add(&d->out->mounts, d->mem, path);
 	return true;
 }
 
-/* A link in a tool directory brings the directory of what it leads to. */
+static bool has_part(const char *path, const char *const *names)
+{
+	for (struct str rest = str_from(path); rest.n > 0;) {
+		struct str part = str_cut(&rest, '/');
+
+		for (size_t i = 0; names[i]; i++)
+			if (str_eqz(part, names[i]))
+				return true;
+	}
+	return false;
+}
+
+static bool is_everybodys(const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(dir, path))
+		return false;
+	for (char *end = path + strlen(path); end != path; end = strrchr(path, '/')) { /* of / everybody may list the names */
+		*end = '\0';
+		if (stat(path, &st) < 0 || !(st.st_mode & S_IXOTH))
+			return false;
+	}
+	return true;
+}
+
+/* What a link leads to is a program; what lies around it is its own where that is how programs are laid out, or where root
+ * put it for everybody. In a home it may be anything. */
+static enum shown around(const struct derive *d, const char *dir, const struct stat *st)
+{
+	const char *base = strrchr(dir, '/') + 1;
+
+	if (has_part(dir, private_names))
+		return SHOWN_PRIVATE;
+	if (has_part(base, bin_names) || has_part(dir, package_names))
+		return SHOWN_ALL;
+	if (d->ask->home && is_below(d->ask->home, dir))
+		return SHOWN_ALL; /* home or around it, which is never shown */
+	if ((st->st_mode & 077) == 0)
+		return SHOWN_PRIVATE;
+	if (st->st_uid == 0 && !(d->ask->home && is_below(dir, d->ask->home)) && is_everybodys(dir))
+		return SHOWN_ALL;
+	return SHOWN_FILE;
+}
+
+/* A link in a tool directory brings what it leads to, and what lies around that where it belongs to it. */
 static void follow_link(const struct derive *d, const char *dir, struct str name)
 {
 	const char *path = str_printf(d->mem, "%s/" STR_FMT, dir, STR_ARG(name)).p;
 	autofree char *real = realpath(path, NULL);
-	struct stat st;
+	struct stat file, st;
+	enum shown how;
 
-	if (!real || stat(real, &st) < 0 || !S_ISREG(st.st_mode) || in_system(real))
+	if (!real || stat(real, &file) < 0 || !S_ISREG(file.st_mode) || in_system(real) || is_shown(d, real))
 		return;
-	*strrchr(real, '/') = '\0';
-	if ((real[0] == '\0' || !show(d, real)) && d->out->unreachable.n < POLICY_PATHS_MAX)
+	char *slash = strrchr(real, '/');
+
+	*slash = '\0';
+	if (real[0] == '\0' || stat(real, &st) < 0)
+		how = SHOWN_NOT;
+	else
+		how = around(d, real, &st);
+	if (how == SHOWN_FILE) {
+		*slash = '/';
+		how = file.st_mode & 0111 ? SHOWN_ALL : SHOWN_NOT;
+	}
+	if (how == SHOWN_PRIVATE && d->out->withheld.n < POLICY_PATHS_MAX)
+		policy_list_add(&d->out->withheld, d->mem, path);
+	if ((how != SHOWN_ALL || !show(d, real)) && d->out->unreachable.n < POLICY_PATHS_MAX)
 		policy_list_add(&d->out->unreachable, d->mem, path);
 }
 
@@ -181,21 +250,6 @@ static bool is_writable(const struct derive *d, const char *dir)
 		if (is_below(real, d->ask->writable.p[i]))
 			return true;
 	return !real;
-}
-
-static bool is_everybodys(const char *dir)
-{
-	char path[PATH_MAX];
-	struct stat st;
-
-	if (!realpath(dir, path))
-		return false;
-	for (char *end = path + strlen(path); end != path; end = strrchr(path, '/')) { /* of / everybody may list the names */
-		*end = '\0';
-		if (stat(path, &st) < 0 || !(st.st_mode & S_IXOTH))
-			return false;
-	}
-	return true;
 }
 
 /* Which of two pythons or nodes a person means is what their own PATH says. */
@@ -272,6 +326,17 @@ static const char *root_of(const struct derive *d, const struct layout *l)
 	return choose_version(d, str_printf(d->mem, "%.*s", (int)(star - dir), dir).p, star + 2);
 }
 
+static void show_roots(const struct derive *d)
+{
+	for (size_t i = 0; i < COUNT(layouts); i++) {
+		const char *dir = root_of(d, &layouts[i]);
+		autofree char *real = dir && is_dir(dir) ? realpath(dir, NULL) : NULL;
+
+		if (real)
+			(void)show(d, real);
+	}
+}
+
 static int add_layout(struct derive *d, const struct layout *l, struct err *err)
 {
 	const char *dir = root_of(d, l);
@@ -302,6 +367,7 @@ int toolpath_derive(const struct toolpath_ask *ask, struct arena *mem, struct to
 	struct toolpath t = { 0 };
 	struct derive d = { ask, mem, &t, { 0 } };
 
+	show_roots(&d); /* so that no link into one of them is judged by what lies around it there */
 	for (size_t i = 0; i < COUNT(places); i++) {
 		const char *dir = place(&d, places[i]);
 		autofree char *real = dir && is_dir(dir) ? realpath(dir, NULL) : NULL;

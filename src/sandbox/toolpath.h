@@ -23,9 +23,10 @@ struct toolpath_ask {
 
 struct toolpath {
 	const char *path;          /* PATH of a command: what the operator's has before the system's comes before it here */
-	struct policy_list mounts; /* directories to show read-only (policy tool_paths), sorted */
+	struct policy_list mounts; /* directories and single programs to show read-only (policy tool_paths), sorted */
 	struct policy_list env;    /* "K=V": where those are that look below HOME, which is another one in the cell */
 	struct policy_list unreachable; /* tools whose links lead where nothing is shown */
+	struct policy_list withheld;    /* those of them whose links lead into a private directory */
 };
 
 int toolpath_derive(const struct toolpath_ask *ask, struct arena *mem, struct toolpath *out, struct err *err) CHECKED;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """What is granted, and what no grant reaches: agent6's own keys, configuration and records."""
+import json
 import os
 import shutil
 import socket
@@ -210,3 +211,28 @@ def test_what_a_server_may_write_comes_before_no_program_of_the_system(lab):
         lab.config(config)
         r = lab.agent6("exec", "sh", "-c", "command -v sort")
         assert want in r.out.split(), (config, r.both)
+
+
+def test_a_link_among_the_tools_shows_the_program_and_not_what_lies_beside_it(lab_of_each_profile):
+    lab = lab_of_each_profile
+    lab.repo(a_DOT_txt="one\n")
+    for name, mode in (("Documents", 0o755), (".ssh", 0o755), ("mine", 0o700), ("opt/tool/bin", 0o755)):
+        os.makedirs(f"{lab.home}/{name}")
+        os.chmod(f"{lab.home}/{name}", mode)
+        for file, text in (("tool", f"#!/bin/sh\necho it is {name}\n"), ("letter", "CANARY\n")):
+            with open(f"{lab.home}/{name}/{file}", "w", encoding="utf-8") as f:
+                f.write(text)
+            os.chmod(f"{lab.home}/{name}/{file}", 0o755)
+    os.makedirs(lab.home + "/.local/bin")
+    for link, to in (("one", "Documents"), ("two", ".ssh"), ("three", "mine"), ("four", "opt/tool/bin")):
+        os.symlink(f"../../{to}/tool", f"{lab.home}/.local/bin/{link}")
+    read = [f"cat {lab.home}/{d}/letter; ls {lab.home}/{d}" for d in ("Documents", ".ssh", "mine")]
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "one; four; two; three; " + "; ".join(read)])), finish()))
+    r = lab.run()
+    assert r.returncode == 0, r.both
+    [result] = [json.loads(m["content"]) for m in lab.mocks[0].model_requests()[-1]["body"]["messages"] if m["role"] == "tool"][:1]
+    assert "it is Documents" in result["stdout"] and "it is opt/tool/bin" in result["stdout"], result
+    assert "it is .ssh" not in result["stdout"] and "it is mine" not in result["stdout"] and "CANARY" not in result["stdout"], result
+    [notice] = [e["text"] for e in lab.events("run.notice") if "private directory" in e["text"]]
+    assert f"{lab.home}/.local/bin/two" in notice and f"{lab.home}/.local/bin/three" in notice, notice
+    assert "bin/one" not in notice and "sandbox.extra_read_paths" in notice, notice

@@ -89,6 +89,56 @@ TEST(toolpath_shows_what_tools_lead_to_and_never_home_or_what_is_denied)
 		CHECK(strcmp(t.mounts.p[i - 1], t.mounts.p[i]) < 0);
 }
 
+TEST(toolpath_shows_of_what_a_link_leads_to_no_more_than_the_program_needs)
+{
+	static const struct {
+		const char *why, *file;
+		mode_t mode, dir_mode;
+		const char *mount; /* NULL: nothing is shown */
+		bool told;
+	} rows[] = {
+		{ "a program among documents", "home/Documents/x", 0755, 0755, "home/Documents/x" },
+		{ "what is no program", "home/Documents/x", 0644, 0755, NULL },
+		{ "a script of one's own, beside others", "home/scripts/x", 0755, 0775, "home/scripts/x" },
+		{ "a directory of programs", "home/opt/tool/bin/x", 0755, 0755, "home/opt/tool/bin" },
+		{ "the same, of a careful person", "home/opt/tool/bin/x", 0755, 0700, "home/opt/tool/bin" },
+		{ "one version of many", "home/.local/share/tool/versions/x", 0755, 0755, "home/.local/share/tool/versions/x" },
+		{ "a package", "home/.npm-global/lib/node_modules/p/dist/x", 0755, 0755, "home/.npm-global/lib/node_modules/p/dist" },
+		{ "keys", "home/.ssh/x", 0755, 0755, NULL, true },
+		{ "keys that are called programs", "home/.ssh/bin/x", 0755, 0755, NULL, true },
+		{ "deep below", "home/.config/tool/deep/x", 0755, 0755, NULL, true },
+		{ "private by its mode", "home/mine/x", 0755, 0700, NULL, true },
+		{ "outside, of no system's", "data/mine/x", 0755, 0750, "data/mine/x" },
+		{ "a manager's own", "home/.pyenv/private/x", 0755, 0700, "home/.pyenv" },
+		{ "pipx'", "home/.local/share/pipx/venvs/p/x", 0755, 0700, "home/.local/share/pipx/venvs" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_dir struct test_dir dir = test_dir_new();
+		auto_arena struct arena *mem = arena_new();
+		struct toolpath_ask ask = { .home = in(&dir, mem, "home").p };
+		const char *file = in(&dir, mem, rows[i].file).p, *slash = strrchr(file, '/');
+		struct toolpath t;
+		struct err err = { 0 };
+		size_t more = 0;
+
+		test_write(&dir, "home/.local/bin/own", STR("x"));
+		test_write(&dir, rows[i].file, STR("x"));
+		CHECK(chmod(file, rows[i].mode) == 0);
+		CHECK(chmod(str_printf(mem, "%.*s", (int)(slash - file), file).p, rows[i].dir_mode) == 0);
+		CHECK_INT(symlinkat(file, dir.fd, "home/.local/bin/x"), 0);
+		CHECK_OK(toolpath_derive(&ask, mem, &t, &err));
+		for (size_t k = 0; k < t.mounts.n; k++)
+			more += path_is_within(t.mounts.p[k], dir.path) && strcmp(t.mounts.p[k], in(&dir, mem, "home/.local/bin").p) != 0;
+		if (more != (rows[i].mount != NULL) || (rows[i].mount && !lists(&t.mounts, in(&dir, mem, rows[i].mount))))
+			fail_msg("%s: %zu, %s", rows[i].why, more, t.mounts.n > 0 ? t.mounts.p[0] : "");
+		if (lists(&t.unreachable, in(&dir, mem, "home/.local/bin/x")) != !rows[i].mount)
+			fail_msg("%s: it is reached", rows[i].why);
+		if (lists(&t.withheld, in(&dir, mem, "home/.local/bin/x")) != rows[i].told)
+			fail_msg("%s: it is not told", rows[i].why);
+	}
+}
+
 /* What installs versions is shown whole, says where it is, and of many versions one is on PATH. */
 TEST(toolpath_knows_where_managers_of_versions_keep_them)
 {
