@@ -349,8 +349,8 @@ static int end_by_death(struct monitor *m, enum peer_id id, struct err *err)
 	for (size_t i = 0; i < COUNT(deaths); i++)
 		if (deaths[i].id == id)
 			return monitor_end_badly(m, deaths[i].reason, crash_words(m, id, deaths[i].why, words), 1, err);
-	/* The agent's end of file: the zygote reports its exit next. A front-end may die without harm. */
-	return 0;
+	/* The zygote reports the agent's exit next. A front-end may die without harm. */
+	return id == PEER_AGENT ? crash_await_agent(m, err) : 0;
 }
 
 static enum peer_id ends_with(enum peer_id id)
@@ -680,6 +680,7 @@ int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *
 		.msg = mem_alloc(sizeof(struct chan_msg)) };
 	m->record_grace_ms = spec->record_grace_ms > 0 ? spec->record_grace_ms : RECORD_GRACE_MS;
 	m->close_grace_ms = spec->close_grace_ms > 0 ? spec->close_grace_ms : CLOSE_GRACE_MS;
+	m->agent_grace_ms = spec->agent_grace_ms > 0 ? spec->agent_grace_ms : STOP_GRACE_MS;
 	for (int i = 0; i < PEER_COUNT; i++)
 		m->members[i].peer = PEER_NONE;
 	TRY(loop_open(&m->loop, err));

@@ -43,6 +43,7 @@ struct monitor_spec {
 	int leash_fd;         /* to the process that holds the terminal for us; -1: there is none */
 	bool looks;           /* at the end the jail looks at what became of the repository, or whether there still is none */
 	int64_t record_grace_ms; /* how long closing the record may take; 0: a minute */
+	int64_t agent_grace_ms;  /* how long between the end of the agent's channel and word of its own; 0: five seconds */
 	int64_t close_grace_ms;  /* how long who is left then may take to go; 0: three seconds */
 	bool confine;         /* false only when the sandbox was disabled by hand */
 	bool hooks_end, hooks_wait; /* the spawner was told of notify.on_complete, of notify.on_wait */

@@ -101,6 +101,26 @@ const char *crash_words(const struct monitor *m, enum peer_id id, const char *wh
 	return out;
 }
 
+/* Its death is the zygote's to report. An agent that was taken over can close its channel and live: nobody could stop it any
+ * more, and nobody would be told that it is over. */
+static int agent_overdue(void *self, uint32_t events, struct err *err)
+{
+	struct monitor *m = self;
+	char why[128];
+
+	(void)events;
+	if (m->state != MON_RUNNING || m->agent_over)
+		return 0;
+	snprintf(why, sizeof(why), "the agent's channel ended, and its process was not reported to have ended within %lld ms",
+		(long long)m->agent_grace_ms);
+	return monitor_end_badly(m, "crashed", why, 1, err);
+}
+
+int crash_await_agent(struct monitor *m, struct err *err)
+{
+	return m->agent_over ? 0 : loop_after(m->loop, m->agent_grace_ms, agent_overdue, m, err);
+}
+
 int crash_agent_exit(struct monitor *m, struct member *from, struct err *err)
 {
 	struct unpack u = unpack_from(m->msg->body);

@@ -80,7 +80,7 @@ struct monitor {
 	enum wire_tell pausing; /* asked for and not taken back: 0, TELL_PAUSE, TELL_PAUSE_NOW */
 	bool detached;          /* the terminal was left */
 	int null_fd;            /* stands for the terminal then */
-	int64_t record_grace_ms, close_grace_ms;
+	int64_t record_grace_ms, close_grace_ms, agent_grace_ms;
 	bool hook_runs;         /* notify.on_complete was asked for and has not ended */
 	bool wait_hook_failed;  /* and that was told */
 	bool hurried;           /* a signal said that nobody waits for the view to show the end */
@@ -128,6 +128,7 @@ void crash_await(struct monitor *m, struct member *p); /* its end of file was se
 #define CRASH_WORDS_MAX 640
 /* What the person is told of this death beside `why`, in `out`. */
 const char *crash_words(const struct monitor *m, enum peer_id id, const char *why, char out[CRASH_WORDS_MAX]);
+int crash_await_agent(struct monitor *m, struct err *err) CHECKED; /* its end of file was seen: one that lives on ends the run */
 int crash_agent_exit(struct monitor *m, struct member *from, struct err *err) CHECKED; /* WIRE_AGENT_EXIT, of the zygote */
 
 /* monitor_found.c: what others than the agent say became of the run. */

@@ -415,6 +415,14 @@ def test_a_taken_over_agent_has_no_record_of_work_thrown_away(evil_of_each_profi
         assert [e["reason"] for e in lab.events("run.end")] == ["protocol"]
 
 
+@pytest.mark.parametrize("how", ["", "raw "])
+def test_an_agent_that_hangs_up_on_the_monitor_and_lives_on_ends_its_run(evil_of_each_profile, how):
+    evil, lab = evil_of_each_profile, evil_of_each_profile.lab
+    assert evil.run(how + "hang-up") == ["hung up"]
+    assert evil.result.returncode == 1 and b"the agent's channel ended, and its process was not reported" in evil.result.stderr, evil.result
+    assert [e["reason"] for e in lab.events("run.end")] == ["crashed"]
+
+
 @pytest.mark.parametrize("gate, says", [
     (["false"], b"the gate was run again on what would be merged and ended with 1"),
     (["grep", "-q", "two", "a.txt"], b"the gate was run again on what would be merged and ended with 1"),

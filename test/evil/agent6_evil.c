@@ -151,6 +151,8 @@ static void act(struct evil *e, struct str what, uint32_t number)
 		evil_look(e);
 	else if (str_eqz(what, "gone"))
 		evil_gone(e);
+	else if (str_eqz(what, "hang-up"))
+		evil_hang_up(e);
 	else if (str_eqz(what, "green"))
 		evil_green(e);
 	else if (str_eqz(what, "break"))

@@ -50,6 +50,7 @@ void evil_repository(struct evil *e);        /* a .git where none is, again and 
 void evil_look(struct evil *e);              /* in a mode that may change nothing */
 void evil_gone(struct evil *e);              /* does something and says that the run never began */
 bool evil_next(struct evil *e, enum peer from, uint16_t type, int ms); /* a message of this type came; closed again */
+void evil_hang_up(struct evil *e);           /* on the monitor, and lives on; does not return */
 void evil_green(struct evil *e);             /* commits what the task ends with; that all is well is said then */
 void evil_report(struct evil *e);            /* the report so far, where it cannot stand in the workspace */
 void evil_wait(struct evil *e, enum peer from, const char *kind, const char *name); /* for the end of the last job */

@@ -8,6 +8,7 @@
 #include "fmt/pack.h"
 #include "git/gitop.h"
 
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,4 +98,12 @@ void evil_gone(struct evil *e)
 		if (str_eqz(what, all[i].what))
 			all[i].act(e, wait);
 	never_began(e);
+}
+
+void evil_hang_up(struct evil *e)
+{
+	evil_say(e, "hung up");
+	close(3 + PEER_MONITOR);
+	for (;;)
+		poll(NULL, 0, -1);
 }

@@ -70,7 +70,7 @@ static void be_monitor(const int theirs[SIDES], int answers, enum approval_polic
 		.servers = { { peers[SERVER], STR("notes") } }, .nservers = 1, .agent_chan = theirs[AGENT], .answers_fd = answers,
 		.menu = bench_wish.menu, .leash_fd = bench_wish.leash[1], .verify = bench_wish.verify, .commands = policy, .attended = attended,
 		.hooks_end = bench_wish.hooks, .hooks_wait = bench_wish.hooks, .hook_ms = 1000, .looks = bench_wish.no_git,
-		.record_grace_ms = bench_wish.record_grace_ms, .close_grace_ms = bench_wish.deaf ? 100 : 0, .go = STR("go") };
+		.agent_grace_ms = bench_wish.agent_grace_ms, .record_grace_ms = bench_wish.record_grace_ms, .close_grace_ms = bench_wish.deaf ? 100 : 0, .go = STR("go") };
 
 	if (monitor_run(&spec, &end, &err) < 0 || write(result, &end, sizeof(end)) != (ssize_t)sizeof(end))
 		_exit(1);

@@ -40,6 +40,7 @@ extern struct bench_wish {
 	bool menu;               /* its view can ask at a pause, */
 	struct str_list verify;  /* the verify command that was set */
 	int leash[2];            /* somebody holds the terminal for it: its end, and theirs */
+	int64_t agent_grace_ms;  /* how long its agent may take to die, */
 	int64_t record_grace_ms; /* and how long its record may take; 0: as it is */
 } bench_wish;
 

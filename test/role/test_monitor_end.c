@@ -157,6 +157,33 @@ TEST(monitor_ends_a_run_whose_agent_did_not_say_how)
 	}
 }
 
+TEST(monitor_ends_a_run_whose_agent_hung_up_and_lives_on)
+{
+	struct bench b;
+
+	bench_wish.agent_grace_ms = 50;
+	bench_start(&b, APPROVE_ASK, true);
+	bench_wish.agent_grace_ms = 0;
+	bench_let_go(&b.ends[AGENT]);
+	CHECK(str_find(bench_hear_note(&b, "run.end"), STR("\"reason\":\"crashed\"")) < b.msg.body.n);
+	bench_hear_close(&b, false);
+	struct monitor_end end = bench_finish(&b);
+	CHECK_INT(end.exit_code, 1);
+	CHECK_STR(str_from(end.message), STR("the agent's channel ended, and its process was not reported to have ended within 50 ms"));
+}
+
+TEST(monitor_waits_for_word_of_how_an_agent_ended_that_hung_up)
+{
+	struct bench b;
+
+	bench_start(&b, APPROVE_ASK, true);
+	bench_let_go(&b.ends[AGENT]);
+	bench_ask_to_run(&b, 1, STR("all")); /* it goes on meanwhile */
+	bench_hear_note(&b, "approval.prompt");
+	bench_say_exit(&b, 7, 0);
+	CHECK_STR(str_from(bench_finish(&b).message), STR("the agent ended with status 7 and did not say why"));
+}
+
 TEST(monitor_ends_a_run_with_whom_it_cannot_do_without)
 {
 	static const struct {
