@@ -123,6 +123,7 @@ class Lab:
         self.mocks = []
         self.held = contextlib.ExitStack()  # what is given back when the lab is over
         self.profile = None  # sandbox.profile of every configuration; None: what is the default
+        self.owner = None  # whose the workspace becomes before agent6 looks at it
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("XDG_", "GIT_", "AGENT6_")) and "API_KEY" not in k}
         self.env.update(HOME=self.home, LANG="C.UTF-8", TERM="xterm-256color", MOCK_API_KEY="dummy-key-0123456789",
@@ -160,8 +161,13 @@ class Lab:
         self.git("commit", "-q", "--allow-empty", "-m", "start")
         return self
 
+    def give_away(self):
+        if self.owner is not None:
+            subprocess.run(["chown", "-Rh", f"{self.owner}:{self.owner}", self.ws], check=True)
+
     # ---- configuration and model ----
     def config(self, text):
+        self.give_away()
         path = os.path.join(self.home, ".config", "agent6")
         os.makedirs(path, mode=0o700, exist_ok=True)
         if self.profile:
@@ -197,6 +203,7 @@ model = "mock-model"
     # ---- agent6 ----
     def agent6(self, *args, timeout=300, stdin=None, cwd=None, env=None):
         """Runs it to its end; stdin is /dev/null unless text is given."""
+        self.give_away()
         e = dict(self.env, **(env or {}))
         r = subprocess.run([AGENT6, *args], cwd=cwd or self.ws, env=e, capture_output=True, timeout=timeout,
                            **({"input": stdin.encode()} if stdin is not None else {"stdin": subprocess.DEVNULL}))
@@ -261,10 +268,18 @@ def lab():
         yield one
 
 
-def as_hardened(one):
-    """Every run in this lab is hardened. As root that is refused in a workspace of root's, which every lab is."""
+NOBODYS = 64123
+
+
+def as_hardened(one, root=False):
+    """Every run in this lab is hardened. Root, where a test has it tried by root too, becomes the owner of the workspace there, who
+    must be somebody else."""
     if os.geteuid() == 0:
-        pytest.skip("a run under hardened is an ordinary user's, who tries it in the other half")
+        if not root:
+            pytest.skip("a run under hardened is an ordinary user's, who tries it in the other half")
+        one.owner = NOBODYS
+        with open(os.path.join(one.home, ".gitconfig"), "a", encoding="utf-8") as f:
+            f.write("[safe]\n\tdirectory = *\n")  # root's git, and so agent6, works in no repository of somebody else
     one.profile = "hardened"
     return one
 

@@ -13,7 +13,7 @@ import threading
 
 import pytest
 
-from conftest import AGENT6, call, finish, missing, script, turn
+from conftest import AGENT6, as_hardened, call, finish, missing, script, turn
 from story import become_reaper, nobody_left
 from test_terminal import screen  # noqa: F401  (a fixture)
 
@@ -172,9 +172,12 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("who,point", [(w, p) for p in ("command", "model") for w in ENDS] +
-                         [(w, "retry") for w in ("monitor", "agent", "client", "recorder")])
-def test_a_process_that_is_killed_ends_the_run_cleanly(lab, who, point):
+@pytest.mark.parametrize("who,point,profile", [(w, p, "strict") for p in ("command", "model") for w in ENDS] +
+                         [(w, "retry", "strict") for w in ("monitor", "agent", "client", "recorder")] +
+                         [(w, "command", "hardened") for w in ENDS])
+def test_a_process_that_is_killed_ends_the_run_cleanly(lab, who, point, profile):
+    if profile == "hardened":
+        as_hardened(lab, root=True)
     held = Held(lab, point)
     os.kill(process(held.p.pid, who), signal.SIGKILL)
     out = held.ended()
