@@ -229,7 +229,8 @@ def hold(lab):
     lab.repo(a_DOT_txt="one\n")
     os.mkfifo(os.path.join(lab.ws, "hold"))
     lab.git("add", "-A")
-    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch waiting; read x <hold"])), finish()),
+    # One process and no other: nothing of it comes or goes while the test looks around.
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", ": >waiting; read x <hold"])), finish()),
              top='[sandbox]\nallow_urls = ["names.example"]\n')  # so that somebody looks names up
     leader, follower = pty.openpty()
     lab.standing = subprocess.Popen([conftest.AGENT6, "run", "--auto-approve", "do it"], cwd=lab.ws, env=lab.env,

@@ -178,10 +178,10 @@ static int lock_file(int fd, int how)
 
 static void ends(struct zy *z)
 {
+	const struct str stopped[] = { STR("/bin/sh"), STR("-c"), STR("rm locked; " HOLD "kill -STOP $$") };
 	uint32_t first;
 	int lock;
 
-	z->spec.limits[0].timeout_ms = 2000;
 	own_lock(z);
 	zy_start(z);
 	lock = lock_of(z);
@@ -190,7 +190,7 @@ static void ends(struct zy *z)
 	CHECK_STR(zy_out(z), STR("out"));
 	CHECK_INT(lock_file(lock, LOCK_EX | LOCK_NB), 0);
 	CHECK_INT(lock_file(lock, LOCK_UN), 0);
-	CHECK_INT(zy_run(z, JOB_COMMAND, "rm locked; " HOLD "kill -STOP $$"), 124);
+	CHECK_INT(zy_argv(z, &(struct zygote_call){ .class = JOB_COMMAND, .args = stopped, .nargs = 3, .timeout_ms = 2000 }), 124);
 	CHECK_INT(z->answer.why, JOB_TIMEOUT);
 	CHECK_INT(lock_file(lock, LOCK_EX | LOCK_NB), 0);
 	CHECK_INT(zy_run(z, JOB_COMMAND, "kill -SEGV $$"), 139);
