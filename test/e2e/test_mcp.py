@@ -22,6 +22,8 @@ def server(lab, *how, name="lab", extra="", read=(), write=()):
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "mcp_server.py")
     shutil.copy(os.path.join(SOURCE, "test", "e2e", "mcp_server.py"), path)
+    if "startup_timeout_s" not in extra:
+        extra = "startup_timeout_s = 120\n" + extra
     return (f"[mcp.{name}]\ncommand = {json.dumps([PYTHON, path, *how])}\n"
             f"extra_read_paths = {json.dumps([folder, *read])}\nextra_write_paths = {json.dumps(list(write))}\n{extra}\n")
 

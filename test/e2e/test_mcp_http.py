@@ -31,6 +31,8 @@ def remote():
 
 
 def config(s, extra=""):
+    if "startup_timeout_s" not in extra:
+        extra = "startup_timeout_s = 120\n" + extra
     return f'[mcp.far]\nurl = "{s.url}"\n{extra}\n'
 
 

@@ -364,7 +364,7 @@ def test_when_the_agent_does_not_read_the_server_is_not_read_either():
         assert 0 < sent[0] < 16 << 20
         before = rss_kb(d.client)
         d.say("resume")
-        a = d.finish(n, 60)
+        a = d.finish(n)
         assert a.outcome == OK and len(a.body) == total and a.body.count(b"z") == total
         with open(os.path.join(BUILD, "agent6-net"), "rb") as f:
             sanitized = b"__asan_init" in f.read()
