@@ -9,6 +9,7 @@
 # The corpus is not in this repository: AGENT6_SHARED names the directory that holds it (default ../shared).
 # AGENT6_JAIL_BIN is the launcher under test (default build/agent6-jail), AGENT6_BUILD the programs of agent6_exec (default
 # build). Run it as root, on a machine of your own.
+# AGENT6_REDTEAM_BASELINE=no leaves out the run without a jail, which tells what this host has not (N-A) from what was stopped.
 # proc.launcher_killed cannot be judged of agent6-jail: it answers in one line at its end, so a killed one takes the probe's
 # words with it. once_killed_takes_its_command_along makes that claim instead. Of a live run live_run.py tells that it began.
 # As root a hardened run becomes the owner of the workspace, and refuses one of root's own: its launcher gives it away first.
@@ -34,9 +35,12 @@ agent6_run_hardened) set -- --flood-mb 64 --skip git.write_config --skip git.wri
 	--skip git.metadata --skip git.worktree_gitfile "$@" ;;
 *) set -- --flood-mb 64 "$@" ;;
 esac
-none=$(mktemp)
-trap 'rm -f "$none"' EXIT
 # In a session of its own: without a jail the probes lower the priority of the whole session that they are started in.
-setsid -w python3 "$corpus/run.py" --launcher "$corpus/launchers/none.json" --as root --out "$none" --jobs 2 >/dev/null || :
-python3 "$corpus/run.py" --launcher "test/redteam/$launcher.json" --as "$as" --baseline "$none" --jobs 2 \
+if [ "${AGENT6_REDTEAM_BASELINE:-}" != no ]; then
+	none=$(mktemp)
+	trap 'rm -f "$none"' EXIT
+	setsid -w python3 "$corpus/run.py" --launcher "$corpus/launchers/none.json" --as root --out "$none" --jobs 2 >/dev/null || :
+	set -- --baseline "$none" "$@"
+fi
+python3 "$corpus/run.py" --launcher "test/redteam/$launcher.json" --as "$as" --jobs 2 \
 	--build-dir "${TMPDIR:-/tmp}/agent6-redteam-$launcher-$(id -u)" --host-git "$git" "$@"
