@@ -43,7 +43,7 @@ def test_a_tool_of_a_server_over_http_is_called(lab_of_each_profile, remote, how
     mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="hello")), turn(call("mcp__far__fails")))
     assert r.returncode == 0, r.both
     assert offered(mock) == ["mcp__far__echo", "mcp__far__fails"]
-    assert results(mock) == [{"content": "hello"}, {"error": "there is none"}]
+    assert results(mock) == [{"content": "hello"}, {"error": "there is none"}], r.both
     methods = [m.get("method") for _, _, m in s.heard]
     assert methods == (["server/discover"] + ([] if "modern" in how else ["initialize", "notifications/initialized"]) +
                        ["tools/list", "tools/call", "tools/call"])
@@ -63,7 +63,7 @@ def test_a_token_goes_to_its_server_and_is_seen_by_nobody_else(lab, remote):
     lab.env["FAR_TOKEN"] = "the-token"
     mock, r = play(lab, config(s, 'api_key_env = "FAR_TOKEN"'), turn(call("mcp__far__echo", text="hello")))
     assert r.returncode == 0, r.both
-    assert results(mock) == [{"content": "hello"}]
+    assert results(mock) == [{"content": "hello"}], r.both
     for top, _, files in os.walk(lab.run_dirs()[-1]):
         for name in files:
             with open(os.path.join(top, name), "rb") as f:
@@ -85,7 +85,7 @@ def test_servers_and_a_provider_may_share_one_token(lab, remote):
                     extra=config(one, key) + config(two, key).replace("mcp.far", "mcp.two"))
     r = lab.run("do it")
     assert r.returncode == 0, r.both
-    assert results(mock) == [{"content": "one"}, {"content": "two"}]
+    assert results(mock) == [{"content": "one"}, {"content": "two"}], r.both
     assert lab.events("mcp.server_unavailable") == []
 
 
@@ -115,7 +115,7 @@ def test_an_answer_counts_whatever_its_status_says(lab, remote, how, answer, era
     lab.repo(a="1\n")
     mock, r = play(lab, config(remote(how, era)), turn(call("mcp__far__echo", text="x")))
     assert r.returncode == 0, r.both
-    assert results(mock) == [answer]
+    assert results(mock) == [answer], r.both
 
 
 def test_a_session_that_ended_is_begun_anew_with_the_next_call(lab, remote):
@@ -132,7 +132,7 @@ def test_what_a_server_says_by_itself_is_heard_and_its_session_is_ended(lab_of_e
     s = remote("streams")
     mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="one")), turn(call("mcp__far__echo", text="two")))
     assert r.returncode == 0, r.both
-    assert results(mock) == [{"content": "one"}, {"content": "two"}]
+    assert results(mock) == [{"content": "one"}, {"content": "two"}], r.both
     assert len(s.streams) == 1 and len(s.removed) == 1
     for h in (s.streams[0], s.removed[0]):
         assert h["mcp-session-id"] == "s2" and h["mcp-protocol-version"] == "2025-06-18" and "content-length" not in h
@@ -149,7 +149,7 @@ def test_a_stream_that_ended_is_opened_with_the_next_call_and_one_that_is_none_i
     mock, r = play(lab, config(ends) + config(none).replace("mcp.far", "mcp.none"), turn(call("mcp__far__echo", text="one")),
                    turn(call("mcp__none__echo", text="1")), turn(call("mcp__far__echo", text="two")), turn(call("mcp__none__echo", text="2")))
     assert r.returncode == 0, r.both
-    assert [x["content"] for x in results(mock)] == ["one", "1", "two", "2"]
+    assert [x["content"] for x in results(mock)] == ["one", "1", "two", "2"], r.both
     assert len(ends.streams) == 3 and len(none.streams) == 1
     assert len(ends.removed) == 1 and len(none.removed) == 1
     assert lab.events("mcp.ended") == [] and lab.events("mcp.server_unavailable") == []
@@ -215,7 +215,7 @@ def test_a_server_that_lets_no_exchange_end_takes_no_place_of_the_model_or_of_an
     good.awaits = bad.alone  # its exchanges are cut while the run goes on
     mock, r = play(lab, config(bad, "startup_timeout_s = 2").replace("mcp.far", "mcp.bad") + config(good), turn(call("mcp__far__echo", text="hello")))
     assert r.returncode == 0, r.both
-    assert results(mock) == [{"content": "hello"}]
+    assert results(mock) == [{"content": "hello"}], r.both
     assert [(e["server"], e["error"]) for e in lab.events("mcp.server_unavailable")] == [("bad", "it does not read what it is sent")]
     assert len([m for _, _, m in bad.heard if "method" not in m]) == 3
 
