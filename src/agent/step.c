@@ -139,8 +139,9 @@ static int name_their_run(struct run *r, const struct str_list *dirty, struct bu
 	for (size_t i = 0; i < dirty->n; i++)
 		if (c.total > c.paths.n || lists(&c.paths, dirty->p[i]))
 			return 0;
-	return buf_addf(b, err, " (%s run " STR_FMT "'s: agent6 runs merge " STR_FMT ")", dirty->n == 1 ? "it is" : "they are",
-		STR_ARG(id), STR_ARG(id));
+	return buf_addf(b, err, " (%s run " STR_FMT "'s: agent6 runs merge " STR_FMT " takes %s over, git restore drops %s)",
+		dirty->n == 1 ? "it is" : "they are", STR_ARG(id), STR_ARG(id), dirty->n == 1 ? "it" : "them",
+		dirty->n == 1 ? "it" : "them");
 }
 
 #define DIRTY_ASKED_MAX 5 /* times, when what is said is none of them */

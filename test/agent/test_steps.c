@@ -153,9 +153,9 @@ TEST(uncommitted_changes_that_are_the_newest_runs_edits_are_said_to_be)
 {
 	static const struct { const char *why, *then[2], *want; bool taken; } cases[] = {
 		{ "they lie there as it left them", { NULL },
-			"old (it is run sunny-otter-K4Q7B2's: agent6 runs merge sunny-otter-K4Q7B2); commit", false },
+			"old (it is run sunny-otter-K4Q7B2's: agent6 runs merge sunny-otter-K4Q7B2 takes it over, git restore drops it); commit", false },
 		{ "another file is its too", { "more", "2\n" },
-			"more, old (they are run sunny-otter-K4Q7B2's: agent6 runs merge sunny-otter-K4Q7B2); commit", false },
+			"more, old (they are run sunny-otter-K4Q7B2's: agent6 runs merge sunny-otter-K4Q7B2 takes them over, git restore drops them); commit", false },
 		{ "the person went on with one", { "old", "3\n" }, "old; commit", false },
 		{ "another file is not", { "other", "3\n" }, "old, other; commit", false },
 		{ "all of it was taken over, and then changed", { "old", "1\n" }, "old; commit", true },

@@ -501,6 +501,7 @@ def test_words_are_taken_back_and_said_again(lab, screen, when):
     s.keys("/undo", "Enter")
     s.until("undone: ")
     s.until(NEXT + " [use tabs]:")
+    assert "onlytheconversationistakenback:thefilesstayastheylie" in "".join(s.text().split()), s.text()
     said = "".join(s.text().split())  # a long id wraps the lines anywhere
     new, old = next((n, o) for n, o in (map(os.path.basename, d) for d in (lab.run_dirs(), lab.run_dirs()[::-1]))
                     if f"undone:{n}goeson" in said)

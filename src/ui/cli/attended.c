@@ -136,8 +136,10 @@ static int undo(struct command_ctx *ctx, const char *run_id, struct fork_made *m
 	cli_note("undone: %s goes on from turn %u of %s, before you said%s" STR_FMT "%s", made->ref.id, made->turn, made->from.id,
 		clean.n > 0 ? " \"" : " what you said last", STR_ARG(buf_str(&clean)),
 		clean.n == 0 ? "" : made->text.n > OFFERED_MAX ? "...\"" : "\"");
-	cli_note("nothing is lost: %s keeps all of it, agent6 resume %s goes on there; the files are as they were left", made->from.id,
-		made->from.id);
+	cli_note("nothing is lost: %s keeps all of it, agent6 resume %s goes on there", made->from.id, made->from.id);
+	cli_note("only the conversation is taken back: the files stay as they lie there, and what is changed in them is in the next step; agent6 "
+		 "runs diff %s shows the steps, git restore%s%s%s FILE takes a file back", made->from.id, made->sha.n > 0 ? " --source=refs/agent6/" : "",
+		made->sha.n > 0 ? made->ref.id : "", made->sha.n > 0 ? "/head" : "");
 	*offered = made->text.n > 0 && made->text.n <= OFFERED_MAX && !str_starts(made->text, STR("/")) &&
 			str_eq(buf_str(&clean), made->text)
 		? str_dupz(ctx->mem, made->text) : NULL;

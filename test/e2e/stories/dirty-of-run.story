@@ -8,7 +8,7 @@ exit     0
 run      agent6 run "look"
 exit     2
 requests 0
-output   contains "1 file is changed and not committed: calc.py (it is run mine's: agent6 runs merge mine); commit or stash"
+output   contains "1 file is changed and not committed: calc.py (it is run mine's: agent6 runs merge mine takes it over, git restore drops it); commit or stash"
 shell    echo '# mine' >> calc.py
 run      agent6 run "look"
 exit     2
