@@ -181,8 +181,10 @@ static void set_gate(struct run *r, const char **source)
 	*source = r->p->verify_infer ? "none" : "disabled";
 	if (mode_looks(r) && !str_eqz(r->p->mode, "plan"))
 		return;
-	if (str_eqz(r->p->run_commands, "no"))
-		return; /* nothing may run, so there is no gate either */
+	if (str_eqz(r->p->run_commands, "no")) { /* nothing may run, so there is no gate either */
+		*source = "commands_off";
+		return;
+	}
 	if (r->p->verify_command.n > 0) {
 		r->st.verify_command = r->p->verify_command;
 		r->st.verify_origin = STR("configured");
@@ -369,11 +371,11 @@ static int put_notices(struct run *r, struct err *err)
 	return 0;
 }
 
-static int put_inferred(struct run *r, const char *source, struct err *err)
+static int put_gate(struct run *r, const char *source, struct err *err)
 {
 	auto_note struct note n = NOTE;
 
-	if (strcmp(source, "configured") == 0 || (mode_looks(r) && r->st.verify_command.n == 0))
+	if (mode_looks(r) && r->st.verify_command.n == 0)
 		return 0;
 	note_strs(&n, "command", r->st.verify_command);
 	note_z(&n, "source", source);
@@ -483,7 +485,7 @@ static int begin_new(struct run *r, struct err *err)
 	TRY(step_put_untracked(r, err));
 	TRY(put_notices(r, err));
 	TRY(check_programs(r, err));
-	TRY(put_inferred(r, source, err));
+	TRY(put_gate(r, source, err));
 	return str_eqz(r->p->mode, "review") ? review_open(r, err) : open_conversation(r, err);
 }
 

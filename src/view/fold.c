@@ -335,8 +335,12 @@ static void on_line(struct view *v, struct view_item *it, enum event_id id)
 	const struct sentence *sentence = sentence_of(id);
 	size_t at = v->scratch.n;
 
-	if (id == EVENT_VERIFY_INFERRED && member_get(v, "command").text.n <= 2) /* none was found: nothing to tell */
+	if (id == EVENT_VERIFY_INFERRED && member_get(v, "command").text.n <= 2) {
+		it->kind = VIEW_MARKER;
+		it->text = str_eqz(member_text(v, "source"), "commands_off") ? STR("no gate: commands may not run (sandbox.run_commands)")
+			: STR("no gate: no command checks the work; set workflow.verify_command");
 		return;
+	}
 	if (sentence && sentence_add(sentence, field_of, v, &v->scratch, ERR_DISCARD) == 0) {
 		it->kind = sentence->kind;
 		it->text = str_skip(buf_str(&v->scratch), at);

@@ -7,6 +7,7 @@ model    call run_verify_command {}
 model    call finish_run {"summary": "it hangs"}
 run      agent6 run "look"
 exit     4
-event    0 loop.verify_inferred
+event    loop.verify_inferred source is configured
+output   contains "gate (configured): sh -c"
 event    verify.end exit_code is 124
 sent     [1].calls[0].result.timed_out is true
