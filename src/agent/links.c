@@ -101,8 +101,6 @@ static int note_steer(struct links *l, struct str text, struct err *err)
 		note_stop(l, STOP_NOW);
 		return 0;
 	}
-	if (!str_starts(str_trim(text), STR("/pin"))) /* who speaks does not want to be asked for words too */
-		l->pause = 0;
 	if (l->steers.n == STEERS_MAX) { /* a person may say much while a model thinks */
 		l->crowded = true;
 		return 0;

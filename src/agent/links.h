@@ -59,7 +59,7 @@ struct links {
 	struct chan_msg *msg; /* owned; one at a time */
 	enum wire_stop stop;  /* 0: go on */
 	bool aborted;         /* it was the steer "abort" that stops us */
-	enum wire_tell pause; /* 0, TELL_PAUSE or TELL_PAUSE_NOW; words of the person end it */
+	enum wire_tell pause; /* 0, TELL_PAUSE or TELL_PAUSE_NOW; words of the person leave it as it is */
 	bool crowded;         /* more was said than is kept: say so */
 	struct {
 		VEC(struct buf);

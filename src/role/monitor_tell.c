@@ -56,7 +56,6 @@ int tell_steer(struct monitor *m, struct str text, const char *source, struct er
 
 	if (str_eqz(text, "abort"))
 		return monitor_stop(m, STOP_NOW, source, err);
-	m->pausing = 0; /* who speaks does not wait to be asked */
 	TRY(note(m, EVENT_RUN_STEER, source, "text", text, err));
 	pack_str(&b, text);
 	TRY(pack_ok(&b, err));

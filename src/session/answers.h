@@ -21,7 +21,7 @@
 
 /* X(kind, word, needs words)   what the text says */
 #define ANSWER_KINDS(X)                                                                                      \
-	X(ANSWER_STEER, "steer", true)       /* goes to the model with the next results; "/pin TEXT" pins it */ \
+	X(ANSWER_STEER, "steer", true)       /* goes to the model with the next results, a pause stays; "/pin TEXT" pins it */ \
 	X(ANSWER_COMPACT, "compact", false)  /* make the context smaller; text: what to keep in mind */      \
 	X(ANSWER_BTW, "btw", true)           /* a question beside the work, answered without tools */        \
 	X(ANSWER_PAUSE, "pause", false)      /* wait after the step; text "now": give up the call in flight */ \

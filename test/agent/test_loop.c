@@ -238,7 +238,7 @@ TEST(a_question_in_prose_waits_for_the_person_who_watches_step_by_step)
 
 	world_init(&w);
 	w.params.interactive = 1;
-	world_play(&w, "{\"parked\":[\"steer and blue\",\"continue\"],\"turns\":[{\"text\":\"Red or blue?\"}," TURN(MAKE("a")) "," TURN(FIN) "]}");
+	world_play(&w, "{\"parked\":[\"go on: and blue\",\"continue\"],\"turns\":[{\"text\":\"Red or blue?\"}," TURN(MAKE("a")) "," TURN(FIN) "]}");
 	CHECK_STR(w.reason, STR("finish_run"));
 	CHECK_INT(world_count(&w, "loop.parked"), 1);
 	CHECK_INT(world_count(&w, "loop.silent_no_work.nudge") + world_count(&w, "loop.question_nudge"), 0);
@@ -257,7 +257,7 @@ TEST(a_run_that_is_watched_step_by_step_waits_after_each_and_after_words)
 	CHECK_INT(world_git(&w, "init", "-q", NULL, NULL), 0);
 	w.params.is_git = 1;
 	w.params.interactive = 1;
-	world_play(&w, "{\"parked\":[\"continue\",\"steer and b\",\"continue\"],\"turns\":[" TURN(MAKE("a")) ",{\"text\":\"Well.\"}," TURN(
+	world_play(&w, "{\"parked\":[\"continue\",\"go on: and b\",\"continue\"],\"turns\":[" TURN(MAKE("a")) ",{\"text\":\"Well.\"}," TURN(
 			       MAKE("b")) "," TURN(FIN) "]}");
 	CHECK_STR(w.reason, STR("finish_run"));
 	CHECK_INT(world_count(&w, "loop.parked"), 3); /* a step, words, a step */

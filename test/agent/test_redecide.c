@@ -118,7 +118,7 @@ static void planned_gate(struct world *w)
 #define PAUSED_(how) "{\"notes\":[{\"text\":\"NOTE one\",\"act\":\"" how "\"}],\"parked\":[\"compact\"],\"turns\":[" LONG("a") "," LONG("b") "," LONG("c") ","   \
 	LONG("d") ",{\"act\":\"pause\",\"calls\":[" LS "]}," TURN(FIN) "]}"
 #define PAUSED      PAUSED_("continue")
-#define PAUSED_SAID PAUSED_("steer use tabs")
+#define PAUSED_SAID PAUSED_("go on: use tabs")
 #define METRIC "{\"turns\":[" TURN(MET) "," TURN(MET "," LS) "," TURN(MET) "," TURN(MET "," LS) "," TURN(MET) "," TURN(FIN) "," TURN(FIN) ","    \
 	TURN(FIN) "," TURN(FIN) "],\"jobs\":[{\"out\":\"9\"},{\"out\":\"1\"},{\"out\":\"1\"},{\"out\":\"1\"},{\"out\":\"1\"}]}"
 #define BLOCK  TEXT("{\\\"verdict\\\":\\\"block\\\",\\\"findings\\\":[{\\\"category\\\":\\\"security\\\",\\\"severity\\\":\\\"block\\\","      \

@@ -158,6 +158,10 @@ void world_act(struct world *w, struct str what)
 		say_text(w, PEER_RECORDER, WIRE_LOST, STR("No space left on device"));
 	else if (str_starts(what, STR("steer ")))
 		say_text(w, PEER_MONITOR, WIRE_STEER, str_skip(what, 6));
+	else if (str_starts(what, STR("go on: "))) { /* words at the pause, as the terminal says them */
+		say_text(w, PEER_MONITOR, WIRE_STEER, str_skip(what, 7));
+		tell(w, STR("continue"));
+	}
 	else
 		tell(w, what);
 }

@@ -85,7 +85,8 @@ def test_every_kind_of_answer_file_is_heard(lab, screen):
     tell(lab, "pause")
     tell(lab, "steer", "/pin keep tabs")
     first.until("pinned: keep tabs")
-    tell(lab, "steer", "use tabs")  # words go on
+    tell(lab, "steer", "use tabs")
+    tell(lab, "continue")
     assert first.status() == 0
     body = json.dumps(lab.mocks[0].model_requests()[-1]["body"])
     assert "use tabs" in body and "keep tabs" in body

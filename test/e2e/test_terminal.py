@@ -242,6 +242,24 @@ def test_words_typed_while_the_run_works_steer_it(lab, screen):
     assert "prefer spaces" in json.dumps(lab.mocks[0].model_requests()[1]["body"])
 
 
+def test_words_typed_before_the_pause_are_kept_and_the_pause_holds(lab, screen):
+    lab.repo()
+    lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while [ ! -e go ]; do :; done"])), finish()))
+    s = screen("run", "--auto-approve", "do it")
+    lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
+    s.keys("C-c")
+    s.until("pausing after the step")
+    s.keys("please use tabs", "Enter")
+    lab.wait_for(lambda: lab.events("run.steer_requested"))
+    lab.write("go", "")
+    s.until("paused. Enter goes on")
+    assert len(lab.mocks[0].model_requests()) == 1
+    s.keys("Enter")
+    assert s.status() == 0
+    assert "please use tabs" in json.dumps(lab.mocks[0].model_requests()[1]["body"])
+    assert [e["text"] for e in lab.events("run.steer_requested")] == ["please use tabs"]
+
+
 def test_ctrl_c_again_gives_up_what_is_in_flight_and_once_more_stops(lab, screen):
     lab.repo()
     lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; while :; do :; done"])),

@@ -420,15 +420,17 @@ TEST(monitor_pauses_then_interrupts_then_stops_where_a_view_can_ask)
 		CHECK(kill(b.pid, SIGINT) == 0);
 		bench_hear_note(&b, "run.pause_requested");
 		bench_hear_tell(&b, TELL_PAUSE, "");
+		bench_front_end_says(&b, ANSWER_STEER, "use tabs"); /* words take nothing back */
+		bench_hear_note(&b, "run.steer_requested");
+		bench_hear_type(&b, AGENT, WIRE_STEER);
+		chan_msg_fini(&b.msg);
 		CHECK(kill(b.pid, SIGINT) == 0);
 		bench_hear_note(&b, "run.pause_requested");
 		bench_hear_tell(&b, TELL_PAUSE_NOW, "");
 		if (round > 0)
 			break;
-		bench_front_end_says(&b, ANSWER_STEER, "go on"); /* it begins anew after words */
-		bench_hear_note(&b, "run.steer_requested");
-		bench_hear_type(&b, AGENT, WIRE_STEER);
-		chan_msg_fini(&b.msg);
+		bench_front_end_says(&b, ANSWER_CONTINUE, ""); /* it begins anew */
+		bench_hear_tell(&b, TELL_CONTINUE, "");
 	}
 	CHECK(kill(b.pid, SIGINT) == 0);
 	bench_hear_stop(&b, STOP_NOW);

@@ -228,6 +228,16 @@ static int tell(struct term_live *l, const struct typed *t, struct err *err)
 	return r;
 }
 
+/* Words at the pause go on with them. A pause that is still to come stays: who asked for it wants to be asked. */
+static int tell_words(struct term_live *l, const struct typed *t, struct err *err)
+{
+	static const struct typed go_on = { .what = TYPED_TELL, .kind = ANSWER_CONTINUE };
+	bool goes_on = t->kind == ANSWER_STEER && !str_starts(t->text, STR("/pin")) && view_state(l->view)->paused;
+
+	TRY(tell(l, t, err));
+	return goes_on ? tell(l, &go_on, err) : 0;
+}
+
 static int on_words(struct term_live *l, struct str line, struct err *err)
 {
 	const struct view_state *s = view_state(l->view);
@@ -243,7 +253,7 @@ static int on_words(struct term_live *l, struct str line, struct err *err)
 	case TYPED_NOTHING:
 		return 0;
 	case TYPED_TELL:
-		return tell(l, &t, err);
+		return tell_words(l, &t, err);
 	case TYPED_STATUS:
 		return term_view_status(&l->term, s, err);
 	case TYPED_RESTATE:
