@@ -3,7 +3,7 @@
 /* brief: what a tool call is about, in a few words: a command as typed, a path, a pattern.
  *
  * Shape    brief_args on the arguments of a call, or on a list of words.
- * Memory   Appends to the buf, at most BRIEF_BYTES; what is longer ends in "...".
+ * Memory   Appends to the buf, at most BRIEF_BYTES, or max; what is longer ends in "...".
  * Errors   -ERR_LIMIT when the buf is full.
  */
 #ifndef VIEW_BRIEF_H
@@ -12,7 +12,9 @@
 #include "fmt/jscan.h"
 
 #define BRIEF_BYTES 120
+#define WHOLE_BYTES 8000 /* what a view shows of one command */
 
 int brief_args(struct jval args, struct buf *out, struct err *err) CHECKED;
+int brief_upto(struct jval args, size_t max, struct buf *out, struct err *err) CHECKED;
 
 #endif

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "view/fold_priv.h"
 
+#include "view/brief.h"
 #include "view/sentence.h"
 
 #include "session/chain.h"
@@ -170,6 +171,8 @@ static void on_call(struct view *v, struct view_item *it)
 	it->kind = VIEW_CALL;
 	it->name = member_text(v, "name");
 	it->arg = member_brief(v, "args");
+	it->whole = v->mode == VIEW_ALL ? member_whole(v, "args") : it->arg;
+	it->command = jval_get(member_get(v, "args"), "argv").type == JSCAN_ARRAY;
 	keep_z(c->name, sizeof(c->name), it->name);
 	keep_z(c->arg, sizeof(c->arg), it->arg);
 	keep_z(c->id, sizeof(c->id), member_text(v, "call_id"));
@@ -222,6 +225,7 @@ static void on_verify(struct view *v, struct view_item *it)
 {
 	it->kind = VIEW_VERIFY;
 	it->arg = member_brief(v, "cmd");
+	it->whole = v->mode == VIEW_ALL ? member_whole(v, "cmd") : it->arg;
 	it->code = member_int(v, "exit_code", -1);
 	it->seconds = member_num(v, "duration_s", -1);
 	it->ok = it->code == 0;
@@ -464,7 +468,7 @@ struct view_item view_line(struct view *v, struct str line)
 		return it;
 	keep_z(v->state.last_ts, sizeof(v->state.last_ts), l.ts);
 	buf_clear(&v->scratch);
-	BUG_IF(buf_reserve(&v->scratch, 6 * line.n + 4096, ERR_DISCARD) < 0);
+	BUG_IF(buf_reserve(&v->scratch, 6 * line.n + WHOLE_BYTES + 4096, ERR_DISCARD) < 0);
 	const char *const scratch = v->scratch.p;
 
 	members_read(v, line);
@@ -479,7 +483,7 @@ struct view *view_new(enum view_mode mode)
 	struct view *v = mem_alloc(sizeof(*v));
 
 	v->mode = mode;
-	v->scratch = BUF_MAX(8 * (size_t)JOURNAL_LINE + 4096);
+	v->scratch = BUF_MAX(8 * (size_t)JOURNAL_LINE + WHOLE_BYTES + 4096);
 	v->state.budget = (struct view_budget){ .input_cap = -1, .output_cap = -1, .usd = -1, .usd_cap = -1 };
 	return v;
 }

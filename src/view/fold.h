@@ -46,6 +46,8 @@ enum view_kind {
 struct view_item {
 	enum view_kind kind;
 	struct str ts, role, name, arg, text, detail;
+	struct str whole; /* of a call or the gate: arg as long as it is, within what one screen can take */
+	bool command;     /* of a call: it runs what whole says */
 	bool ok, streamed, resumed;
 	bool standing; /* of an answer: given earlier, for everything of the kind */
 	bool timed_out; /* of the gate */

@@ -77,6 +77,15 @@ struct str member_brief(struct view *v, const char *name)
 	return str_skip(buf_str(&v->scratch), at);
 }
 
+struct str member_whole(struct view *v, const char *name)
+{
+	size_t at = v->scratch.n;
+
+	if (brief_upto(member_get(v, name), WHOLE_BYTES, &v->scratch, ERR_DISCARD) < 0)
+		return STR("");
+	return str_skip(buf_str(&v->scratch), at);
+}
+
 /* ---- keeping ---- */
 
 void keep_text(struct buf *b, struct str s)

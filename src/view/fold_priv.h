@@ -31,6 +31,7 @@ double member_num(const struct view *v, const char *name, double dflt);
 bool member_flag(const struct view *v, const char *name);
 enum tri member_tri(const struct view *v, const char *name);
 struct str member_brief(struct view *v, const char *name); /* as member_text */
+struct str member_whole(struct view *v, const char *name); /* the same, up to WHOLE_BYTES */
 
 void keep_text(struct buf *b, struct str s); /* its first TEXT_BYTES */
 void keep_z(char *to, size_t size, struct str s);

@@ -93,7 +93,7 @@ static int add_value(struct str name, struct jval j, struct buf *out, struct err
 	if (j.type == JSCAN_STRING)
 		return jval_add_text(out, j, NUL_REPLACE, err);
 	if (j.type == JSCAN_ARRAY)
-		return brief_args(j, out, err);
+		return brief_upto(j, WHOLE_BYTES, out, err);
 	return j.type == JSCAN_NONE || j.type == JSCAN_NULL ? buf_addz(out, "?", err) : buf_add(out, j.text, err);
 }
 

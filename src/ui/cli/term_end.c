@@ -53,7 +53,7 @@ int term_view_ask(struct term_view *t, const struct view_prompt *p, size_t nth, 
 	if (p->question)
 		return ask_question(t, p, nth, err);
 	TRY(term_glyph(t, LOOK_WARN, GLYPH_ASK, err));
-	TRY(term_line(t, LOOK_BOLD, buf_str(&p->text), 0, err));
+	TRY(term_wrap(t, LOOK_BOLD, buf_str(&p->text), 2, "  ", err));
 	TRY(term_newline(t, err));
 	return term_put(t, LOOK_BOLD, p->of_tool ? STR("  y once / a all calls of this tool / n no / N never: ")
 						   : STR("  y once / a all commands of this run / n no / N never: "), err);

@@ -402,7 +402,8 @@ int term_live_open(const struct term_live_spec *spec, struct term_live **out, st
 	l->input = BUF_MAX(INPUT_MAX);
 	l->answers = BUF_MAX(2 * INPUT_MAX);
 	l->view = view_new(VIEW_ALL);
-	term_view_init(&l->term, spec->out_fd, spec->style, term_columns(spec->out_fd));
+	term_view_init(&l->term, spec->out_fd, spec->style,
+		term_is_tty(spec->out_fd) ? term_columns(spec->out_fd) : TERM_NO_COLUMNS);
 	TRY(loop_open(&l->loop, err));
 	TRY(follow_open(spec->record_fd, &l->follow, err));
 	*out = take(&l);

@@ -88,6 +88,44 @@ int term_line(struct term_view *t, enum look look, struct str text, int cols, st
 	return width + 3;
 }
 
+/* How much of s stands on one line of so many columns: up to a blank, or 0 when its first word is too long. */
+static size_t fit_words(struct str s, int cols, int *width)
+{
+	size_t n = term_fit(s, cols, width);
+
+	if (n == s.n || s.p[n] == ' ')
+		return n;
+	while (n > 0 && s.p[n - 1] != ' ')
+		n--;
+	return n;
+}
+
+int term_wrap(struct term_view *t, enum look look, struct str text, int used, const char *indent, struct err *err)
+{
+	auto_buf struct buf clean = BUF_MAX(2 * LINE_BYTES);
+	struct str rest, head = str_head(text, LINE_BYTES / 8);
+	int width = 0, left = (int)strlen(indent);
+
+	TRY(term_clean(head, TERM_LINE, &clean, err));
+	if (head.n < text.n)
+		TRY(buf_addz(&clean, "...", err));
+	for (rest = buf_str(&clean); rest.n > 0; used = left) {
+		size_t n = fit_words(rest, t->cols - used, &width);
+
+		if (n == 0 && used <= left) /* longer than a line */
+			n = term_fit(rest, t->cols - used < COLS_MIN ? COLS_MIN : t->cols - used, &width);
+		TRY(term_put(t, look, str_trim_suffix(str_head(rest, n), STR(" ")), err));
+		rest = str_skip(rest, n);
+		while (rest.n > 0 && n > 0 && rest.p[0] == ' ')
+			rest = str_skip(rest, 1);
+		if (rest.n == 0)
+			break;
+		TRY(term_newline(t, err));
+		TRY(term_put(t, LOOK_PLAIN, str_from(indent), err));
+	}
+	return used + width;
+}
+
 int term_newline(struct term_view *t, struct err *err)
 {
 	return term_put(t, LOOK_PLAIN, STR("\n"), err);

@@ -15,6 +15,9 @@ int term_put(struct term_view *t, enum look look, struct str text, struct err *e
 int term_glyph(struct term_view *t, enum look look, enum glyph g, struct err *err) CHECKED; /* and a blank */
 /* Theirs: cleaned to one line, cut to cols columns (0: whole), "..." where it was cut. Returns its width. */
 int term_line(struct term_view *t, enum look look, struct str text, int cols, struct err *err) CHECKED;
+/* Theirs: cleaned to one text and whole, broken between words where the screen is too narrow; `used` columns of the first line
+ * are taken, the others stand behind `indent`. Returns the width of the last one. */
+int term_wrap(struct term_view *t, enum look look, struct str text, int used, const char *indent, struct err *err) CHECKED;
 /* Theirs, over as many lines as it has, each behind `indent`; at most max lines, the last ones, 0: all. */
 int term_block(struct term_view *t, enum look look, struct str text, const char *indent, size_t max, struct err *err)
 	CHECKED;

@@ -96,7 +96,10 @@ static int on_call(struct term_view *t, const struct view_item *it, const struct
 	TRY(term_glyph(t, LOOK_CALL, GLYPH_CALL, err));
 	TRY(used = term_line(t, LOOK_CALL, it->name, t->cols / 2, err));
 	used += t->style.utf8 ? 2 : 3;
-	if (it->arg.n > 0 && t->cols - used - 1 > OUTCOME_COLS) {
+	if (it->whole.n > 0 && (it->command || t->cols == TERM_NO_COLUMNS)) { /* what is run is seen whole */
+		TRY(term_put(t, LOOK_PLAIN, STR(" "), err));
+		TRY(used = term_wrap(t, LOOK_PLAIN, it->whole, used + 1, "    ", err));
+	} else if (it->arg.n > 0 && t->cols - used - 1 > OUTCOME_COLS) {
 		TRY(term_put(t, LOOK_PLAIN, STR(" "), err));
 		TRY(w = term_line(t, LOOK_PLAIN, it->arg, t->cols - used - 1 - OUTCOME_COLS, err));
 		used += w + 1;
@@ -115,7 +118,7 @@ static int on_result(struct term_view *t, const struct view_item *it, const stru
 
 	(void)s;
 	call_key(it, key);
-	if (t->open_call && strcmp(key, t->open_id) == 0) {
+	if (t->open_call && strcmp(key, t->open_id) == 0 && t->cols - t->call_cols >= OUTCOME_COLS) {
 		TRY(term_put(t, LOOK_PLAIN, STR("  "), err));
 		room = t->cols - t->call_cols - 2;
 	} else {
@@ -154,7 +157,7 @@ static int on_verify(struct term_view *t, const struct view_item *it, const stru
 	TRY(term_glyph(t, it->ok ? LOOK_OK : LOOK_FAIL, it->ok ? GLYPH_OK : GLYPH_FAIL, err));
 	TRY(buf_addf(&how, err, "exit %lld in %.1fs", (long long)it->code, it->seconds < 0 ? 0 : it->seconds));
 	TRY(term_put(t, LOOK_BOLD, STR("gate "), err));
-	TRY(term_line(t, LOOK_PLAIN, it->arg, t->cols - 12 - (int)how.n, err));
+	TRY(term_line(t, LOOK_PLAIN, t->cols == TERM_NO_COLUMNS ? it->whole : it->arg, t->cols - 12 - (int)how.n, err));
 	TRY(term_put(t, LOOK_PLAIN, STR("  "), err));
 	TRY(term_put(t, it->ok ? LOOK_OK : LOOK_FAIL, buf_str(&how), err));
 	TRY(term_newline(t, err));
@@ -228,7 +231,7 @@ static int on_asked(struct term_view *t, const struct view_item *it, const struc
 	TRY(term_fresh_line(t, err));
 	if (it->kind == VIEW_PROMPT) {
 		TRY(term_glyph(t, LOOK_WARN, GLYPH_ASK, err));
-		TRY(term_line(t, LOOK_WARN, it->text, 0, err));
+		TRY(term_wrap(t, LOOK_WARN, it->text, 2, "  ", err));
 		return term_newline(t, err);
 	}
 	for (size_t i = 0; i < s->nprompts; i++)

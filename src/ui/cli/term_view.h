@@ -14,6 +14,7 @@
 #include "view/fold.h"
 
 #define TERM_VIEW_BYTES (1024 * 1024)
+#define TERM_NO_COLUMNS (1 << 20) /* no terminal: nothing is cut and nothing is wrapped */
 
 struct term_view {
 	int fd;      /* -1: nothing is written, text gathers in out (tests) */
