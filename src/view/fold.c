@@ -194,15 +194,24 @@ static struct view_call *find_call(struct view_state *s, struct str id, struct s
 	return by_name;
 }
 
+/* What it wrote at the end: of both streams, what fails is told on either. One alone stands in detail. */
+static void tails(struct view *v, struct view_item *it)
+{
+	it->detail = member_text(v, "stdout_tail");
+	it->errs = member_text(v, "stderr_tail");
+	if (str_trim(it->detail).n == 0) {
+		it->detail = it->errs;
+		it->errs = STR("");
+	}
+}
+
 static void on_result(struct view *v, struct view_item *it)
 {
 	it->kind = VIEW_RESULT;
 	it->name = member_text(v, "name");
 	it->ok = member_flag(v, "ok");
 	it->text = member_text(v, "summary");
-	it->detail = member_text(v, "stderr_tail");
-	if (it->detail.n == 0)
-		it->detail = member_text(v, "stdout_tail");
+	tails(v, it);
 	it->seconds = member_num(v, "duration_s", -1);
 	it->code = member_int(v, "exit_code", 0);
 	v->state.verify_running = false; /* a gate that was not let run has no end of its own */
@@ -230,9 +239,7 @@ static void on_verify(struct view *v, struct view_item *it)
 	it->seconds = member_num(v, "duration_s", -1);
 	it->ok = it->code == 0;
 	it->timed_out = member_flag(v, "timed_out");
-	it->detail = member_text(v, "stderr_tail");
-	if (str_trim(it->detail).n == 0)
-		it->detail = member_text(v, "stdout_tail");
+	tails(v, it);
 	v->state.verify_seen = true;
 	v->state.verify_running = false;
 	v->state.verify_code = it->code;

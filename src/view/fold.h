@@ -46,6 +46,7 @@ enum view_kind {
 struct view_item {
 	enum view_kind kind;
 	struct str ts, role, name, arg, text, detail;
+	struct str errs;  /* of a result or the gate: the tail of standard error, where detail has that of standard output */
 	struct str whole; /* of a call or the gate: arg as long as it is, within what one screen can take */
 	bool command;     /* of a call: it runs what whole says */
 	bool ok, streamed, resumed;

@@ -234,6 +234,9 @@ TEST(what_a_red_gate_printed_is_shown_once)
 		{ "verify.start", "\"cmd\":[\"make\"]" },
 		{ "verify.end", "\"cmd\":[\"make\"],\"exit_code\":2,\"duration_s\":0.1,\"stdout_tail\":\"boom\\n\"" },
 		{ "tool.result", OUTCOME },
+		{ "tool.call", CALLED },
+		{ "verify.end", "\"cmd\":[\"make\"],\"exit_code\":2,\"duration_s\":0.1,\"stdout_tail\":\"1\\n2\\n3\\n4\\n5\\n6\\n7\\nFAIL it\\n1 failed\\n\",\"stderr_tail\":\"Error 1\\n\"" },
+		{ "tool.result", OUTCOME ",\"stderr_tail\":\"Error 1\\n\"" },
 		{ "tool.call", CALLED }, /* the next one */
 		{ "tool.result", OUTCOME },
 	};
@@ -244,6 +247,12 @@ TEST(what_a_red_gate_printed_is_shown_once)
 	CHECK_STR(buf_str(&t.out), STR("-> run_verify_command\n"
 		"FAIL gate make  exit 2 in 0.1s\n"
 		"    boom\n"
+		"  | run_verify_command  exit=2 in 0.1s\n"
+		"-> run_verify_command\n"
+		"FAIL gate make  exit 2 in 0.1s\n"
+		"    (1 line before)\n"
+		"    2\n    3\n    4\n    5\n    6\n    7\n    FAIL it\n    1 failed\n"
+		"    Error 1\n"
 		"  | run_verify_command  exit=2 in 0.1s\n"
 		"-> run_verify_command  exit=2 in 0.1s\n"
 		"    boom\n"));

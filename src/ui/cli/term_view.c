@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TAIL_LINES    8  /* of a failed gate */
+#define TAIL_LINES    8  /* of each stream of a failed gate */
 #define FAIL_LINES    3  /* of a failed command */
 #define OUTCOME_COLS  26 /* kept free behind a call */
 #define SHA_SHOWN     12
@@ -134,7 +134,7 @@ static int on_result(struct term_view *t, const struct view_item *it, const stru
 
 	TRY(term_put(t, look, word, err));
 	room -= (int)word.n + 1;
-	if (look != LOOK_OK && term_width(it->text) > room) { /* why it failed is worth lines of its own */
+	if ((look != LOOK_OK || str_eqz(it->name, "ask_user")) && term_width(it->text) > room) { /* worth lines of its own */
 		TRY(term_fresh_line(t, err));
 		TRY(term_block(t, LOOK_DIM, it->text, "    ", 0, err));
 	} else if (it->text.n > 0 && room > 6 && !str_eq(it->text, word)) {
@@ -144,7 +144,8 @@ static int on_result(struct term_view *t, const struct view_item *it, const stru
 	TRY(term_fresh_line(t, err));
 	if (look == LOOK_OK || (t->gate_told && str_eqz(it->name, "run_verify_command")))
 		return 0;
-	return term_block(t, LOOK_DIM, it->detail, "    ", FAIL_LINES, err);
+	TRY(term_block(t, LOOK_DIM, it->detail, "    ", FAIL_LINES, err));
+	return term_block(t, LOOK_DIM, it->errs, "    ", FAIL_LINES, err);
 }
 
 static int on_verify(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
@@ -163,7 +164,10 @@ static int on_verify(struct term_view *t, const struct view_item *it, const stru
 	TRY(term_newline(t, err));
 	if (it->timed_out)
 		TRY(term_block(t, LOOK_WARN, STR("its time was up: workflow.verify_timeout_s says how long it may take"), "    ", 0, err));
-	return it->ok ? 0 : term_block(t, LOOK_DIM, it->detail, "    ", TAIL_LINES, err);
+	if (it->ok)
+		return 0;
+	TRY(term_block(t, LOOK_DIM, it->detail, "    ", TAIL_LINES, err));
+	return term_block(t, LOOK_DIM, it->errs, "    ", TAIL_LINES, err);
 }
 
 static int on_commit(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
