@@ -5,6 +5,7 @@
 
 #define QUESTIONS_MAX 8
 #define OPTIONS_MAX   20
+#define SUMMARY_BYTES 1000
 
 struct question {
 	struct str question;
@@ -43,6 +44,18 @@ static int fold(const struct ask_args *a, const struct question **list, size_t *
 	return 0;
 }
 
+/* What nobody answered stands in the record for who reads it later. */
+static struct str unanswered(const struct tool_ctx *ctx, const struct str *texts, size_t n, struct arena *mem)
+{
+	auto_buf struct buf b = BUF_MAX(1 << 20);
+
+	BUG_IF(buf_addf(&b, ERR_DISCARD, "nobody is there to answer, %s:", ctx->asks_later ? "the run ends here" : "the model decides alone") < 0);
+	for (size_t i = 0; i < n; i++)
+		if (buf_addf(&b, ERR_DISCARD, "%s " STR_FMT, i > 0 ? " /" : "", STR_ARG(texts[i])) < 0)
+			break;
+	return str_dup(mem, str_head(buf_str(&b), utf8_head(buf_str(&b), SUMMARY_BYTES)));
+}
+
 static int run(struct tool_ctx *ctx, const void *args, struct buf *out, struct tool_outcome *oc, struct err *err)
 {
 	const struct question *list;
@@ -71,7 +84,7 @@ static int run(struct tool_ctx *ctx, const void *args, struct buf *out, struct t
 	if (!answered)
 		TRY(json_add_member(out, "note", ctx->asks_later ? STR("nobody is there to answer: the run ends here and goes on with the answer")
 			: STR("nobody is there to answer: decide yourself and say so at the end"), err));
-	oc->summary = str_printf(ctx->mem, "%zu/%zu answered", given, n);
+	oc->summary = answered ? str_printf(ctx->mem, "%zu/%zu answered", given, n) : unanswered(ctx, texts, n, ctx->mem);
 	return buf_addc(out, '}', err);
 }
 

@@ -361,8 +361,9 @@ TEST(ask_user_aligns_answers_and_never_waits_for_nobody)
 	kit_call(&k, "ask_user", "{`question`:`a?`,`options`:[`yes`]}");
 	CHECK_STR(buf_str(&k.out), STR("{\"answers\":[\"yes\"]}"));
 	k.nobody = true;
-	kit_call(&k, "ask_user", "{`question`:`a?`}");
-	CHECK_HOLDS(&k, "{\"answers\":[\"\"],\"note\":\"nobody");
+	kit_call(&k, "ask_user", "{`questions`:[{`question`:`a?`},{`question`:`b?`}]}");
+	CHECK_HOLDS(&k, "{\"answers\":[\"\",\"\"],\"note\":\"nobody");
+	CHECK_STR(k.oc.summary, STR("nobody is there to answer, the model decides alone: a? / b?"));
 }
 
 TEST(finish_run_only_signals)
