@@ -243,6 +243,7 @@ static int set_tools(struct run *r, struct err *err)
 	r->tools.memory_each = r->p->memory_each == 1;
 	r->tools.commands_online = str_eqz(r->p->tool_network, "allow");
 	r->tools.commands_allowed = !str_eqz(r->p->run_commands, "no");
+	r->tools.commands_why = r->p->commands_why;
 	r->tools.verify_command = r->st.verify_command;
 	r->tools.metric_command = r->p->metric_command;
 	r->tools.metric_pattern = r->p->metric_pattern;

@@ -24,6 +24,7 @@
 	X(STR, preset)            /* the chosen strategy preset, for people; or empty */                     \
 	X(STR, isolation)         /* resolved profile: strict, hardened, none */                             \
 	X(STR, run_commands)      /* effective: yes, no, ask */                                              \
+	X(STR, commands_why)      /* why that is no, for people and the model; or empty */                   \
 	X(INT, git_open)          /* 1: nothing protects a .git from commands */                             \
 	X(INT, memory_each)       /* 1: sandbox.memory_limit_mb limits each process of commands by itself */ \
 	X(STR, tool_network)      /* of commands: block, only_explicit_states, allow */                      \

@@ -214,6 +214,8 @@ int resume_gate(struct run *r, struct err *err)
 	auto_note struct note n = NOTE;
 	struct str_list was = r->st.verify_command, now = was;
 
+	if (mode_looks(r) && !str_eqz(r->p->mode, "plan")) /* it has none, whatever is configured */
+		return 0;
 	if (str_eqz(r->p->run_commands, "no"))
 		now = (struct str_list){ 0 };
 	else if (r->p->verify_command.n > 0)

@@ -302,6 +302,19 @@ static int clamp(const struct start *s, int want)
 	return want;
 }
 
+/* Why no command may run, as whoever meets the refusal needs it. */
+static struct str why_none(const struct start *s)
+{
+	if (s->rq->no_commands)
+		return STR("--no-commands was given");
+	if (!s->mode->commands)
+		return STR("no command runs in this mode");
+	if (s->config->sandbox.run_commands == RUN_COMMANDS_NO)
+		return STR("sandbox.run_commands is \"no\"");
+	return str_printf(s->mem, "%s and nobody can answer here: --auto-approve, or a terminal, lets commands run",
+		s->config->sandbox.run_commands == RUN_COMMANDS_ASK ? "sandbox.run_commands is \"ask\"" : "this mode asks before a command");
+}
+
 int settings_policy(struct start *s, struct err *err)
 {
 	int want = s->rq->no_commands ? RUN_COMMANDS_NO : clamp(s, s->config->sandbox.run_commands);
@@ -310,6 +323,7 @@ int settings_policy(struct start *s, struct err *err)
 	if (s->rq->auto_approve && want == RUN_COMMANDS_ASK)
 		want = RUN_COMMANDS_YES;
 	s->params.run_commands = str_from(config_word("sandbox.run_commands", want));
+	s->params.commands_why = want == RUN_COMMANDS_NO ? why_none(s) : STR("");
 	if (want != RUN_COMMANDS_ASK || s->attended || s->rq->rehearse)
 		return 0;
 	r = err_set(err, ERR_DENIED, "sandbox.run_commands is \"ask\" and nobody can answer here");

@@ -102,7 +102,8 @@ static int permitted(const struct tool *t, const struct tool_ctx *ctx, struct to
 	if (!(t->modes & ctx->mode))
 		return err_set(err, ERR_DENIED, "%s is not available in %s mode", t->name, mode_word(ctx->mode));
 	if (!ctx->commands_allowed)
-		return err_set(err, ERR_DENIED, "%s is refused: sandbox.run_commands is \"no\"", t->name);
+		return err_set(err, ERR_DENIED, "%s is refused: " STR_FMT, t->name,
+			STR_ARG(ctx->commands_why.n > 0 ? ctx->commands_why : STR("sandbox.run_commands is \"no\"")));
 	if (t->shown && !t->shown(ctx))
 		return err_set(err, ERR_DENIED, "%s is not available in this run", t->name);
 	return err_set(err, ERR_DENIED, "%s is not available: no verify command is configured", t->name);

@@ -28,7 +28,7 @@ enum tool_effect {
 	EFFECT_NONE,    /* reads */
 	EFFECT_EDIT,    /* changes files of the workspace */
 	EFFECT_VERIFY,  /* runs the gate: as COMMAND, and withheld where there is none */
-	EFFECT_COMMAND, /* runs a program in a jail; withheld when sandbox.run_commands is "no" */
+	EFFECT_COMMAND, /* runs a program in a jail; withheld when no command may run */
 	EFFECT_BACKGROUND, /* looks after background commands; withheld as COMMAND */
 	EFFECT_FINISH,  /* asks to end the run; the loop decides */
 	EFFECT_ASK,     /* asks the person */
@@ -129,7 +129,8 @@ struct tool_ctx {
 	size_t nroots;
 	const struct str_list *hide_paths; /* absolute: refused, and dropped from listings with a count */
 	enum tool_mode mode;
-	bool commands_allowed;         /* sandbox.run_commands is not "no" */
+	bool commands_allowed;         /* commands may run at all */
+	struct str commands_why;       /* else why not; empty: sandbox.run_commands is "no" */
 	struct str_list verify_command; /* empty: gateless */
 	int64_t verify_timeout_ms;
 	int64_t command_timeout_ms;    /* 0: none */

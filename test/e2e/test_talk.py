@@ -95,3 +95,17 @@ def test_without_a_terminal_or_a_question_there_is_no_conversation(lab):
     assert lab.agent6("ask", "list").out == "No asks yet.\n"
     assert lab.agent6("ask", "lint").returncode == 0, "one word may be a question"
     assert asks(lab)
+
+
+def test_a_question_says_truly_why_no_command_runs_and_has_no_gate_that_changes(lab):
+    lab.repo(**{"a": "b\n"})
+    ls = turn(call("run_command", argv=["ls"]))
+    lab.mock(script(ls, {"text": "it is so"}, ls, {"text": "and so"}, {"text": "yes"}), extra='[workflow]\nverify_command = ["true"]\n')
+    r = lab.agent6("ask", "what is it")
+    assert 'run_command is refused: sandbox.run_commands is "ask" and nobody can answer here: --auto-approve' in r.err, r.both
+    one = os.path.basename(asks(lab)[0])
+    r = lab.agent6("resume", one, "--no-commands", "--steer", "and now?")
+    assert "run_command is refused: --no-commands was given" in r.err, r.both
+    r = lab.agent6("resume", one, "--auto-approve", "--steer", "and now?")
+    assert r.returncode == 0 and "gate changed" not in r.err, r.both
+    assert lab.agent6("replay", one).returncode == 0
