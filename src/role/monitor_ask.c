@@ -18,14 +18,15 @@
 
 /* ---- texts for the record ---- */
 
-/* The class is the agent's word: only the command that was set is called the verify command. */
+/* The class is the agent's word: only the command that was set is called the gate without that. */
 static const char *head_of(const struct monitor_spec *s, uint8_t class, const struct str *argv, size_t argc, struct str cwd)
 {
 	bool set = class == JOB_VERIFY && argc == s->verify.n && cwd.n == 0;
 
 	for (size_t i = 0; set && i < argc; i++)
 		set = str_eq(argv[i], s->verify.p[i]);
-	return set ? "Allow the verify command: "
+	return set ? "Allow the gate (workflow.verify_command): "
+		: class == JOB_VERIFY ? "Allow run_command, which the agent calls the gate: "
 		: class == JOB_BACKGROUND ? "Allow run_command in the background, until the run ends: "
 					  : "Allow run_command: ";
 }

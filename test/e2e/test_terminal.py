@@ -136,7 +136,7 @@ def test_a_single_yes_asks_again(lab, screen):
     assert not os.path.exists(os.path.join(lab.ws, "second"))
 
 
-def test_the_gate_is_asked_about_as_the_verify_command(lab, screen):
+def test_the_gate_is_asked_about_as_the_gate(lab, screen):
     project(lab)
     lab.mock(script(turn(call("run_command", argv=["touch", "first"])), turn(call("run_verify_command")), finish()),
              extra='[workflow]\nverify_command = ["sh", "verify.sh"]\n')
@@ -144,9 +144,10 @@ def test_the_gate_is_asked_about_as_the_verify_command(lab, screen):
     assert "Allow run_command: touch first" in s.until("N never:")
     s.keys("perhaps", "Enter")
     s.until("not understood: y, a, n or N")
+    assert "n refuses it" in s.until("Ctrl-C pauses after the step")
     lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
     s.keys("y", "Enter")
-    s.until("Allow the verify command: sh verify.sh")
+    s.until("Allow the gate (workflow.verify_command): sh verify.sh")
     lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
     s.keys("N", "Enter")
     assert s.status() == 4  # it finished over a gate that never ran
@@ -158,12 +159,12 @@ def test_the_gate_is_asked_about_as_the_verify_command(lab, screen):
 
 
 def test_a_gate_that_a_model_named_is_asked_about_like_any_other_command(lab, screen):
-    """The agent may say what the gate is, not that it may run: the monitor shows its words and calls it no verify command."""
+    """The agent may say what the gate is, not that it may run: the monitor shows the command, and that it is the agent who calls it so."""
     lab.repo(**{"a.txt": "one\n", "CMakeLists.txt": "add_test(NAME all)\n"})
     lab.mock(script({"text": json.dumps({"command": ["sh", "-c", "touch ran"]})}, turn(call("run_verify_command")), finish()),
              extra='[models.reviewer]\nmodel = "mock-model"\n')
     s = screen("run", "do it", width=120)
-    assert "gate (llm): sh -c" in s.until("Allow run_command: sh -c 'touch ran'")
+    assert "gate (llm): sh -c" in s.until("Allow run_command, which the agent calls the gate: sh -c 'touch ran'")
     lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
     s.keys("N", "Enter")
     s.status()

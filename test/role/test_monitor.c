@@ -158,9 +158,9 @@ TEST(monitor_calls_only_the_command_that_was_set_the_verify_command)
 		enum job_class class;
 		const char *word, *cwd, *shown;
 	} cases[] = {
-		{ JOB_VERIFY, "check", "", "Allow the verify command: make check" },
-		{ JOB_VERIFY, "evil", "", "Allow run_command: make evil" },
-		{ JOB_VERIFY, "check", "evil", "Allow run_command: make check (in evil)" },
+		{ JOB_VERIFY, "check", "", "Allow the gate (workflow.verify_command): make check" },
+		{ JOB_VERIFY, "evil", "", "Allow run_command, which the agent calls the gate: make evil" },
+		{ JOB_VERIFY, "check", "evil", "Allow run_command, which the agent calls the gate: make check (in evil)" },
 		{ JOB_COMMAND, "check", "", "Allow run_command: make check" },
 	};
 	struct str set[] = { STR("make"), STR("check") };

@@ -174,13 +174,19 @@ static int answer_approval(struct term_live *l, const struct view_prompt *p, str
 		return write_answer(l, str_from(word), err);
 	l->term.mid_line = false;
 	TRY(term_view_note(&l->term, "not understood: y, a, n or N", err));
+	TRY(term_view_note(&l->term, p->of_tool ? "y allows this call, a every call of this tool, n refuses it, N every call of this tool"
+						: "y allows this one, a every command of this run, n refuses it, N every command of this run", err));
+	if (l->spec.signals_fd >= 0) /* the run's own terminal */
+		TRY(term_view_note(&l->term, "Ctrl-C pauses after the step, a second one takes this question back", err));
 	return term_view_ask(&l->term, p, 0, err);
 }
 
-/* A number picks an option; anything else is the answer as typed. */
+/* A number picks an option, or none: then text is empty. Anything else is the answer as typed, as is a number where there are
+ * no options. */
 static struct str pick_option(const struct view_prompt *p, size_t nth, struct str typed)
 {
 	struct str text = buf_str(&p->text);
+	bool options = false;
 	int64_t want;
 	size_t q = 0;
 
