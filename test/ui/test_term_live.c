@@ -120,6 +120,15 @@ TEST(a_question_takes_an_option_by_number_or_any_words)
 	CHECK(str_find(buf_str(&s.shown), STR("? which\n  1  red\n  2  blue\n  a number, or words; your answer: ")) < s.shown.n);
 }
 
+TEST(a_number_that_no_option_has_is_no_answer)
+{
+	auto_stage struct stage s = stage_new(questions, "3\n0\n2\n3\n");
+
+	play(&s, NULL, true);
+	CHECK(file_is(s.answers, "question-2", STR("blue\n3\n"))); /* the second one has no options */
+	CHECK(str_find(buf_str(&s.shown), STR("no option has that number")) < s.shown.n);
+}
+
 TEST(who_cannot_answer_still_sees_what_is_asked)
 {
 	auto_stage struct stage s = stage_new(asks, "y\n"), q = stage_new(questions, "");

@@ -201,8 +201,9 @@ static struct str pick_option(const struct view_prompt *p, size_t nth, struct st
 		}
 		if (q == nth + 1 && --want == 0)
 			return str_trim(line);
+		options = options || q == nth + 1;
 	}
-	return typed;
+	return options ? STR("") : typed;
 }
 
 static int answer_question(struct term_live *l, const struct view_prompt *p, struct str typed, struct err *err)
@@ -211,7 +212,14 @@ static int answer_question(struct term_live *l, const struct view_prompt *p, str
 		l->term.mid_line = false;
 		return term_view_ask(&l->term, p, l->nth, err);
 	}
-	TRY(buf_add(&l->answers, pick_option(p, l->nth, typed), err));
+	struct str answer = pick_option(p, l->nth, typed);
+
+	if (answer.n == 0) {
+		l->term.mid_line = false;
+		TRY(term_view_note(&l->term, "no option has that number: type one that is shown, or an answer in words", err));
+		return term_view_ask(&l->term, p, l->nth, err);
+	}
+	TRY(buf_add(&l->answers, answer, err));
 	TRY(buf_addc(&l->answers, '\n', err));
 	l->nth++;
 	l->term.mid_line = false;
