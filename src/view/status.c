@@ -22,7 +22,7 @@ static const struct {
 	{ "gate_red_at_base", "the gate was already red", "finished" },
 	{ "gate_stale", "the gate is out of date", NULL },
 	{ "prompt_revision_failed", "the task could not be restated", "failed" },
-	{ "open_questions", "the plan has open questions", "stopped" },
+	{ "open_questions", "questions wait for an answer", "stopped" },
 	{ "plan_rejected", "there is no plan to go by", "failed" },
 	{ "plan_declined", "you did not say yes to the plan", "stopped" },
 	{ "went_quiet", "the model went quiet", "failed" },

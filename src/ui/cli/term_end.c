@@ -253,6 +253,8 @@ static int next_commands(struct term_view *t, const struct view_state *s, struct
 		TRY(command(t, "  see      ", "runs diff", s->run_id, "", err));
 		TRY(command(t, "  merge    ", "runs merge", s->run_id, "", err));
 	}
+	if (str_eqz(buf_str(&s->end.reason), "open_questions"))
+		return command(t, "  resume   ", "resume", s->run_id, " --answers-file FILE", err);
 	return command(t, "  resume   ", "resume", s->run_id,
 		ending_is_final(buf_str(&s->end.reason)) ? " --steer \"...\"" : "", err);
 }

@@ -8,6 +8,9 @@ run      agent6 run --run-id mine --questions-file ../q.json "change it"
 exit     2
 requests 1
 event    run.end reason is open_questions
+output   contains "stopped: questions wait for an answer"
+output   lacks "the plan"
+output   contains "agent6 resume mine --answers-file FILE"
 output   contains "Two or three?"
 output   lacks "\u001b[31m"
 file     a.txt is "two\n"
