@@ -458,8 +458,8 @@ int loop_turns(struct run *r, struct err *err)
 
 		if (r->p->max_iterations >= 0 && i - r->st.leg_start >= r->p->max_iterations) {
 			run_stop(r, REASON_MAX_ITERATIONS,
-				str_printf(
-					r->mem, "%lld turns are the limit", (long long)r->p->max_iterations));
+				str_printf(r->mem, "the limit is %lld turn%s", (long long)r->p->max_iterations,
+					r->p->max_iterations == 1 ? "" : "s"));
 			break;
 		}
 		arena_reset(mem);

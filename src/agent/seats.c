@@ -256,7 +256,10 @@ static int settle(struct run *r, const struct seat_ask *ask, struct conversation
 		TRY(ask_last(r, ask, conv, mem, &reply, err));
 		got->transcript = (int64_t)r->caller.transcript - 1;
 	}
-	return err_set(err, ERR_INVALID, "the %s gave no answer that can be used: %s", ask->name, why.msg);
+	struct str persona = str_trim_prefix(str_from(ask->name), STR("review:"));
+	bool reviews = persona.n < strlen(ask->name) && !str_eqz(persona, "reviewer");
+
+	return err_set(err, ERR_INVALID, "the %s" STR_FMT " gave no answer that can be used: %s", reviews ? "reviewer " : "", STR_ARG(persona), why.msg);
 }
 
 int seat_typed(struct run *r, const struct seat_ask *ask, struct arena *mem, void *out, struct err *err)

@@ -346,7 +346,11 @@ static int add_total(struct buf *out, const struct usage_totals *t, const struct
 		TRY(buf_addz(out, "$?", err));
 	else
 		TRY(add_dollars(out, microusd, err));
-	if (b->max_microusd >= 0) {
+	if (b->max_microusd >= 0 && t->n > 0 && !usage_price_known(t)) { /* nothing is counted against it */
+		TRY(buf_addz(out, " (no price is known: the limit of ", err));
+		TRY(add_dollars(out, b->max_microusd, err));
+		TRY(buf_addz(out, " limits nothing)", err));
+	} else if (b->max_microusd >= 0) {
 		TRY(buf_addz(out, " of ", err));
 		TRY(add_dollars(out, b->max_microusd, err));
 	}

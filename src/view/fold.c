@@ -333,12 +333,30 @@ static void on_heartbeat(struct view *v, struct view_item *it)
 
 /* ---- events that are one sentence to read ---- */
 
+/* Words of the record that a person says otherwise. */
+static const struct {
+	const char *member, *recorded, *said; /* both as JSON */
+} words[] = {
+	{ "source", "\"agents_md\"", "\"AGENTS.md\"" },
+	{ "source", "\"llm\"", "\"named by the reviewer's model\"" },
+	{ "source", "\"pyproject\"", "\"pyproject.toml\"" },
+	{ "trigger", "\"command\"", "\"asked for\"" },
+	{ "trigger", "\"on_verify_fail\"", "\"the gate is red\"" },
+	{ "trigger", "\"before_finish\"", "\"before the end\"" },
+	{ "trigger", "\"periodic\"", "\"from time to time\"" },
+};
+
 static struct jval field_of(const void *self, struct str name)
 {
+	struct jval v;
 	char z[64];
 
 	keep_z(z, sizeof(z), name);
-	return member_get(self, z);
+	v = member_get(self, z);
+	for (size_t i = 0; i < COUNT(words); i++)
+		if (strcmp(z, words[i].member) == 0 && str_eqz(v.text, words[i].recorded))
+			return jval_from(str_from(words[i].said));
+	return v;
 }
 
 static void on_line(struct view *v, struct view_item *it, enum event_id id)

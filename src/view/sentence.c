@@ -36,7 +36,7 @@ static const struct sentence sentences[] = {
 	{ EVENT_TOOL_UNREACHABLE, VIEW_WARNING, "{binary} is not there in the jail" },
 	{ EVENT_SKILLS_WARNING, VIEW_WARNING, "skills: {warning}" },
 	{ EVENT_MCP_UNAVAILABLE, VIEW_WARNING, "mcp {server}: {error}" },
-	{ EVENT_MCP_READY, VIEW_MARKER, "mcp {server}: {tools} tools ({protocol})" },
+	{ EVENT_MCP_READY, VIEW_MARKER, "mcp {server}: tools: {tools}, protocol {protocol}" },
 	{ EVENT_MCP_ENDED, VIEW_WARNING, "mcp {server}: {detail}" },
 	{ EVENT_LSP_READY, VIEW_MARKER, "language server {server} answers too" },
 	{ EVENT_LSP_ENDED, VIEW_WARNING, "language server {server}: {detail}" },

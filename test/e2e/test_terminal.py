@@ -164,7 +164,7 @@ def test_a_gate_that_a_model_named_is_asked_about_like_any_other_command(lab, sc
     lab.mock(script({"text": json.dumps({"command": ["sh", "-c", "touch ran"]})}, turn(call("run_verify_command")), finish()),
              extra='[models.reviewer]\nmodel = "mock-model"\n')
     s = screen("run", "do it", width=120)
-    assert "gate (llm): sh -c" in s.until("Allow run_command, which the agent calls the gate: sh -c 'touch ran'")
+    assert "gate (named by the reviewer's model): sh -c" in s.until("Allow run_command, which the agent calls the gate: sh -c 'touch ran'")
     lab.wait_for(lambda: s.text().rstrip().endswith("N never:"))
     s.keys("N", "Enter")
     s.status()

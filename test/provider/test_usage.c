@@ -117,7 +117,7 @@ TEST(usage_of_an_unknown_price_is_never_zero)
 	CHECK_OK(usage_summary(&t, &b, &got, &err));
 	CHECK_STR(buf_str(&got), STR("Token + cost summary:\n"
 		"  m: in=10 out=1 cache_r=0 cache_c=0 calls=1 $? (unknown price)\n"
-		"  TOTAL: in=10 out=1 cost~$? of $10.00\n"));
+		"  TOTAL: in=10 out=1 cost~$? (no price is known: the limit of $10.00 limits nothing)\n"));
 
 	call(&t, "m", (struct usage){ .known = ALL | USAGE_COST, .input = 5, .cost_picousd = 2500000000000 });
 	buf_clear(&got);

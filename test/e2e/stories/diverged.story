@@ -3,6 +3,7 @@ file     a.txt | one
 commit   start
 model    call apply_edit {"path": "a.txt", "edits": [{"old_string": "one", "new_string": "two"}]}
 run      agent6 run --run-id mine --max-iterations 1 "change it"
+output   contains "the limit is 1 turn\n"
 exit     1
 commits  1
 shell    git stash -q; git switch -q -c other; echo more > b.txt; git add b.txt; git -c user.name=P -c user.email=p@example.invalid commit -qm more; echo three > a.txt

@@ -18,7 +18,7 @@ sent     [0].first contains "<file path=\"CMakeLists.txt\">\nadd_test(NAME all"
 sent     [0].first contains "TOP LEVEL:\n"
 sent     [1].model is mock-model
 sent     [1].system contains "[\"sh\",\"check.sh\"]"
-output   contains "gate (llm): sh check.sh"
+output   contains "gate (named by the reviewer's model): sh check.sh"
 output   lacks "\"command\""
 event    loop.verify_inferred source is llm
 event    run.end verified is passed

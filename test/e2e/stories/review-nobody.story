@@ -11,7 +11,12 @@ model    times forever
 run      agent6 run --run-id mine "change it"
 exit     0
 event    loop.review.panel n_abstain is 3
+output   contains "review (before the end): asking"
 output   matches "review   nobody judged: 3 abstained"
 output   lacks "0 block"
 run      agent6 runs show mine
 output   contains "nobody judged: 3 abstained"
+file     a.txt | four
+run      agent6 review
+output   contains "the reviewer security gave no answer that can be used"
+output   contains "review (asked for): asking"
