@@ -92,7 +92,8 @@ static const char plain_80[] =
 	"  left     1 file not committed\n"
 	"             x\n"
 	"             y\n"
-	"  left     changed but in no commit, since they were untracked when the run began: calc.py, b\\x1b[m, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more\n"
+	"  left     changed but in no commit, since they were untracked when the run\n"
+	"           began: calc.py, b\\x1b[m, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more\n"
 	"  note     the change touches what the gate runs: verify.sh\n"
 	"  cost     1200 tokens in, 34 out, $0.0123\n"
 	"  see      agent6 runs diff calm-otter-K4Q7B2\n"
@@ -188,6 +189,26 @@ TEST(a_command_is_shown_whole_and_broken_between_words)
 		CHECK_OK(buf_addc(&t.out, '\n', &err));
 		CHECK_STR(buf_str(&t.out), str_from(cases[i].want));
 	}
+}
+
+/* Sentences are broken between words; a command that one names can be pasted. */
+TEST(sentences_are_broken_between_words_and_commands_are_not)
+{
+	static const struct told notices[] = {
+		{ "run.notice", "\"level\":\"info\",\"text\":\"one two three four five six seven eight nine ten eleven twelve thirteen\"" },
+		{ "run.notice", "\"level\":\"info\",\"text\":\"a gate that is quick is better: agent6 config set workflow.verify_command '[\\\"make\\\",\\\"check\\\"]'\"" },
+		{ "run.steer_requested", "\"source\":\"frontend\",\"text\":\"one two three four five six seven eight nine ten eleven twelve thirteen\"" },
+	};
+	auto_term_view struct term_view t = { 0 };
+
+	term_view_init(&t, -1, (struct term_style){ 0 }, 60);
+	play_all(&t, notices, COUNT(notices));
+	CHECK_STR(buf_str(&t.out), STR("-- one two three four five six seven eight nine ten eleven\n"
+		"   twelve thirteen\n"
+		"-- a gate that is quick is better:\n"
+		"   agent6 config set workflow.verify_command '[\"make\",\"check\"]'\n"
+		"> one two three four five six seven eight nine ten eleven\n"
+		"  twelve thirteen\n"));
 }
 
 TEST(a_question_says_what_a_standing_answer_is_for)

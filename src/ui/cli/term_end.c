@@ -34,14 +34,14 @@ static int ask_question(struct term_view *t, const struct view_prompt *p, size_t
 	int n = 0;
 
 	TRY(term_glyph(t, LOOK_WARN, GLYPH_ASK, err));
-	TRY(term_line(t, LOOK_BOLD, q, 0, err));
+	TRY(term_wrap(t, LOOK_BOLD, q, 2, "  ", err));
 	TRY(term_newline(t, err));
 	while (options.n > 0) {
 		auto_buf struct buf number = BUF_MAX(32);
 
 		TRY(buf_addf(&number, err, "  %d  ", ++n));
 		TRY(term_put(t, LOOK_DIM, buf_str(&number), err));
-		TRY(term_line(t, LOOK_PLAIN, str_trim(str_line(&options)), 0, err));
+		TRY(term_wrap(t, LOOK_PLAIN, str_trim(str_line(&options)), (int)number.n, "     ", err));
 		TRY(term_newline(t, err));
 	}
 	return term_put(t, LOOK_BOLD, n > 0 ? STR("  a number, or words; your answer: ") : STR("  your answer: "), err);
@@ -96,7 +96,7 @@ static int fact(struct term_view *t, const char *name, struct str text, struct e
 	if (str_trim(text).n == 0)
 		return 0;
 	TRY(term_put(t, LOOK_DIM, str_from(name), err));
-	TRY(term_line(t, LOOK_PLAIN, str_trim(text), 0, err));
+	TRY(term_prose(t, LOOK_PLAIN, str_trim(text), (int)strlen(name), "           ", err));
 	return term_newline(t, err);
 }
 

@@ -126,6 +126,25 @@ int term_wrap(struct term_view *t, enum look look, struct str text, int used, co
 	return used + width;
 }
 
+int term_prose(struct term_view *t, enum look look, struct str text, int used, const char *indent, struct err *err)
+{
+	size_t at = str_find(text, STR("agent6 "));
+	bool begins = at < text.n && (at == 0 || str_find(STR(" \"`"), str_of(text.p + at - 1, 1)) < 3);
+	struct str command = str_skip(text, begins ? at : text.n);
+
+	if (command.n == 0 || term_width(text) <= t->cols - used)
+		return term_wrap(t, look, text, used, indent, err);
+	if (at > 0) {
+		size_t quote = text.p[at - 1] != ' ';
+
+		command = str_skip(text, at - quote);
+		TRY(term_wrap(t, look, str_trim(str_head(text, at - quote)), used, indent, err));
+		TRY(term_newline(t, err));
+		TRY(term_put(t, LOOK_PLAIN, str_from(indent), err));
+	}
+	return term_line(t, look, command, 0, err);
+}
+
 int term_newline(struct term_view *t, struct err *err)
 {
 	return term_put(t, LOOK_PLAIN, STR("\n"), err);
@@ -169,7 +188,10 @@ int term_block(struct term_view *t, enum look look, struct str text, const char 
 			continue;
 		TRY(term_clean(str_head(line, LINE_BYTES / 8), TERM_TEXT, &tabs, err));
 		TRY(term_put(t, LOOK_PLAIN, str_from(indent), err));
-		TRY(term_line(t, look, buf_str(&tabs), max > 0 ? t->cols - (int)strlen(indent) : 0, err));
+		if (max == 0 && line.n > 0 && line.p[0] != ' ' && line.p[0] != '\t') /* prose; what is set in is code or a table */
+			TRY(term_prose(t, look, buf_str(&tabs), (int)strlen(indent), indent, err));
+		else
+			TRY(term_line(t, look, buf_str(&tabs), max > 0 ? t->cols - (int)strlen(indent) : 0, err));
 		TRY(term_newline(t, err));
 	}
 	return 0;

@@ -18,6 +18,9 @@ int term_line(struct term_view *t, enum look look, struct str text, int cols, st
 /* Theirs: cleaned to one text and whole, broken between words where the screen is too narrow; `used` columns of the first line
  * are taken, the others stand behind `indent`. Returns the width of the last one. */
 int term_wrap(struct term_view *t, enum look look, struct str text, int used, const char *indent, struct err *err) CHECKED;
+/* The same for sentences: a command of ours that one names stands on a line of its own, with what follows it, and is broken by
+ * nobody but the terminal, so that it can be pasted. */
+int term_prose(struct term_view *t, enum look look, struct str text, int used, const char *indent, struct err *err) CHECKED;
 /* Theirs, over as many lines as it has, each behind `indent`; at most max lines, the last ones, 0: all. */
 int term_block(struct term_view *t, enum look look, struct str text, const char *indent, size_t max, struct err *err)
 	CHECKED;

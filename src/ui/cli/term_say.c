@@ -12,7 +12,7 @@
 static int line(struct term_view *t, enum look look, struct str text, struct err *err)
 {
 	TRY(term_put(t, LOOK_PLAIN, STR("  "), err));
-	TRY(term_line(t, look, text, 0, err));
+	TRY(term_wrap(t, look, text, 2, "    ", err));
 	return term_newline(t, err);
 }
 
@@ -20,8 +20,9 @@ int term_view_pause(struct term_view *t, struct err *err)
 {
 	TRY(term_fresh_line(t, err));
 	TRY(term_glyph(t, LOOK_WARN, GLYPH_MARK, err));
-	TRY(term_put(t, LOOK_WARN, STR("paused. Enter goes on, words go to the model, q stops, d detaches, /help lists the rest\n"),
-		err));
+	TRY(term_wrap(t, LOOK_WARN, STR("paused. Enter goes on, words go to the model, q stops, d detaches, /help lists the rest"), 3,
+		"   ", err));
+	TRY(term_newline(t, err));
 	TRY(term_glyph(t, LOOK_BOLD, GLYPH_OPERATOR, err));
 	return 0;
 }

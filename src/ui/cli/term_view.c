@@ -185,15 +185,17 @@ static int on_commit(struct term_view *t, const struct view_item *it, const stru
 static int on_marker(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
 {
 	enum look look = it->kind == VIEW_WARNING ? LOOK_WARN : LOOK_DIM;
+	int used = 0;
 
 	(void)s;
 	TRY(term_fresh_line(t, err));
 	TRY(term_glyph(t, look, GLYPH_MARK, err));
 	if (it->name.n > 0) {
-		TRY(term_line(t, look, it->name, 40, err));
+		TRY(used = term_line(t, look, it->name, 40, err));
 		TRY(term_put(t, look, STR(": "), err));
+		used += 2;
 	}
-	TRY(term_line(t, look, it->text, 0, err));
+	TRY(term_prose(t, look, it->text, used + 3, "   ", err));
 	return term_newline(t, err);
 }
 
@@ -225,7 +227,7 @@ static int on_steer(struct term_view *t, const struct view_item *it, const struc
 	(void)s;
 	TRY(term_fresh_line(t, err));
 	TRY(term_glyph(t, LOOK_BOLD, GLYPH_OPERATOR, err));
-	TRY(term_line(t, LOOK_BOLD, it->text, 0, err));
+	TRY(term_wrap(t, LOOK_BOLD, it->text, 2, "  ", err));
 	return term_newline(t, err);
 }
 
