@@ -91,16 +91,23 @@ static bool hear(const struct leash *l, struct leash_end *end)
 	return n > 0;
 }
 
+/* A terminal that closes tells its session's first process, and behind a su or a script that one may tell nobody. */
 static int watch(const struct leash *l, int sigs, struct leash_end *end, struct err *err)
 {
+	int terminal = isatty(STDIN_FILENO) ? STDIN_FILENO : -1;
+
 	for (bool open = true; open && !end->detached;) {
-		struct pollfd p[] = { { l->fd, POLLIN, 0 }, { sigs, POLLIN, 0 } };
+		struct pollfd p[] = { { l->fd, POLLIN, 0 }, { sigs, POLLIN, 0 }, { terminal, 0, 0 } };
 		struct signalfd_siginfo si;
 
 		if (poll(p, COUNT(p), -1) < 0 && errno != EINTR)
 			return err_sys(err, errno, "wait for the run");
 		if (p[1].revents & POLLIN && read(sigs, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			proc_kill(&l->run, SIGTERM);
+		if (p[2].revents) { /* hung up, which is told whatever is asked for */
+			proc_kill(&l->run, SIGHUP);
+			terminal = -1;
+		}
 		if (p[0].revents)
 			open = hear(l, end);
 	}

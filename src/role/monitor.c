@@ -470,6 +470,8 @@ static int on_exit_of(void *self, uint32_t events, struct err *err)
 		tell_view_gone(m);
 		if (st.signal != 0) /* by itself it goes when it has shown the end */
 			tell_view_died(m);
+		else if (st.code == VIEW_RESULT_LOST && m->end->exit_code == 0)
+			m->end->exit_code = 1;
 	}
 	/* What it said last may still be in its channel; the end of file there is what counts. */
 	if (p->peer.chan < 0)

@@ -60,6 +60,8 @@ struct monitor_spec {
 
 #define LEASH_ASIDE    "aside"    /* nothing was begun: what is not committed shall be set aside first, then the run begins anew */
 
+#define VIEW_RESULT_LOST 3 /* the view's exit status: what the session was for could not be written to standard output */
+
 struct monitor_end {
 	int exit_code;
 	bool set_aside;    /* LEASH_ASIDE was said */

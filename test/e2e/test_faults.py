@@ -296,14 +296,20 @@ def test_a_stopped_run_tells_what_is_not_committed(lab):
     assert lab.git("for-each-ref", "refs/agent6") == "" and lab.read("a.txt") == "b\n"
 
 
-def test_a_terminal_that_is_closed_ends_the_run(lab):
-    """The person closes the window: the kernel sends SIGHUP, and nothing is left."""
+@pytest.mark.parametrize("leader", ["agent6", "another"])
+def test_a_terminal_that_is_closed_ends_the_run(lab, leader):
+    """The person closes the window: the kernel sends SIGHUP to the session's first process, which may be one that passes nothing
+    on, and nothing is left."""
     lab.repo(a_DOT_txt="a\n")
     os.mkfifo(os.path.join(lab.ws, "hold"))
     lab.mock(script(turn(call("run_command", argv=["sh", "-c", "touch started; cat hold"])), finish()))
     pid, master = pty.fork()
     if pid == 0:
         os.chdir(lab.ws)
+        if leader == "another":
+            signal.signal(signal.SIGHUP, lambda *_: None)
+            env = {k: v for k, v in lab.env.items() if k != "CI"}  # somebody sits there
+            os._exit(subprocess.run([AGENT6, "run", "--auto-approve", "x"], env=env).returncode)
         os.execve(AGENT6, ["agent6", "run", "--auto-approve", "x"], lab.env)
     lab.wait_for(lambda: os.path.exists(os.path.join(lab.ws, "started")))
     all_of_it = tree(pid)
@@ -313,6 +319,23 @@ def test_a_terminal_that_is_closed_ends_the_run(lab):
     now = parents()
     assert not [p for p, start in all_of_it.items() if p in now and now[p][1] == start]
     assert lab.events("run.end")[-1]["reason"] == "interrupted"
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_an_answer_that_cannot_be_written_is_no_success(lab, words):
+    lab.repo(a_DOT_txt="a\n")
+    lab.mock(script(turn(text="It is a."), turn(text="It is a.")))
+    with open("/dev/full", "w", encoding="ascii") as full:
+        p = subprocess.run([AGENT6, "ask", *words, "what is it"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=full,
+                           stderr=subprocess.PIPE, text=True, timeout=120)
+    assert p.returncode == 1 and "the result was not written: write: No space left on device" in p.stderr, p.stderr
+    assert "goes on" not in p.stderr
+    here, there = os.pipe()
+    os.close(here)
+    p = subprocess.run([AGENT6, "ask", *words, "what is it"], cwd=lab.ws, env=lab.env, stdin=subprocess.DEVNULL, stdout=there,
+                       stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(there)
+    assert p.returncode == 0 and "not written" not in p.stderr, p.stderr
 
 
 @pytest.mark.parametrize("close", ["stdout", "stderr", "both"])

@@ -7,6 +7,7 @@
 
 #include "fmt/pack.h"
 #include "fmt/wire.h"
+#include "role/monitor.h"
 #include "sandbox/confine.h"
 #include "session/layout.h"
 #include "sys/chan.h"
@@ -29,6 +30,7 @@ struct opened {
 	struct term_style style;
 	int record_fd, answers_fd, questions_fd;
 	struct str result; /* "", text, once (unless it was seen already), json */
+	bool shown;        /* the run to its end */
 };
 
 static const char *const results[] = { "result=text", "result=once", "result=json" };
@@ -86,7 +88,8 @@ static int copy(struct opened *o, const char *name, int to, struct err *err)
 	TRY(term_clean(buf_str(&text), str_ends(str_from(name), STR(".json")) ? TERM_JSON : TERM_TEXT, &clean, err));
 	if (clean.n > 0 && clean.p[clean.n - 1] != '\n')
 		TRY(buf_addc(&clean, '\n', err));
-	return file_write_fd(to, buf_str(&clean), err);
+	r = file_write_fd(to, buf_str(&clean), err);
+	return r < 0 && err->sys == EPIPE ? 0 : r; /* who reads no further has enough */
 }
 
 /* What a plan leaves open, after the plan. */
@@ -132,6 +135,7 @@ static int show(struct opened *o, struct err *err)
 	else
 		TRY(r);
 	TRY(term_live_run(live, &end, err));
+	o->shown = true;
 	return show_result(o, err);
 }
 
@@ -152,13 +156,13 @@ int role_view_main(void)
 	if (r < 0 && r != -ERR_CLOSED) { /* the one thing a view may say about itself */
 		auto_buf struct buf line = BUF_MAX(2048);
 
-		if (buf_addz(&line, "[agent6] the view ended: ", ERR_DISCARD) == 0 &&
+		if (buf_addz(&line, o.shown ? "[agent6] the result was not written: " : "[agent6] the view ended: ", ERR_DISCARD) == 0 &&
 			term_clean(str_from(err.msg), TERM_LINE, &line, ERR_DISCARD) == 0 &&
-			buf_addz(&line, "; the run goes on\n", ERR_DISCARD) == 0)
+			buf_addz(&line, o.shown ? "\n" : "; the run goes on\n", ERR_DISCARD) == 0)
 			r = write(STDERR_FILENO, line.p, line.n) < 0 ? -1 : r;
 	}
 	base_close_fd(&o.record_fd);
 	base_close_fd(&o.answers_fd);
 	base_close_fd(&o.questions_fd);
-	return r < 0 ? 1 : 0;
+	return r >= 0 ? 0 : o.shown ? VIEW_RESULT_LOST : 1;
 }
