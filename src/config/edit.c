@@ -189,7 +189,7 @@ static int check_result(const struct edit *e, struct config *now, struct err *wa
 	return 0;
 }
 
-static bool differs_from_default(const struct config_leaf *leaf, struct arena *mem)
+static bool is_looser(const struct config_leaf *leaf, struct arena *mem)
 {
 	auto_buf struct buf now = BUF_MAX(TOML_MAX), dflt = BUF_MAX(TOML_MAX);
 	size_t size = leaf->field->offset + leaf->field->type->size;
@@ -197,8 +197,10 @@ static bool differs_from_default(const struct config_leaf *leaf, struct arena *m
 	const struct field *f = leaf->field;
 
 	BUG_IF(f->dflt && field_parse(f, str_from(f->dflt), mem, fresh, ERR_DISCARD) < 0);
-	return field_print(f, leaf->base, &now, ERR_DISCARD) < 0 ||
-	       field_print(f, fresh, &dflt, ERR_DISCARD) < 0 || !str_eq(buf_str(&now), buf_str(&dflt));
+	if (field_print(f, leaf->base, &now, ERR_DISCARD) < 0 || field_print(f, fresh, &dflt, ERR_DISCARD) < 0)
+		return true;
+	struct str value = str_trim_suffix(str_trim_prefix(buf_str(&now), STR("\"")), STR("\""));
+	return !str_eq(buf_str(&now), buf_str(&dflt)) && !(f->strict && str_eqz(value, f->strict));
 }
 
 static int describe(struct edit *e, struct config *now, const struct config_change *ch,
@@ -216,7 +218,7 @@ static int describe(struct edit *e, struct config *now, const struct config_chan
 	out->value = str_dup(e->mem, buf_str(&value));
 	out->help = leaf.field->help;
 	out->loosens = (leaf.field->flags & FIELD_LOOSENS) && ch->op != CONFIG_UNSET &&
-		       differs_from_default(&leaf, e->mem);
+		       is_looser(&leaf, e->mem);
 	out->hidden_by_preset = seen.origin->layer == CONFIG_PRESET ? seen.origin->preset : NULL;
 	out->hidden_by_file = e->layer < CONFIG_FILE && seen.origin->layer == CONFIG_FILE;
 	return 0;

@@ -54,18 +54,18 @@ static const struct field fixed[] = {
 		.help = "Name of a strategy preset: several keys at once, just above the file that names it. `agent6 config presets` "
 			"lists them; `[presets.NAME]` defines one." },
 
-	{ "sandbox.profile", &field_enum, AT(sandbox.profile), FIELD_LOOSENS, "auto", .choices = profiles,
+	{ "sandbox.profile", &field_enum, AT(sandbox.profile), FIELD_LOOSENS, "auto", .choices = profiles, .strict = "strict",
 		.help = "How commands and agent6's own processes are confined. auto takes the strongest this host can "
 			"do and never becomes none; strict needs user namespaces, hardened Landlock and seccomp. A "
 			"profile that is named and cannot be had is refused." },
 	{ "sandbox.agent_network", &field_enum, AT(sandbox.agent_network), FIELD_LOOSENS, "providers",
-		.choices = agent_networks,
+		.choices = agent_networks, .strict = "local",
 		.help = "Whom model requests may reach: the configured providers and allow_urls; only providers on this "
 			"machine; or, with open, any host, proxies honoured." },
 	{ "sandbox.tool_network", &field_enum, AT(sandbox.tool_network), FIELD_LOOSENS, "block", .choices = tool_networks,
 		.help = "Network of commands the model asks for: block is none but the run's own loopback, allow is the host's. "
 			"only_explicit_states is block for them; it is for states of machines, which this version does not run." },
-	{ "sandbox.run_commands", &field_enum, AT(sandbox.run_commands), FIELD_LOOSENS, "ask", .choices = run_commands,
+	{ "sandbox.run_commands", &field_enum, AT(sandbox.run_commands), FIELD_LOOSENS, "ask", .choices = run_commands, .strict = "no",
 		.help = "Whether the model's commands run: after a question, without one, or never." },
 	{ "sandbox.protect_git", &field_bool, AT(sandbox.protect_git), FIELD_LOOSENS | KEY_DEMANDS, "true",
 		.help = "Keep .git read-only for commands." },
@@ -269,7 +269,7 @@ static const struct field mcp[] = {
 	{ "url", &field_str, AT(url), FIELD_LOOSENS | KEY_URL, .max = 2000,
 		.help = "Address of a server over HTTP; in place of command. http only on this machine." },
 	{ "enabled", &field_bool, AT(enabled), 0, "true", .help = "Whether runs start it." },
-	{ "approval", &field_enum, AT(approval), FIELD_LOOSENS, "ask", .choices = approvals,
+	{ "approval", &field_enum, AT(approval), FIELD_LOOSENS, "ask", .choices = approvals, .strict = "no",
 		.help = "Whether a call of its tools is made: after a question that shows tool and arguments, without one, or "
 			"never, so that it is not started." },
 	{ "tools", &field_strs, AT(tools), .max = 128,

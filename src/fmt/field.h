@@ -58,6 +58,7 @@ struct field {
 	const char *dflt;            /* text, takes the same road as user input; NULL: zero bytes */
 	int64_t min, max;            /* integers and numbers; both 0: no bound. Strings: max bytes. Lists: max items */
 	const char *const *choices;  /* enums: NULL ended */
+	const char *strict;          /* with FIELD_LOOSENS, of an enum: the value that is no looser than the default */
 	const struct field *sub;     /* objects in a list */
 	size_t nsub, sub_size;
 	const char *help;

@@ -62,6 +62,14 @@ def test_a_key_is_set_shown_and_unset_and_the_rest_of_the_file_stays(lab):
     assert again.returncode == 0 and "nothing to do" in again.err
 
 
+@pytest.mark.parametrize("key,strict,loose", [
+    ("sandbox.profile", "strict", "none"), ("sandbox.run_commands", "no", "yes"), ("sandbox.agent_network", "local", "open")])
+def test_only_what_loosens_is_called_a_matter_of_security(lab, key, strict, loose):
+    for value, warned in ((strict, False), (loose, True)):
+        r = lab.agent6("config", "set", key, value)
+        assert r.returncode == 0 and ("security:" in r.err) == warned, r.both
+
+
 def test_layers_are_shown_with_their_sources(lab):
     lab.repo(a="1")
     lab.config("[budget]\nmax_usd = 1\n")
