@@ -91,9 +91,14 @@ class Mock:
         self.url = line.split()[-1].strip()
 
     def requests(self):
+        """Those that were answered. It writes one down when its answer is out: who has that may be here before, so it is asked something
+        first, which it answers when it has done what it was about."""
+        if self.proc.poll() is None:
+            with contextlib.suppress(OSError):  # it is ending
+                self.served()
         if not os.path.exists(self.log):
             return []
-        return whole_lines(self.log)
+        return [r for r in whole_lines(self.log) if not r["path"].startswith("/_mock/")]
 
     def model_requests(self):
         return [r for r in self.requests() if r.get("api") in ("chat", "anthropic", "responses")]
