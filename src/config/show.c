@@ -328,7 +328,7 @@ static const char intro[] =
 	"5. single flags such as `--max-usd`.\n"
 	"\n"
 	"The files of 2 and 3, `secrets.toml`, and the directories of configuration, state, data and cache must be yours: each\n"
-	"directory, link and file on the way belongs to you or to root, and nobody else may write it. HOME is where the way begins, and\n"
+	"directory, link and file on the way belongs to you, to root or to who owns `/`, and nobody else may write it. HOME is where the way begins, and\n"
 	"counts; for a place outside HOME it is `/`, and a link counts where it is and where it leads. Your own group may write, as where umask is 002, when it\n"
 	"is your first one, `/etc/passwd` and `/etc/group` show nobody else in it, and the directory has no access list (where neither file knows the group,\n"
 	"its number must be yours). A sticky directory such as `/tmp` may be on the way, but not the place itself. Anything else is refused, with the\n"

@@ -150,9 +150,9 @@ static int refuse_mode(const char *path, const struct stat *st, struct err *err)
 	return -ERR_DENIED;
 }
 
-static int check_one(int fd, const char *path, const struct stat *st, bool last, struct err *err)
+static int check_one(int fd, const char *path, const struct stat *st, uid_t top, bool last, struct err *err)
 {
-	if (st->st_uid != geteuid() && st->st_uid != 0)
+	if (st->st_uid != geteuid() && st->st_uid != 0 && st->st_uid != top)
 		return refuse_owner(path, st, err);
 	if (S_ISLNK(st->st_mode) || (!last && S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX)))
 		return 0;
@@ -165,6 +165,7 @@ static int check_one(int fd, const char *path, const struct stat *st, bool last,
 
 struct walk {
 	struct stat home;
+	uid_t top; /* who owns "/" */
 	bool has_home;
 	bool home_met;    /* what is below it counts, what was above does not */
 	struct err fault; /* the first one, code 0: none */
@@ -191,7 +192,7 @@ static void look(struct walk *w, int fd, const struct stat *st, bool last)
 
 	if (w->has_home && st->st_dev == w->home.st_dev && st->st_ino == w->home.st_ino)
 		w->fault = (struct err){ 0 };
-	if (w->fault.code == 0 && check_one(fd, name_of(w), st, last, &err) < 0)
+	if (w->fault.code == 0 && check_one(fd, name_of(w), st, w->top, last, &err) < 0)
 		w->fault = err;
 }
 
@@ -266,6 +267,7 @@ int ours_check(const char *path, struct err *err)
 	root = FAULTY(open("/", O_PATH | O_CLOEXEC));
 	if (root < 0 || FAULTY(fstat(root, &st)) < 0)
 		return err_sys(err, errno, "/");
+	w.top = st.st_uid;
 	look(&w, root, &st, false);
 	TRY(buf_addz(&w.rest, path, err));
 	while (r == 0 && w.rest.n > 0)

@@ -6,7 +6,8 @@
  * Errors   -ERR_DENIED with the directory, link or file, whose it is or its mode, and the command that mends it.
  * Source   sshd(8), StrictModes; path_resolution(7); acl(5). docs/config.md is where a person reads it.
  *
- * Each directory, link and file on the way belongs to who we are or to root, and nobody else may write it. In a sticky
+ * Each directory, link and file on the way belongs to who we are, to root or to who owns "/" (in a user namespace root may have
+ * another number, and who owns that can replace all of it), and nobody else may write it. In a sticky
  * directory on the way others may write, since they can replace nothing there that is not theirs; at the end they could
  * add to it. HOME (by the environment) is where it begins: what lies above it is not looked at, as sshd does. A link counts as
  * the place it has and the place it leads to. A group may write where it is our own and nobody else is in it.

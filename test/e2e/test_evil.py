@@ -466,7 +466,8 @@ def test_no_command_runs_without_the_approval_that_is_demanded(evil_of_each_prof
         prompts = [p["prompt"] for p in evil.lab.events("approval.prompt")]
         real = "Allow run_command: touch without-approval"
         stays = real.replace(":", " in the background, until the run ends:")
-        assert prompts == [real, real, stays, real + " (in answers)"]
+        called = real.replace(":", ", which the agent calls the gate:")
+        assert prompts == [real, called, stays, real + " (in answers)"]
         assert [l for l in lines if l.startswith("long")][0].startswith(f"long command: why {DENIED} "), lines
         screen = evil.result.stdout.decode("utf-8", "replace")
         assert "harmless" in screen and screen.rindex(real) > screen.rindex("harmless")
