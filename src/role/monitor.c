@@ -470,8 +470,7 @@ static int on_exit_of(void *self, uint32_t events, struct err *err)
 		tell_view_gone(m);
 		if (st.signal != 0) /* by itself it goes when it has shown the end */
 			tell_view_died(m);
-		else if (st.code == VIEW_RESULT_LOST && m->end->exit_code == 0)
-			m->end->exit_code = 1;
+		m->result_lost = st.code == VIEW_RESULT_LOST;
 	}
 	/* What it said last may still be in its channel; the end of file there is what counts. */
 	if (p->peer.chan < 0)
@@ -690,6 +689,8 @@ int monitor_run(struct monitor_spec *spec, struct monitor_end *out, struct err *
 	TRY(watch_operator(m, err));
 	TRY(go(m, err));
 	TRY(loop_run(m->loop, err));
+	if (m->result_lost && end.exit_code == 0) /* the view may have read the end before we had it */
+		end.exit_code = 1;
 	*out = end;
 	return 0;
 }

@@ -84,6 +84,7 @@ struct monitor {
 	bool hook_runs;         /* notify.on_complete was asked for and has not ended */
 	bool wait_hook_failed;  /* and that was told */
 	bool hurried;           /* a signal said that nobody waits for the view to show the end */
+	bool result_lost;     /* the view could not write what the session was for */
 	int signal_fd, inotify_fd;
 	unsigned asked;         /* approvals and questions so far, numbers their ids */
 	struct standing commands;   /* the operator's answer for every command of this leg */
