@@ -215,6 +215,7 @@ bool config_is_set(const struct config *c, const char *key); /* by some layer; f
 const struct config_origin *config_origin_of(const struct config *c, const char *key); /* the same keys */
 const struct config_provider *config_provider(const struct config *c, struct str name); /* NULL when absent */
 const struct config_mcp *config_mcp(const struct config *c, struct str name); /* NULL when absent */
+void config_mcp_default(struct config_mcp *out, struct arena *mem);            /* of which nothing is written down yet */
 struct config_model config_model_of(const struct config *c, enum config_role role); /* unset fields are the worker's */
 struct str config_base_url(const struct config_provider *p); /* without a '/' at the end */
 enum config_auth config_auth_of(const struct config_provider *p); /* never AUTO */

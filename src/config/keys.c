@@ -425,6 +425,11 @@ const struct config_mcp *config_mcp(const struct config *c, struct str name)
 	return NULL;
 }
 
+void config_mcp_default(struct config_mcp *out, struct arena *mem)
+{
+	BUG_IF(fields_default(mcp, COUNT(mcp), mem, out, sizeof(*out), ERR_DISCARD) < 0);
+}
+
 struct config_mcp *keys_mcp_make(struct config *c, struct str name)
 {
 	struct config_mcp *m = (struct config_mcp *)config_mcp(c, name);
@@ -432,7 +437,7 @@ struct config_mcp *keys_mcp_make(struct config *c, struct str name)
 	if (m || !mcp_name_ok(name) || c->nmcp == SERVERS_MAX)
 		return m;
 	m = arena_alloc(c->mem, sizeof(*m));
-	BUG_IF(fields_default(mcp, COUNT(mcp), c->mem, m, sizeof(*m), ERR_DISCARD) < 0);
+	config_mcp_default(m, c->mem);
 	m->name = str_dup(c->mem, name);
 	if (!c->mcp)
 		c->mcp = arena_array(c->mem, SERVERS_MAX, sizeof(struct config_mcp *));

@@ -256,9 +256,16 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 	TRY(absolute(&args.write, ctx->mem, err));
 	if (args.ca_file.n > 0)
 		TRY(absolute(&(struct str_list){ &args.ca_file, 1 }, ctx->mem, err));
-	m = (struct config_mcp){ .name = args.name, .enabled = true, .command = ctx->rest, .approval = APPROVAL_ASK, .env = args.env,
-		.extra_read_paths = args.read, .extra_write_paths = args.write, .allow_network = args.allow_network,
-		.url = args.url, .api_key_env = args.token_env, .ca_file = args.ca_file, .startup_timeout_s = 10, /* as a run will */ .call_timeout_s = 60 };
+	config_mcp_default(&m, ctx->mem); /* as a run will have it */
+	m.name = args.name;
+	m.command = ctx->rest;
+	m.env = args.env;
+	m.extra_read_paths = args.read;
+	m.extra_write_paths = args.write;
+	m.allow_network = args.allow_network;
+	m.url = args.url;
+	m.api_key_env = args.token_env;
+	m.ca_file = args.ca_file;
 	if (!args.no_verify) {
 		TRY(servers_look(ctx->config, &m, ctx->mem, &views, err));
 		show(ctx->mem, &views.p[0]);
