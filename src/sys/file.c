@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#define READ_FIRST 4000 /* with what a buffer adds it is a page */
 #define READ_STEP (64 * 1024)
 #define LINKS_MAX 40 /* as the kernel's own limit */
 #define REMOVE_DEPTH 64 /* one descriptor for each level */
@@ -153,12 +154,18 @@ int file_open(int dirfd, const char *name, bool nofollow, int *out, struct err *
 	return 0;
 }
 
+/* What is not written to costs nothing, but room for much is asked of the kernel, and given back, each time. */
+static size_t read_step(size_t got)
+{
+	return got < READ_FIRST ? READ_FIRST : got < READ_STEP ? got : READ_STEP;
+}
+
 int file_read_fd(int fd, struct buf *out, struct err *err)
 {
 	size_t start = out->n;
 
 	for (;;) {
-		size_t room = out->max - out->n, want = room < READ_STEP ? room : READ_STEP;
+		size_t step = read_step(out->n - start), room = out->max - out->n, want = room < step ? room : step;
 		char probe;
 		ssize_t n;
 

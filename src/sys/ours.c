@@ -150,9 +150,17 @@ static int refuse_mode(const char *path, const struct stat *st, struct err *err)
 	return -ERR_DENIED;
 }
 
-static int check_one(int fd, const char *path, const struct stat *st, uid_t top, bool last, struct err *err)
+/* Who owns "/" can replace all of it, and in a user namespace root may have another number. */
+static bool is_top(uid_t uid)
 {
-	if (st->st_uid != geteuid() && st->st_uid != 0 && st->st_uid != top)
+	struct stat st;
+
+	return stat("/", &st) == 0 && st.st_uid == uid;
+}
+
+static int check_one(int fd, const char *path, const struct stat *st, bool last, struct err *err)
+{
+	if (st->st_uid != geteuid() && st->st_uid != 0 && !is_top(st->st_uid))
 		return refuse_owner(path, st, err);
 	if (S_ISLNK(st->st_mode) || (!last && S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX)))
 		return 0;
@@ -165,9 +173,7 @@ static int check_one(int fd, const char *path, const struct stat *st, uid_t top,
 
 struct walk {
 	struct stat home;
-	uid_t top; /* who owns "/" */
-	bool has_home;
-	bool home_met;    /* what is below it counts, what was above does not */
+	bool has_home;    /* what is below it counts, what was above does not */
 	struct err fault; /* the first one, code 0: none */
 	struct buf done;  /* as far as we are: no link, no "..", "" is the root */
 	struct buf rest;  /* what is left of the way */
@@ -192,7 +198,7 @@ static void look(struct walk *w, int fd, const struct stat *st, bool last)
 
 	if (w->has_home && st->st_dev == w->home.st_dev && st->st_ino == w->home.st_ino)
 		w->fault = (struct err){ 0 };
-	if (w->fault.code == 0 && check_one(fd, name_of(w), st, w->top, last, &err) < 0)
+	if (w->fault.code == 0 && check_one(fd, name_of(w), st, last, &err) < 0)
 		w->fault = err;
 }
 
@@ -254,22 +260,63 @@ static int step(struct walk *w, struct err *err)
 	return S_ISLNK(st.st_mode) ? follow(w, fd, err) : 0;
 }
 
-int ours_check(const char *path, struct err *err)
+/* What of a path lies below a directory of that name, by their words. */
+static bool words_below(const char *path, const char *dir, struct str *out)
 {
-	auto_walk struct walk w = { .done = BUF_MAX(PATH_MAX), .rest = BUF_MAX(2 * PATH_MAX) };
+	struct str all = str_from(path), head = str_from(dir);
+
+	while (head.n > 0 && head.p[head.n - 1] == '/')
+		head.n--;
+	*out = str_skip(all, head.n < all.n ? head.n : all.n);
+	return head.n > 0 && str_starts(all, head) && (out->n == 0 || out->p[0] == '/');
+}
+
+/* The walk from "/" would come by HOME, and forget what it saw. False: it has to be walked, since HOME is not where it can be
+ * seen, or has no name. */
+static bool begin_at_home(struct walk *w, const char *home, struct str left)
+{
+	char self[64], real[PATH_MAX];
+	autoclose int fd = FAULTY(open(home, O_PATH | O_CLOEXEC));
+	ssize_t n;
+
+	if (fd < 0 || FAULTY(fstat(fd, &w->home)) < 0)
+		return false;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	n = readlink(self, real, sizeof(real));
+	if (n <= 1 || (size_t)n == sizeof(real) || real[0] != '/' || buf_add(&w->done, str_of(real, (size_t)n), ERR_DISCARD) < 0 ||
+		buf_add(&w->rest, left, ERR_DISCARD) < 0)
+		return false;
+	w->has_home = true;
+	look(w, fd, &w->home, is_over(left));
+	return true;
+}
+
+static int begin(struct walk *w, const char *path, struct err *err)
+{
 	const char *home = getenv("HOME");
 	autoclose int root = -1;
 	struct stat st;
-	int r = 0;
+	struct str left;
 
-	BUG_IF(path[0] != '/');
-	w.has_home = home && home[0] == '/' && stat(home, &w.home) == 0;
+	if (home && home[0] == '/' && words_below(path, home, &left) && begin_at_home(w, home, left))
+		return 0;
+	buf_clear(&w->done);
+	w->has_home = home && home[0] == '/' && stat(home, &w->home) == 0;
 	root = FAULTY(open("/", O_PATH | O_CLOEXEC));
 	if (root < 0 || FAULTY(fstat(root, &st)) < 0)
 		return err_sys(err, errno, "/");
-	w.top = st.st_uid;
-	look(&w, root, &st, false);
-	TRY(buf_addz(&w.rest, path, err));
+	look(w, root, &st, false);
+	buf_clear(&w->rest);
+	return buf_addz(&w->rest, path, err);
+}
+
+int ours_check(const char *path, struct err *err)
+{
+	auto_walk struct walk w = { .done = BUF_MAX(PATH_MAX), .rest = BUF_MAX(2 * PATH_MAX) };
+	int r;
+
+	BUG_IF(path[0] != '/');
+	r = begin(&w, path, err);
 	while (r == 0 && w.rest.n > 0)
 		r = step(&w, err);
 	if (r < 0)

@@ -148,6 +148,48 @@ TEST(ours_takes_a_link_of_somebody_else_for_what_it_is)
 	CHECK(strstr(err.msg, "the link ") && strstr(err.msg, "belongs to user 12345"));
 }
 
+/* It is begun at HOME, whatever that is called, and at nothing that is only called like it. */
+TEST(ours_knows_home_by_every_name)
+{
+	static const struct {
+		const char *why, *home, *what; /* in the scene, unless it begins with "/" or "." */
+		const char *changed, *names;
+	} rows[] = {
+		{ "as it is", "up/home", "up/home/.config/agent6", "up", NULL },
+		{ "slashes at its end", "up/home//", "up/home/.config/agent6", "up", NULL },
+		{ "slashes in the path", "up/home", "up/home//.config//agent6", "up/home/.config", "/home/.config can be" },
+		{ "by a link", "alias", "alias/.config/agent6", "up", NULL },
+		{ "by a link, and the path by its own name", "alias", "up/home/.config/agent6", "up", NULL },
+		{ "by its own name, and the path by a link", "up/home", "alias/.config/agent6", "up", NULL },
+		{ "by a link, and what is below it counts", "alias", "alias/.config/agent6", "up/home/.config", "/up/home/.config can be" },
+		{ "home is all of it", "alias", "alias", "up/home", "/up/home can be" },
+		{ "a name that begins like it", "up/ho", "up/home/.config/agent6", "up", "/up can be" },
+		{ "out of it again", "up/home", "up/home/../../outside/agent6", "outside", "/outside can be" },
+		{ "out of it again, over what is not looked at", "up/home", "up/home/../../outside/agent6", "up", NULL },
+		{ "it is not there", "up/none", "up/none/.config/agent6", "up", "/up can be" },
+		{ "it is the root", "/", "up/home/.config/agent6", "up", "/up can be" },
+		{ "it is relative", "./home", "up/home/.config/agent6", "up", "/up can be" },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_scene struct scene s = scene_new();
+		struct err err = { 0 };
+		char home[300];
+
+		CHECK(symlinkat("up/home", s.dir.fd, "alias") == 0 && mkdirat(s.dir.fd, "up/ho", 0755) == 0);
+		snprintf(home, sizeof(home), "%s%s%s", strchr("/.", rows[i].home[0]) ? "" : s.dir.path, strchr("/.", rows[i].home[0]) ? "" : "/",
+			rows[i].home);
+		CHECK(setenv("HOME", home, 1) == 0);
+		CHECK(fchmodat(s.dir.fd, rows[i].changed, 0777, 0) == 0);
+
+		int r = check(&s, rows[i].what, &err);
+
+		if (rows[i].names ? r == 0 || !strstr(err.msg, rows[i].names) : r < 0)
+			fail_msg("%s: %d, %s", rows[i].why, r, err.msg);
+		CHECK(fchmodat(s.dir.fd, rows[i].changed, 0755, 0) == 0);
+	}
+}
+
 /* The group's bits are then what everybody in the list may have, whoever the group is. */
 TEST(ours_believes_no_group_bits_where_an_access_list_is)
 {
