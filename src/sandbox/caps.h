@@ -14,7 +14,6 @@
 
 #include <sys/types.h>
 
-bool caps_has(int cap); /* effective, in the user namespace this process is in */
 int caps_no_new_privs(struct err *err) CHECKED;
 int caps_drop_bounding(struct err *err) CHECKED; /* what no later exec can get back */
 int caps_drop_all(struct err *err) CHECKED; /* bounding set, ambient set, securebits, all sets; NO_NEW_PRIVS */

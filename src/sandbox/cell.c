@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,7 +31,6 @@ struct report {
 struct line {
 	int life, report;
 	struct side side;
-	bool alone;
 };
 
 int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out, struct err *err)
@@ -129,40 +127,39 @@ static int enter_net(const struct line *line, bool *early, struct err *err)
 	return 0;
 }
 
-/* Another user namespace comes over the finished root. Who makes it has no other root beneath its own, or the kernel refuses. */
-static bool has_second(const struct cell_spec *spec)
-{
-	return spec->root.idmap || spec->lock;
-}
-
 /* What is mounted stays for good. Beneath the cell of a zygote there are mount namespaces of younger user namespaces, so its
  * mounts are locked; a cell for one command that root built keeps its mount namespace in the host's user namespace, where
- * nobody in the cell has any right, and its masks are made before that. The side lets go of the old root meanwhile. outer: the /proc of who made it, for a cell that has none. */
-static int shut(const struct cell_spec *spec, bool has_proc, int outer, const struct line *line, struct err *err)
+ * nobody in the cell has any right. proc: one that can be written to, -1 when that is /proc. */
+static int shut(const struct cell_spec *spec, int proc, const struct line *line, struct err *err)
 {
-	bool mask = has_proc && spec->root.mask_proc;
 	struct ns_ids ids = { spec->root.uid, spec->root.gid, spec->as_owner ? spec->owner : spec->root.uid,
 		spec->as_owner ? spec->owners_group : spec->root.gid };
-	autoclose int own = -1;
-	int proc = has_proc ? -1 : outer;
 
-	if (!has_second(spec)) {
-		ns_no_more_users(proc);
-		return mask ? procmask_lock(NULL, err) : 0;
-	}
-	if (!spec->lock && mask)
-		TRY(procmask_lock(&own, err));
-	if (own >= 0)
-		proc = own;
 	if (spec->root.idmap)
 		TRY(leave_root(spec, line->life, err));
-	TRY(side_wait(&line->side, err));
 	if (spec->lock)
 		TRY(ns_lock(proc, &ids, err));
-	else
+	else if (spec->root.idmap)
 		TRY(ns_own_users(proc, &ids, err));
 	ns_no_more_users(proc);
-	return spec->lock && mask ? procmask_lock(NULL, err) : 0;
+	return 0;
+}
+
+/* Locked mounts can be covered later as well; those of a cell for one command are not ours to cover once it is shut. What the
+ * side makes meanwhile takes as long as all of this, so whatever can be done is done before it is waited for. */
+static int close_up(const struct cell_spec *spec, bool has_proc, int outer, const struct line *line, bool *early, struct err *err)
+{
+	bool mask = has_proc && spec->root.mask_proc;
+	autoclose int beneath = -1;
+
+	TRY(root_let_go(err));
+	if (mask && !spec->lock)
+		TRY(procmask_lock(&beneath, err));
+	if (!spec->root.host_network)
+		TRY(enter_net(line, early, err));
+	TRY(parent_lives(line->life, err)); /* nobody else holds it from here on */
+	TRY(shut(spec, has_proc ? beneath : outer, line, err));
+	return mask && spec->lock ? procmask_lock(NULL, err) : 0;
 }
 
 static int set_up(const struct cell_spec *spec, struct root *root, const struct line *line, struct cell *c, bool *early,
@@ -175,11 +172,7 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	TRY(take_identity(spec, err));
 	*early = false;
 	TRY(root_build(root, &line->side, err));
-	TRY(line->alone ? root_let_go(err) : side_ask(&line->side, err)); /* the side does it while we go on */
-	if (!spec->root.host_network)
-		TRY(enter_net(line, early, err));
-	TRY(parent_lives(line->life, err)); /* nobody else holds it from here on */
-	TRY(shut(spec, root_has_proc(root), outer, line, err));
+	TRY(close_up(spec, root_has_proc(root), outer, line, early, err));
 	*c = (struct cell){ .spec = spec, .uid = spec->root.uid, .gid = spec->root.gid,
 		.landlock_abi = landlock_abi(), .has_proc = root_has_proc(root) };
 	if (!c->has_proc)
@@ -190,8 +183,6 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	if (c->landlock_abi == 0)
 		note(c, "this kernel has no Landlock: the cell's mounts hold alone");
 	TRY(caps_drop_bounding(err));
-	if (!has_second(spec))
-		TRY(side_wait(&line->side, err));
 	TRY(side_end(&line->side, err));
 	return caps_undumpable(err);
 }
@@ -256,34 +247,17 @@ struct gifts {
 	const struct cell_spec *spec;
 	struct root *root;
 	int cell; /* a pidfd */
-	bool alone;
 };
 
-/* Whether the cell's first process has to let go of the old root itself. Beside a cell that has no user namespace, entering its
- * mount namespace takes a capability of the host's, which a container's root may lack. */
-static bool stands_alone(const struct cell_spec *spec)
-{
-	return spec->root.idmap && !caps_has(CAP_SYS_CHROOT);
-}
-
-/* When its root is built. Somebody else than the cell's first process, which goes on: this waits for every processor. */
-static int let_go(const struct side *side, struct err *err)
-{
-	int r = side_asked(side, err);
-
-	return r <= 0 ? r : root_let_go(err);
-}
-
-/* The cell is entered before its first process is given what it needs to go on: so far that one is who it was, and may be joined. */
+/* The cell's user namespace is entered before its first process is given what it needs to go on: so far that one is who it was,
+ * and may be joined. */
 static int give_rest(const struct gifts *g, const struct side *side, struct err *err)
 {
 	autoclose int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), sockets = -1;
 
 	TRY(root_find_sockets(g->root, &sockets, err));
 	if (!g->spec->root.idmap)
-		TRY(side_enter(g->cell, CLONE_NEWUSER, err));
-	if (!g->alone)
-		TRY(side_enter(g->cell, CLONE_NEWNS, err));
+		TRY(side_enter_users(g->cell, err));
 	TRY(side_give(side, sockets, err));
 	return g->spec->root.host_network ? 0 : side_give_net(side, proc, err);
 }
@@ -297,14 +271,13 @@ static int give(const struct side *side, void *self, struct err *err)
 	if (r == 0)
 		r = give_rest(g, side, err);
 	root_reap_maps(g->root); /* late: whoever waits may find its processor taken by the cell */
-	return r < 0 || g->alone ? r : let_go(side, err);
+	return r;
 }
 
 static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *main_fn, void *self, struct cell_proc *made,
 	struct err *err)
 {
 	struct side side;
-	bool alone = stands_alone(spec);
 	int life[2], report[2], r;
 
 	TRY(pipe_new(life, err));
@@ -321,8 +294,7 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	if (r < 0)
 		return explain(r, err);
 	if (r == 0) {
-		const struct line line = { .life = life_r, .report = report_w, .side = { .give = -1, .take = take_r },
-			.alone = alone };
+		const struct line line = { .life = life_r, .report = report_w, .side = { .give = -1, .take = take_r } };
 
 		close(life_w);
 		close(give_w);
@@ -332,7 +304,7 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	base_close_fd(&take_r);
 	if (spec->hold_mounts) /* before the cell has what the side gives it: then it is still open to us */
 		made->mounts = ns_mounts_of(made->pidfd);
-	struct gifts gifts = { .spec = spec, .root = root, .cell = made->pidfd, .alone = alone };
+	struct gifts gifts = { .spec = spec, .root = root, .cell = made->pidfd };
 	TRY(side_run(&side, life_w, give, &gifts, err));
 	base_close_fd(&give_w);
 	return read_report(report_r, err);

@@ -45,11 +45,10 @@ static int run_main(void *self)
 {
 	const struct run *run = self;
 	struct err err = { 0 };
-	bool failed;
 
 	close(run->life);
-	failed = run->fn(run->side, run->self, &err) < 0;
-	(void)!send(run->side->give, &err, failed ? sizeof(err) : 1, MSG_NOSIGNAL); /* whoever is gone needs no reason */
+	if (run->fn(run->side, run->self, &err) < 0)
+		(void)!send(run->side->give, &err, sizeof(err), MSG_NOSIGNAL); /* whoever is gone needs no reason */
 	_exit(0);
 }
 
@@ -89,11 +88,9 @@ int side_not_entered(int sys, const char *what, struct err *err)
 	return r;
 }
 
-int side_enter(int cell, int kind, struct err *err)
+int side_enter_users(int cell, struct err *err)
 {
-	if (setns(cell, kind) < 0)
-		return side_not_entered(errno, kind == CLONE_NEWUSER ? "the cell's user" : "the cell's mount", err);
-	return 0;
+	return setns(cell, CLONE_NEWUSER) < 0 ? side_not_entered(errno, "the cell's user", err) : 0;
 }
 
 int side_give_net(const struct side *s, int proc, struct err *err)
@@ -118,18 +115,7 @@ int side_give_net(const struct side *s, int proc, struct err *err)
 	return side_give(s, ipc, err);
 }
 
-static ssize_t receive(int fd, struct msghdr *msg)
-{
-	ssize_t n;
-
-	do
-		n = recvmsg(fd, msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	return n;
-}
-
-/* fd: NULL where none is to come. 0: the other one, and who started it, hold its end no more. Where they went with what we ask
- * unread there is ECONNRESET, told once and before what was sent. */
+/* fd: NULL where none is to come. 0: the other one, and who started it, hold its end no more. */
 static ssize_t hear(const struct side *s, int *fd, struct err *err)
 {
 	union control control = { .room = { 0 } };
@@ -138,9 +124,9 @@ static ssize_t hear(const struct side *s, int *fd, struct err *err)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	ssize_t n;
 
-	n = receive(s->take, &msg);
-	if (n < 0 && errno == ECONNRESET)
-		n = receive(s->take, &msg);
+	do
+		n = recvmsg(s->take, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return err_sys(err, errno, "hear from the process beside the cell's first");
 	if (n == (ssize_t)sizeof(told)) {
@@ -149,7 +135,7 @@ static ssize_t hear(const struct side *s, int *fd, struct err *err)
 	}
 	if (fd && n == 1 && msg.msg_controllen >= CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(&control.head), sizeof(*fd));
-	else if (fd || n > 1)
+	else if (fd)
 		return err_set(err, ERR_CLOSED, "the process beside the cell's first died");
 	return n;
 }
@@ -161,40 +147,11 @@ int side_take(const struct side *s, int *fd, struct err *err)
 	return n < 0 ? (int)n : 0;
 }
 
-int side_ask(const struct side *s, struct err *err)
-{
-	if (send(s->take, "!", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
-		return err_sys(err, errno, "write to the process beside the cell's first");
-	return 0; /* why it is gone side_wait says */
-}
-
-int side_asked(const struct side *s, struct err *err)
-{
-	char byte;
-	ssize_t n;
-
-	do
-		n = recv(s->give, &byte, 1, 0);
-	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno != ECONNRESET)
-		return err_sys(err, errno, "hear from the cell's first process");
-	return n == 1;
-}
-
-int side_wait(const struct side *s, struct err *err)
-{
-	ssize_t n = hear(s, NULL, err);
-
-	if (n == 0)
-		return err_set(err, ERR_CLOSED, "the process beside the cell's first died");
-	return n < 0 ? (int)n : 0;
-}
-
 int side_end(const struct side *s, struct err *err)
 {
 	ssize_t n = hear(s, NULL, err);
 
 	if (n > 0)
-		return err_set(err, ERR_SYS, "the process beside the cell's first went on");
+		return err_set(err, ERR_SYS, "the process beside the cell's first gave more than was taken");
 	return (int)n;
 }

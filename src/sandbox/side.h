@@ -4,12 +4,11 @@
  *
  * Shape    side_open, start the first process, then side_run in the process that started it: `fn` runs in a child of that one
  *          which shares its memory while it is suspended, so `fn` may do what the other could. It gives, in an order that both
- *          know; the first process takes, as late as it can: making a network namespace takes as long as half a cell. What
- *          cannot be done until the first process is that far is asked for, done, and waited for. The one closes `give`, the
- *          other `take`, which is not theirs.
+ *          know; the first process takes, as late as it can: making a network namespace takes as long as half a cell. The one
+ *          closes `give`, the other `take`, which is not theirs.
  * Memory   A descriptor that is given stays the giver's; one that is taken is the taker's.
  * Errors   Giving: a taker that is gone is no error, it says itself why. What fails in side_run's child is given instead of a
- *          descriptor, so that the taker reports it. Taking and waiting: the giver's error, or -ERR_CLOSED when it died.
+ *          descriptor, so that the taker reports it. Taking: the giver's error, or -ERR_CLOSED when it died.
  * Source   unix(7), "SCM_RIGHTS"; vfork(2); network_namespaces(7).
  */
 #ifndef SANDBOX_SIDE_H
@@ -33,12 +32,9 @@ int side_give_net(const struct side *s, int proc, struct err *err) CHECKED;
 int side_take(const struct side *s, int *fd, struct err *err) CHECKED;
 /* Whoever may make a namespace may enter it, unless something forbids setns itself: says so, and what helps. */
 int side_not_entered(int sys, const char *what, struct err *err);
-/* Into the namespace of that kind (CLONE_NEW*) of the process behind the pidfd `cell`. In side_run's child only. */
-int side_enter(int cell, int kind, struct err *err) CHECKED;
-
-int side_ask(const struct side *s, struct err *err) CHECKED;   /* the cell's first process: it is that far */
-int side_asked(const struct side *s, struct err *err) CHECKED; /* the other one waits for that; 0: the cell is gone */
-int side_wait(const struct side *s, struct err *err) CHECKED;  /* the first one waits until `fn` has succeeded */
-int side_end(const struct side *s, struct err *err) CHECKED;   /* and after that until its process is gone */
+/* Into the user namespace of the process behind the pidfd `cell`. In side_run's child only. */
+int side_enter_users(int cell, struct err *err) CHECKED;
+/* When all was taken: waits until its process is gone, and who started that holds its end no more. */
+int side_end(const struct side *s, struct err *err) CHECKED;
 
 #endif

@@ -3,51 +3,49 @@
 #include "sandbox/side.h"
 #include "test/lib/test.h"
 
-#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int fn_done(const struct side *s, void *self, struct err *err)
+static int fn_gives(const struct side *s, void *self, struct err *err)
 {
 	(void)self;
-	return side_asked(s, err) == 1 ? 0 : -ERR_SYS;
+	return side_give(s, STDERR_FILENO, err);
 }
 
 static int fn_fails(const struct side *s, void *self, struct err *err)
 {
+	(void)s;
 	(void)self;
-	return side_asked(s, err) != 1 ? -ERR_SYS : err_set(err, ERR_CONFLICT, "the moon is full");
+	return err_set(err, ERR_CONFLICT, "the moon is full");
 }
 
-/* The question is there, and stays unread. */
-static int fn_fails_unasked(const struct side *s, void *self, struct err *err)
+static int fn_fails_late(const struct side *s, void *self, struct err *err)
 {
-	struct pollfd p = { .fd = s->give, .events = POLLIN };
-
-	(void)self;
-	return poll(&p, 1, -1) != 1 ? -ERR_SYS : err_set(err, ERR_CONFLICT, "the moon is new");
+	TRY(fn_gives(s, self, err));
+	return fn_fails(s, self, err);
 }
 
 static int fn_dies(const struct side *s, void *self, struct err *err)
 {
+	(void)s;
 	(void)self;
-	_exit(side_asked(s, err));
+	(void)err;
+	_exit(0);
 }
 
-static int fn_says_more(const struct side *s, void *self, struct err *err)
+static int fn_gives_more(const struct side *s, void *self, struct err *err)
 {
-	(void)self;
-	return side_asked(s, err) == 1 && send(s->give, "!", 1, 0) == 1 ? 0 : -ERR_SYS;
+	TRY(fn_gives(s, self, err));
+	return fn_gives(s, self, err);
 }
 
-/* Runs fn beside a process that asks and waits, late: not before nobody holds the other end. *let_go is set when nobody but that process holds an end. */
-static void run_beside(side_fn *fn, bool late, int wait, int end, const char *says)
+/* Runs fn beside a process that takes a descriptor and waits for the end. *let_go is set when nobody but that process holds an end. */
+static void run_beside(side_fn *fn, int take, int end, const char *says)
 {
 	bool *let_go = mmap(NULL, sizeof(*let_go), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct pollfd gone = { .events = 0 };
 	struct err err = { 0 };
 	struct side s;
 	int st = 0;
@@ -56,11 +54,15 @@ static void run_beside(side_fn *fn, bool late, int wait, int end, const char *sa
 	CHECK_OK(side_open(&s, &err));
 	pid_t pid = fork();
 	if (pid == 0) {
+		int fd = -1, r;
+
 		close(s.give);
-		gone.fd = s.take;
-		if (side_ask(&s, &err) < 0 || (late && poll(&gone, 1, -1) != 1) || side_wait(&s, &err) != wait || !strstr(err.msg, says))
+		r = side_take(&s, &fd, &err);
+		if (r != take || (fd >= 0) != (r == 0))
 			_exit(1);
-		_exit(wait < 0 || (side_end(&s, &err) == end && (end < 0 || *let_go)) ? 0 : 2);
+		if (r == 0 && (side_end(&s, &err) != end || (end == 0 && !*let_go)))
+			_exit(2);
+		_exit(strstr(err.msg, says) ? 0 : 3);
 	}
 	CHECK(pid > 0);
 	close(s.take);
@@ -72,22 +74,23 @@ static void run_beside(side_fn *fn, bool late, int wait, int end, const char *sa
 	munmap(let_go, sizeof(*let_go));
 }
 
-TEST(side_is_waited_for_until_it_has_succeeded_and_then_until_it_is_gone)
+TEST(side_is_waited_for_until_it_is_gone_and_what_failed_is_heard)
 {
-	run_beside(fn_done, false, 0, 0, "");
-	run_beside(fn_fails, false, -ERR_CONFLICT, 0, "the moon is full");
-	run_beside(fn_fails_unasked, true, -ERR_CONFLICT, 0, "the moon is new");
-	run_beside(fn_dies, false, -ERR_CLOSED, 0, "died");
-	run_beside(fn_says_more, false, 0, -ERR_SYS, "");
+	run_beside(fn_gives, 0, 0, "");
+	run_beside(fn_fails, -ERR_CONFLICT, 0, "the moon is full");
+	run_beside(fn_fails_late, 0, -ERR_CONFLICT, "the moon is full");
+	run_beside(fn_dies, -ERR_CLOSED, 0, "died");
+	run_beside(fn_gives_more, 0, -ERR_SYS, "more than was taken");
 }
 
-TEST(side_that_waits_to_be_asked_hears_that_nobody_will)
+/* It says itself why it is gone. */
+TEST(side_gives_to_nobody_without_an_error)
 {
 	struct err err = { 0 };
 	struct side s;
 
 	CHECK_OK(side_open(&s, &err));
 	close(s.take);
-	CHECK_INT(side_asked(&s, &err), 0);
+	CHECK_OK(side_give(&s, STDERR_FILENO, &err));
 	close(s.give);
 }
