@@ -29,7 +29,7 @@ struct report {
 
 /* The cell's ends of what lies between it and the process that wants it. */
 struct line {
-	int life, report;
+	int report; /* its other end is held by who wants the cell alone */
 	struct side side;
 };
 
@@ -61,10 +61,9 @@ int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out,
 	return 0;
 }
 
-/* The other end is held by the parent alone. */
-static int parent_lives(int life, struct err *err)
+static int parent_lives(int report, struct err *err)
 {
-	struct pollfd p = { .fd = life, .events = POLLIN };
+	struct pollfd p = { .fd = report }; /* POLLERR comes unasked when nobody reads */
 
 	TRY(caps_die_with_parent(0, err));
 	if (poll(&p, 1, 0) != 0)
@@ -92,13 +91,13 @@ static int take_identity(const struct cell_spec *spec, struct err *err)
 }
 
 /* Root built with the host's power; from here on it is an id without any, in a user namespace of its own. */
-static int leave_root(const struct cell_spec *spec, int life, struct err *err)
+static int leave_root(const struct cell_spec *spec, int report, struct err *err)
 {
 	TRY(caps_become(spec->root.uid, spec->root.gid, err));
 	/* The change of id made it undumpable, which closes its own uid_map, and untied it from its parent. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return err_sys(err, errno, "become dumpable");
-	return parent_lives(life, err);
+	return parent_lives(report, err);
 }
 
 static void note(struct cell *c, const char *text)
@@ -136,7 +135,7 @@ static int shut(const struct cell_spec *spec, int proc, const struct line *line,
 		spec->as_owner ? spec->owners_group : spec->root.gid };
 
 	if (spec->root.idmap)
-		TRY(leave_root(spec, line->life, err));
+		TRY(leave_root(spec, line->report, err));
 	if (spec->lock)
 		TRY(ns_lock(proc, &ids, err));
 	else if (spec->root.idmap)
@@ -157,7 +156,7 @@ static int close_up(const struct cell_spec *spec, bool has_proc, int outer, cons
 		TRY(procmask_lock(&beneath, err));
 	if (!spec->root.host_network)
 		TRY(enter_net(line, early, err));
-	TRY(parent_lives(line->life, err)); /* nobody else holds it from here on */
+	TRY(parent_lives(line->report, err)); /* nobody else holds it from here on */
 	TRY(shut(spec, has_proc ? beneath : outer, line, err));
 	return mask && spec->lock ? procmask_lock(NULL, err) : 0;
 }
@@ -168,7 +167,7 @@ static int set_up(const struct cell_spec *spec, struct root *root, const struct 
 	autoclose int outer = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC); /* gone before anything but us runs here */
 
 	*early = true;
-	TRY(parent_lives(line->life, err));
+	TRY(parent_lives(line->report, err));
 	TRY(take_identity(spec, err));
 	*early = false;
 	TRY(root_build(root, &line->side, err));
@@ -196,7 +195,9 @@ _Noreturn static void cell_child(const struct cell_spec *spec, struct root *root
 	rep.r = set_up(spec, root, line, &c, &rep.early, &rep.err);
 	if (rep.r == 0)
 		rep.r = close_others(spec, line->report, &rep.err);
-	if (write(line->report, &rep, sizeof(rep)) != (ssize_t)sizeof(rep) || rep.r < 0)
+	if ((rep.r < 0 || !spec->late) && write(line->report, &rep, sizeof(rep)) != (ssize_t)sizeof(rep))
+		_exit(2);
+	if (rep.r < 0)
 		_exit(2);
 	close(line->report);
 	_exit(main_fn(&c, self));
@@ -224,7 +225,7 @@ static int read_report(int fd, struct err *err)
 		n = read(fd, &rep, sizeof(rep));
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(rep))
-		return err_set(err, ERR_SYS, "the cell died before it was built");
+		return err_set(err, ERR_SYS, "the cell's first process died before it was ready");
 	if (rep.r == 0)
 		return 0;
 	*err = rep.err;
@@ -236,11 +237,6 @@ static unsigned long cell_flags(const struct cell_spec *spec)
 	/* The network namespace comes later, from the side, and with it that for IPC, which takes a quarter of such a clone. */
 	return CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWCGROUP | (spec->root.host_network ? CLONE_NEWIPC : 0) |
 		(spec->root.idmap ? 0 : CLONE_NEWUSER);
-}
-
-static int pipe_new(int out[2], struct err *err)
-{
-	return pipe2(out, O_CLOEXEC) < 0 ? err_sys(err, errno, "pipe") : 0;
 }
 
 struct gifts {
@@ -278,12 +274,10 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	struct err *err)
 {
 	struct side side;
-	int life[2], report[2], r;
+	int report[2], r;
 
-	TRY(pipe_new(life, err));
-	autoclose int life_r = life[0];
-	autoclose int life_w = life[1];
-	TRY(pipe_new(report, err));
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "pipe");
 	autoclose int report_r = report[0];
 	autoclose int report_w = report[1];
 	TRY(side_open(&side, err));
@@ -294,9 +288,9 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	if (r < 0)
 		return explain(r, err);
 	if (r == 0) {
-		const struct line line = { .life = life_r, .report = report_w, .side = { .give = -1, .take = take_r } };
+		const struct line line = { .report = report_w, .side = { .give = -1, .take = take_r } };
 
-		close(life_w);
+		close(report_r);
 		close(give_w);
 		cell_child(spec, root, &line, main_fn, self);
 	}
@@ -305,16 +299,27 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	if (spec->hold_mounts) /* before the cell has what the side gives it: then it is still open to us */
 		made->mounts = ns_mounts_of(made->pidfd);
 	struct gifts gifts = { .spec = spec, .root = root, .cell = made->pidfd };
-	TRY(side_run(&side, life_w, give, &gifts, err));
+	TRY(side_run(&side, report_r, give, &gifts, err));
 	base_close_fd(&give_w);
-	return read_report(report_r, err);
+	if (!spec->late)
+		return read_report(report_r, err);
+	made->report = take_fd(&report_r);
+	return 0;
+}
+
+int cell_failed(const struct cell_proc *p, struct err *err)
+{
+	int r = read_report(p->report, err);
+
+	BUG_IF(r == 0); /* who is late says nothing when it succeeds */
+	return r;
 }
 
 int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, struct cell_proc *out, struct err *err)
 {
 	auto_arena struct arena *mem = arena_new();
 	auto_root struct root *root = NULL;
-	struct cell_proc made = { .pid = -1, .pidfd = -1, .mounts = -1 };
+	struct cell_proc made = { .pid = -1, .pidfd = -1, .mounts = -1, .report = -1 };
 	int r;
 
 	TRY(root_pin(&spec->root, mem, &root, err));

@@ -2,7 +2,7 @@
 /* Copyright The agent6 authors. */
 /* cell: a new world with its own root, and a first process in it.
  *
- * Shape    cell_start from a single-threaded process. It returns when the cell stands or failed; then
+ * Shape    cell_start from a single-threaded process. It returns when the cell stands or failed, or with `late` before that; then
  *          `main_fn` runs in it as process 1, and its return value is the cell's exit status. The caller waits
  *          on the pidfd; killing it kills everything in the cell. The cell dies with its parent.
  * Memory   Descriptors other than those in keep_fds are closed in the cell before main_fn runs.
@@ -28,6 +28,7 @@ struct cell_spec {
 	uid_t owner;        /* what git noted of files must read the same inside and outside */
 	gid_t owners_group;
 	bool hold_mounts;   /* cell_proc.mounts is wanted */
+	bool late;          /* who waits hears of main_fn that it runs: else of cell_failed why it does not. One wake less */
 	const int *keep_fds; /* stay open in the cell, same numbers */
 	size_t nkeep;
 };
@@ -50,11 +51,14 @@ struct cell_proc {
 	pid_t pid;
 	int pidfd;
 	int mounts; /* a descriptor of its mount namespace where it was wanted and the kernel gives one, else -1 */
+	int report; /* late: where cell_failed hears it, the caller's to close; else -1 */
 };
 
 /* The spec of a policy: identity, id mapping as root, grants. Borrows the policy's strings. */
 int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out, struct err *err) CHECKED;
 int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, struct cell_proc *out,
 	struct err *err) CHECKED;
+/* Late, and gone without a word of main_fn: what failed; below 0 in any case. */
+int cell_failed(const struct cell_proc *p, struct err *err) CHECKED;
 
 #endif

@@ -164,7 +164,7 @@ int guard_start(const struct once *o, struct cell_proc *out, int *life, struct e
 		return r;
 	}
 	fcntl(pidfd, F_SETFD, FD_CLOEXEC);
-	*out = (struct cell_proc){ pid, pidfd, -1 };
+	*out = (struct cell_proc){ pid, pidfd, -1, -1 };
 	*life = take_fd(&mine);
 	return 0;
 }

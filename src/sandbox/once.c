@@ -74,7 +74,7 @@ static void close_pipes(struct once *o)
 	free(o->step);
 }
 
-static int read_verdict(const struct sandbox_policy *p, int fd, struct once_result *out, struct err *err)
+static int read_verdict(const struct sandbox_policy *p, int fd, const struct cell_proc *cell, struct once_result *out, struct err *err)
 {
 	struct once_verdict v;
 	ssize_t n;
@@ -82,8 +82,10 @@ static int read_verdict(const struct sandbox_policy *p, int fd, struct once_resu
 	do
 		n = read(fd, &v, sizeof(v));
 	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(v) && cell->report >= 0)
+		return cell_failed(cell, err);
 	if (n != (ssize_t)sizeof(v))
-		return err_set(err, ERR_SYS, "the cell died before the command started");
+		return err_set(err, ERR_SYS, "the guardian died before the command started");
 	if (v.r < 0) {
 		*err = v.err;
 		return v.r;
@@ -196,7 +198,7 @@ static int start_cell(struct once *o, struct cell_proc *out, struct err *err)
 
 	TRY(cell_spec_from_policy(o->policy, &spec, err));
 	spec.root.mask_proc = true;
-	spec.hold_mounts = true;
+	spec.hold_mounts = spec.late = true;
 	spec.keep_fds = keep;
 	spec.nkeep = COUNT(keep);
 	return cell_start(&spec, cell_main, o, out, err);
@@ -216,7 +218,8 @@ static int run_confined(struct once *o, struct once_result *out, struct err *err
 	base_close_fd(&o->verdict[1]);
 
 	autoclose int pidfd = cell.pidfd;
-	int r = read_verdict(o->policy, o->verdict[0], out, err);
+	autoclose int report = cell.report;
+	int r = read_verdict(o->policy, o->verdict[0], &cell, out, err);
 	ns_hold(&cell.mounts, &held); /* while the command runs */
 	if (r == 0)
 		r = watch(o, pidfd, o->policy->timeout_ms, out, err);

@@ -166,31 +166,62 @@ static int wait_for_ever(const struct cell *cell, void *self)
 	return 0;
 }
 
-TEST(cell_dies_with_its_parent)
+static void dies_with_its_parent(struct cell_spec *spec)
 {
-	auto_dir struct test_dir ws = test_dir_new();
-	struct cell_spec spec = jailed_cell(&ws);
-	int fds[2];
+	int fds[2], st = 0;
 
-	if (!jailed_possible())
-		return;
 	CHECK(pipe2(fds, O_CLOEXEC) == 0);
-	spec.keep_fds = &fds[1];
-	spec.nkeep = 1;
+	spec->keep_fds = &fds[1];
+	spec->nkeep = 1;
 	pid_t parent = fork();
 	if (parent == 0) {
 		struct cell_proc p;
 
-		_exit(cell_start(&spec, wait_for_ever, NULL, &p, ERR_DISCARD) < 0);
+		_exit(cell_start(spec, wait_for_ever, NULL, &p, ERR_DISCARD) < 0);
 	}
 	close(fds[1]);
-	int st = 0;
 	CHECK(waitpid(parent, &st, 0) == parent && WIFEXITED(st) && WEXITSTATUS(st) == 0);
 	/* Only the cell still holds the other end: end of file says that it is gone. */
 	struct pollfd p = { fds[0], POLLIN, 0 };
 	CHECK_INT(poll(&p, 1, 60000), 1);
 	CHECK(p.revents & POLLHUP);
 	close(fds[0]);
+}
+
+TEST(cell_dies_with_its_parent)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+
+	if (!jailed_possible())
+		return;
+	for (int i = 0; i < 4; i++) {
+		struct cell_spec spec = jailed_cell(&ws);
+
+		spec.lock = i & 1;
+		spec.late = i & 2; /* it may be at any point of its start when its parent ends */
+		dies_with_its_parent(&spec);
+	}
+}
+
+TEST(cell_that_is_late_and_dies_is_told_of)
+{
+	auto_dir struct test_dir ws = test_dir_new();
+	struct cell_spec spec = jailed_cell(&ws);
+	struct err err = { 0 };
+	struct cell_proc p;
+	int st = 0;
+
+	if (!jailed_possible())
+		return;
+	spec.late = true;
+	CHECK_OK(cell_start(&spec, wait_for_ever, NULL, &p, &err));
+	CHECK(p.report >= 0);
+	CHECK(syscall(SYS_pidfd_send_signal, p.pidfd, SIGKILL, NULL, 0) == 0);
+	CHECK_INT(cell_failed(&p, &err), -ERR_SYS);
+	CHECK_STR(str_from(err.msg), STR("the cell's first process died before it was ready"));
+	CHECK(waitpid(p.pid, &st, 0) == p.pid && WIFSIGNALED(st));
+	close(p.pidfd);
+	close(p.report);
 }
 
 TEST(cell_refuses_what_it_cannot_keep)
