@@ -114,7 +114,7 @@ static int add_path(int ruleset, const struct ruleset_attr *all, const struct ll
 	struct stat st;
 
 	if (rule->kind == LL_PATH) {
-		opened = open(rule->path, O_PATH | O_CLOEXEC | (rule->follow ? 0 : O_NOFOLLOW));
+		opened = openat(AT_FDCWD, rule->path, O_PATH | O_CLOEXEC | (rule->follow ? 0 : O_NOFOLLOW)); /* musl's open takes two calls */
 		if (opened < 0 && errno == ENOENT && rule->optional)
 			return 0;
 		if (opened < 0)

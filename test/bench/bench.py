@@ -85,12 +85,13 @@ def warm_jail(rounds, profile, bound):
         return
     out = subprocess.run([tool("bench_zygote"), tool("agent6-jail"), str(rounds * 4), profile], capture_output=True, text=True)
     m = re.search(r"floor (\d+) us.*warm: (\d+) us, ([\d.]+) x.*least: \d+ and \d+ us, ([\d.]+) x; "
-                  r"back to back: \d+ us, ([\d.]+) x, least ([\d.]+) x", out.stdout)
+                  r"back to back: \d+ us, ([\d.]+) x, least ([\d.]+) x; p90 over p50: ([\d.]+)", out.stdout)
     if not m:
         say(f"one jailed /bin/true in a run, {profile}", "not measured", bound, (out.stderr or out.stdout).strip()[-80:])
         return
     say(f"one jailed /bin/true in a run, {profile}, over the floor", f"{m[3]} x [{m[4]}]", bound,
         f"{m[2]} us; vfork + execve + wait: {m[1]} us; with nothing between two of them {m[5]} x [{m[6]}]")
+    say("  its ninth tenth over its median", m[7], "1.5")
 
 
 BWRAP = ("--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin "
@@ -131,7 +132,7 @@ def bench_parts(lab, rounds):
 
 
 def bench_cold_jail(lab, rounds):
-    programs = [["/bin/true"], launcher(lab, "strict", "none")]
+    programs = [["/bin/true"], launcher(lab, "strict", "none"), launcher(lab, "hardened", "none")]
     bwrap, minimal = shutil.which("bwrap"), minimal_jail(lab)
     if bwrap:
         programs.append([bwrap, *BWRAP, "--bind", lab.ws, lab.ws, "--chdir", lab.ws, "/bin/true"])
@@ -144,14 +145,15 @@ def bench_cold_jail(lab, rounds):
         return
     say("one jail from the command line, over the floor", over(t, 1, 0), "4.6 x",
         f"{t[1][0]:.0f} us; vfork + execve + wait: {t[0][0]:.0f} us")
+    say("the same, hardened", over(t, 2, 0), "2.2 x", f"{t[2][0]:.0f} us")
     if bwrap:
-        say("the same, over bubblewrap", over(t, 1, 2), "0.6 x", f"bubblewrap: {t[2][0]:.0f} us")
+        say("the same, strict, over bubblewrap", over(t, 1, 3), "0.6 x", f"bubblewrap: {t[3][0]:.0f} us")
     if minimal:
         last = len(t) - 1
-        say("the same, over the minimal program", over(t, 1, last), "",
+        say("the same, strict, over the minimal program", over(t, 1, last), "",
             f"{t[last][0]:.0f} us, {over(t, last, 0)} the floor: with a first process that stays, loopback, an empty bounding set")
     else:
-        say("the same, over the minimal program", "not measured", "", "cc or jail_limit.c of the shared material is missing")
+        say("the same, strict, over the minimal program", "not measured", "", "cc or jail_limit.c of the shared material is missing")
     bench_parts(lab, rounds)
 
 

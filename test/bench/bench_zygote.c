@@ -190,9 +190,9 @@ static int measure(struct bench *b, size_t rounds, struct err *err)
 	       c = median(cold.took, cold.n);
 
 	printf("zygote, %s: floor %.0f us; one jailed /bin/true, warm: %.0f us, %.2f x (bound %.2f); cold zygote and one: "
-	       "%.0f us, %.1f x; least: %.0f and %.0f us, %.2f x; back to back: %.0f us, %.2f x, least %.2f x\n",
+	       "%.0f us, %.1f x; least: %.0f and %.0f us, %.2f x; back to back: %.0f us, %.2f x, least %.2f x; p90 over p50: %.2f\n",
 		policy_profile_name(b->profile), f, w, w / f, b->bound, c, c / f, least(&floor), least(&warm),
-		least(&warm) / least(&floor), d, d / f, least(&dense) / least(&floor));
+		least(&warm) / least(&floor), d, d / f, least(&dense) / least(&floor), (double)warm.took[warm.n * 9 / 10] / 1000 / w);
 	return 0;
 }
 
