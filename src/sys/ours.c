@@ -238,18 +238,18 @@ static bool is_over(struct str rest)
 static int step(struct walk *w, struct err *err)
 {
 	struct str all = buf_str(&w->rest), part = str_cut(&all, '/');
-	bool up = str_eqz(part, "..");
+	bool up = str_eqz(part, ".."), stays = up || part.n == 0 || str_eqz(part, ".");
 	autoclose int fd = -1;
 	struct stat st;
 
-	if (!up && part.n > 0 && !str_eqz(part, ".")) {
+	if (!stays) {
 		TRY(buf_addc(&w->done, '/', err));
 		TRY(buf_add(&w->done, part, err));
 	}
-	TRY(buf_splice(&w->rest, 0, w->rest.n - all.n, STR(""), err));
+	TRY(buf_splice(&w->rest, 0, w->rest.n - all.n, STR(""), err)); /* from here on part is something else */
 	if (up)
 		go_up(w);
-	if (up || part.n == 0 || str_eqz(part, "."))
+	if (stays)
 		return 0;
 	fd = FAULTY(open(w->done.p, O_PATH | O_NOFOLLOW | O_CLOEXEC));
 	if (fd < 0) /* what is not there, or cannot be reached, is told where it is wanted */

@@ -148,6 +148,35 @@ TEST(ours_takes_a_link_of_somebody_else_for_what_it_is)
 	CHECK(strstr(err.msg, "the link ") && strstr(err.msg, "belongs to user 12345"));
 }
 
+/* What comes after a name is taken for no part of it: a letter before what begins with a dot is not ".", and a dot before a name is. */
+TEST(ours_looks_at_a_name_of_one_letter)
+{
+	static const struct {
+		const char *what, *changed;
+		bool ours;
+	} rows[] = { { "c/.config/agent6", "c", false }, { "c/../outside/agent6", "c", false }, { "./up/home/.config/agent6", "up", true },
+		{ "up/h/.config/agent6", "up/h", false }, { "up/home/./.config/agent6", "up/home/.config", false } };
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		auto_scene struct scene s = scene_new();
+		struct err err = { 0 };
+
+		CHECK(mkdirat(s.dir.fd, "c", 0755) == 0 && mkdirat(s.dir.fd, "up/h", 0755) == 0);
+		test_write(&s.dir, "c/.config/agent6/config.toml", STR("\n"));
+		CHECK(fchmodat(s.dir.fd, rows[i].changed, 0777, 0) == 0);
+
+		int r = check(&s, rows[i].what, &err);
+
+		if (rows[i].ours ? r < 0 : r != -ERR_DENIED || !strstr(err.msg, rows[i].changed))
+			fail_msg("%s: %d, %s", rows[i].what, r, err.msg);
+		CHECK(fchmodat(s.dir.fd, rows[i].changed, 0755, 0) == 0);
+	}
+
+	struct err err = { 0 };
+
+	CHECK_OK(ours_check("/./etc", &err));
+}
+
 /* It is begun at HOME, whatever that is called, and at nothing that is only called like it. */
 TEST(ours_knows_home_by_every_name)
 {
