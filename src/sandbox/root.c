@@ -364,7 +364,7 @@ static int enter_top(struct root *r, struct err *err)
 	return 0;
 }
 
-/* Who enters a mount namespace stands on what lies on top of its root. */
+/* umount(2) takes what lies on top of "/". Until that is gone this process counts as chrooted, and may make no user namespace. */
 int root_let_go(struct err *err)
 {
 	if (umount2("/", MNT_DETACH) < 0)
