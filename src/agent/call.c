@@ -476,6 +476,7 @@ static void name_provider(const struct caller *c, struct provider_fault *f)
 	} hints[] = {
 		{ FAULT_AUTH, "check the key: agent6 connect ", "" },
 		{ FAULT_PERMISSION, "check what the key may do; agent6 connect ", " stores another" },
+		{ FAULT_PAGE, "correct providers.", ".base_url: it is the address of the API itself, such as https://host/v1" },
 		{ FAULT_NOT_FOUND, "check the model's name and base_url; agent6 model worker ", " lists what is offered" },
 	};
 
@@ -483,6 +484,14 @@ static void name_provider(const struct caller *c, struct provider_fault *f)
 		if (hints[i].kind == f->kind && c->provider.n > 0)
 			snprintf(f->hint, sizeof(f->hint), "%s" STR_FMT "%s", hints[i].before,
 				STR_ARG(str_head(c->provider, 64)), hints[i].after);
+	if (f->kind == FAULT_PAGE && c->provider.n > 0) {
+		struct provider_fault was = *f;
+
+		snprintf(f->message, sizeof(f->message), "provider " STR_FMT ": %.900s", STR_ARG(str_head(c->provider, 64)), was.message);
+	}
+	if (f->kind == FAULT_PAGE && (f->status == 401 || f->status == 403) && c->provider.n > 0)
+		snprintf(f->hint, sizeof(f->hint), "is providers." STR_FMT ".base_url the address of the API itself? if it is, check the key: agent6 connect "
+			STR_FMT, STR_ARG(str_head(c->provider, 48)), STR_ARG(str_head(c->provider, 48)));
 }
 
 /* A turn that came whole may still be none that we can go on with. */

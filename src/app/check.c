@@ -138,7 +138,9 @@ static void key_row(const struct check *k, const struct config_provider *p, enum
 	case CONNECT_KEY_NONE:
 		break;
 	}
-	if (p->api_format == CONFIG_API_ANTHROPIC)
+	if (p->api_key_env.n > 0)
+		row(k, CHECK_FAIL, name, "there is none: " STR_FMT " is not set; or agent6 connect " STR_FMT, STR_ARG(p->api_key_env), STR_ARG(p->name));
+	else if (config_needs_key(p))
 		row(k, CHECK_FAIL, name, "there is none: agent6 connect " STR_FMT, STR_ARG(p->name));
 	else
 		row(k, CHECK_INFO, name, "there is none; right for a server that wants none");

@@ -37,22 +37,22 @@ static int await_ready(int chan, enum wire_link link, uint16_t type, int64_t dea
 	autofree struct chan_msg *m = mem_alloc(sizeof(*m));
 	struct unpack u;
 	struct str error, hint;
-	bool ok;
+	uint8_t code;
 
 	TRY(receive(chan, deadline_ms, m, err));
 	TRY(wire_check(link, WIRE_UP, m->type, m->body.n, m->nfds, err));
 	u = unpack_from(m->body);
-	ok = unpack_u8(&u) == 1;
+	code = unpack_u8(&u);
 	error = unpack_str(&u);
 	hint = unpack_str(&u);
-	if (m->type != type || !unpack_done(&u))
+	if (m->type != type || !unpack_done(&u) || code >= ERR_COUNT)
 		return err_set(err, ERR_PROTOCOL, "%s is malformed", wire_name(type));
-	if (ok)
+	if (code == ERR_NONE)
 		return 0;
-	err_set(err, ERR_REMOTE, STR_FMT, STR_ARG(error));
+	err_set(err, (enum err_code)code, STR_FMT, STR_ARG(error));
 	if (hint.n > 0)
 		err_hint(err, STR_FMT, STR_ARG(hint));
-	return -ERR_REMOTE;
+	return -(int)code;
 }
 
 /* A closed channel says nothing to a person; which program went away does. */

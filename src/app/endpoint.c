@@ -159,7 +159,7 @@ static void set_key(const struct config_provider *p, struct arena *mem, struct e
 	} else {
 		e->key_from = KEY_SECRETS;
 		e->key_name = p->name;
-		e->key_optional = p->api_format != CONFIG_API_ANTHROPIC; /* local servers want none */
+		e->key_optional = !config_needs_key(p);
 	}
 }
 

@@ -217,6 +217,7 @@ const struct config_provider *config_provider(const struct config *c, struct str
 const struct config_mcp *config_mcp(const struct config *c, struct str name); /* NULL when absent */
 void config_mcp_default(struct config_mcp *out, struct arena *mem);            /* of which nothing is written down yet */
 struct config_model config_model_of(const struct config *c, enum config_role role); /* unset fields are the worker's */
+bool config_needs_key(const struct config_provider *p); /* a server of its kind may want none, but who names a variable has one */
 struct str config_base_url(const struct config_provider *p); /* without a '/' at the end */
 enum config_auth config_auth_of(const struct config_provider *p); /* never AUTO */
 const char *config_role_name(enum config_role role);

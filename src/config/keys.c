@@ -241,7 +241,7 @@ static const struct field provider[] = {
 	{ "auth_style", &field_enum, AT(auth_style), 0, "auto", .choices = auth_styles,
 		.help = "How the key is sent; auto knows what the api_format and deployment want." },
 	{ "api_key_env", &field_str, AT(api_key_env), .max = 200,
-		.help = "Environment variable that holds the key; it wins over the stored one." },
+		.help = "Environment variable that holds the key; it wins over the stored one. Where neither is there, nothing is asked." },
 	{ "token_command", &field_strs, AT(token_command), FIELD_LOOSENS, .max = 64,
 		.help = "Program and arguments that print a key, run on this host without a shell; it wins over api_key_env. "
 			"Only the process that talks to the provider gets what it prints." },

@@ -358,6 +358,11 @@ struct config_model config_model_of(const struct config *c, enum config_role rol
 	return m;
 }
 
+bool config_needs_key(const struct config_provider *p)
+{
+	return config_auth_of(p) != CONFIG_AUTH_NONE && (p->api_format == CONFIG_API_ANTHROPIC || p->api_key_env.n > 0);
+}
+
 struct str config_base_url(const struct config_provider *p)
 {
 	struct str url = p->base_url;

@@ -90,24 +90,24 @@ enum wire_dir { WIRE_DOWN, WIRE_UP };
 	X(WIRE_LOST_UP, 50, LINK_MONITOR_RECORDER, WIRE_UP, 0, 0, 4096) /* str error: nothing is saved from here on */ \
 	/* to the client and back */                                                                         \
 	X(WIRE_ENDPOINTS, 60, LINK_MONITOR_CLIENT, WIRE_DOWN, 1, 5, 1)  /* u8 enum client_fds; memfd: endpoint table, fmt/endpoint.h; then the fds it names, in order */ \
-	X(WIRE_CLIENT_READY, 61, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */      \
+	X(WIRE_CLIENT_READY, 61, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4096) /* u8 0 or enum err_code, str error, str hint */      \
 	X(WIRE_REQ, 62, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 16)           /* u32 id, u8 endpoint, u8 route; sealed memfd body: POST, without: GET */ \
 	X(WIRE_CANCEL, 63, LINK_CLIENT_AGENT, WIRE_UP, 0, 0, 4)         /* u32 id */                            \
 	X(WIRE_HEAD, 64, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 64)        /* u32 id, u32 status, i64 retry_after_ms or -1, u8 content kind */ \
 	X(WIRE_DATA, 65, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, CHAN_BODY) /* u32 id, str bytes */                  \
-	X(WIRE_END, 66, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 4096)       /* u32 id, u8 outcome, str text: for people, no key in it */      \
+	X(WIRE_END, 66, LINK_CLIENT_AGENT, WIRE_DOWN, 0, 0, 4096)       /* u32 id, u8 outcome, str text: for people, no key in it; of NET_OK: the address, where what came says that it is neither JSON nor events */ \
 	X(WIRE_POST, 67, LINK_CLIENT_AGENT, WIRE_UP, 0, 1, 8192)        /* u32 id, u8 endpoint, struct mcp_say (fmt/mcp.h); memfd arguments */ \
 	X(WIRE_APPROVE_POST, 68, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, CHAN_BODY) /* u32 id, u8 endpoint, str tool, str arguments, or "" when they are too long to be shown */ \
 	X(WIRE_VERDICT_POST, 69, LINK_MONITOR_CLIENT, WIRE_DOWN, 0, 0, 4096) /* u32 id, u8 allowed, str reason */ \
 	X(WIRE_POST_OVER, 59, LINK_MONITOR_CLIENT, WIRE_UP, 0, 0, 4)    /* u32 id: no verdict is wanted any more */ \
 	/* the broker */                                                                                     \
 	X(WIRE_ROUTES, 70, LINK_MONITOR_BROKER, WIRE_DOWN, 2, 3, 0)     /* memfd: route table, fmt/endpoint.h; fds: its channel to the client, and to the resolver where there is one */ \
-	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */     \
+	X(WIRE_BROKER_READY, 71, LINK_MONITOR_BROKER, WIRE_UP, 0, 0, 4096) /* u8 0 or enum err_code, str error, str hint */     \
 	X(WIRE_DIAL, 77, LINK_BROKER_CLIENT, WIRE_UP, 1, 1, 1)          /* u8 route; its end of a pair of stream sockets */ \
 	X(WIRE_DIAL_FAILED, 72, LINK_BROKER_CLIENT, WIRE_DOWN, 0, 0, 1024) /* u8 route, u8 enum net_outcome, str text */ \
 	/* the resolver */                                                                                   \
 	X(WIRE_NAMES, 73, LINK_MONITOR_RESOLVER, WIRE_DOWN, 1, 1, 0)    /* memfd: the broker's route table */   \
-	X(WIRE_RESOLVER_READY, 74, LINK_MONITOR_RESOLVER, WIRE_UP, 0, 0, 4096) /* u8 ok, str error, str hint */ \
+	X(WIRE_RESOLVER_READY, 74, LINK_MONITOR_RESOLVER, WIRE_UP, 0, 0, 4096) /* u8 0 or enum err_code, str error, str hint */ \
 	X(WIRE_LOOK_UP, 75, LINK_BROKER_RESOLVER, WIRE_DOWN, 0, 0, 9)   /* struct lookup_question, fmt/lookup.h */ \
 	X(WIRE_LOOKED_UP, 76, LINK_BROKER_RESOLVER, WIRE_UP, 0, 0, 152) /* struct lookup_answer */              \
 	/* the spawner: three bytes and, for resume, an id */                                                \

@@ -278,14 +278,23 @@ static enum transfer_take on_body(void *self, struct str piece)
 }
 
 /* What libcurl says of an answer may repeat a line of it. */
-static struct str scrub_text(const struct request *q, const char *text, struct buf *once, struct buf *out)
+static struct str scrub_text(const struct request *q, struct str text, struct buf *once, struct buf *out)
 {
 	struct scrub before = { .key = q->scrub_before.key }, now = { .key = q->scrub.key };
 
-	if (scrub_feed(&before, str_from(text), once, ERR_DISCARD) < 0 || scrub_end(&before, once, ERR_DISCARD) < 0 ||
+	if (scrub_feed(&before, text, once, ERR_DISCARD) < 0 || scrub_end(&before, once, ERR_DISCARD) < 0 ||
 		scrub_feed(&now, buf_str(once), out, ERR_DISCARD) < 0 || scrub_end(&now, out, ERR_DISCARD) < 0)
 		return STR("");
 	return buf_str(out);
+}
+
+/* What says that it is neither JSON nor events is hardly the model's: who reads it can then say where it came from. The query
+ * may hold what is nobody's business. */
+static struct str odd_address(const struct request *q)
+{
+	struct str url = str_from(q->live->chat_url);
+
+	return q->post || q->route != ROUTE_CHAT || q->head.content != CONTENT_OTHER ? STR("") : str_cut(&url, '?');
 }
 
 static void on_done(void *self, enum net_outcome outcome, const char *text)
@@ -308,7 +317,7 @@ static void on_done(void *self, enum net_outcome outcome, const char *text)
 		outcome = NET_LIMIT;
 	if (outcome == NET_OK)
 		(void)has_no_head(q);
-	said = scrub_text(q, text, &once, &twice);
+	said = scrub_text(q, outcome == NET_OK ? odd_address(q) : str_from(text), &once, &twice);
 	client_read_notes(c);
 	/* Through the broker a failed dial looks like a connection that broke; the note says what it was. */
 	if (outcome != NET_OK && q->head.status == 0 && q->live->by_broker[0] && n->count > q->notes_seen)

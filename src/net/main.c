@@ -95,13 +95,13 @@ static int resolve_key(const struct net *n, struct endpoint *e, struct err *err)
 		return err_wrap(err, "the key of provider " STR_FMT, STR_ARG(e->name));
 	}
 	if (r < 0 && !e->key_optional) {
-		err_set(err, ERR_NOENT, "there is no key for provider " STR_FMT, STR_ARG(e->name));
+		r = err_set(err, ERR_DENIED, "there is no key for provider " STR_FMT, STR_ARG(e->name));
 		if (why.hint[0])
 			err_hint(err, "%s", why.hint);
 		else
 			err_hint(err, "agent6 connect " STR_FMT ", or set providers." STR_FMT ".api_key_env", STR_ARG(e->name),
 				STR_ARG(e->name));
-		return -ERR_NOENT;
+		return r;
 	}
 	e->key_from = r < 0 ? KEY_NONE : KEY_INLINE;
 	return endpoint_check(e, err); /* a key that cannot be a header is refused here */
@@ -159,7 +159,7 @@ static int tell_ready(int r, const struct err *why, struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(4096);
 
-	pack_u8(&body, r == 0);
+	pack_u8(&body, (uint8_t)-r);
 	pack_str(&body, str_from(r == 0 ? "" : why->msg));
 	pack_str(&body, str_from(r == 0 ? "" : why->hint));
 	TRY(pack_ok(&body, err));

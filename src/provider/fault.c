@@ -14,6 +14,7 @@
 #define RETRY_EMPTY_MS  1000
 #define RETRY_HEADER_MS 120000 /* a server may ask for this much patience */
 #define BODY_SHOWN      500    /* of an answer that is no error object */
+#define PAGE_LOOKED_AT  1000   /* a comment may stand before what says that it is HTML */
 
 static const struct {
 	const char *word;
@@ -40,6 +41,7 @@ static const struct {
 	{ FAULT_SERVER, "the fault is the provider's; agent6 resume goes on later" },
 	{ FAULT_TIMEOUT, "agent6 resume goes on; a slow server may need a smaller model" },
 	{ FAULT_INCOMPLETE, "the connection or the server broke off; agent6 resume goes on" },
+	{ FAULT_PAGE, "base_url is the address of the API itself, such as https://host/v1" },
 	{ FAULT_UNREACHABLE, "base_url says where the provider is, ca_file whose certificates are trusted there" },
 	{ FAULT_NETWORK, "agent6 resume goes on when the server can be reached; base_url says where it is" },
 };
@@ -136,6 +138,24 @@ bool provider_text_holds(struct str text, const char *words_in_lower_case)
 		if (strncasecmp(text.p + i, words_in_lower_case, n) == 0)
 			return true;
 	return false;
+}
+
+bool provider_is_page(struct str body)
+{
+	static const char *const marks[] = { "<!doctype html", "<html", "<head", "<body" };
+	struct str t = str_trim(str_trim_prefix(body, STR("\xEF\xBB\xBF")));
+
+	if (t.n == 0 || t.p[0] != '<')
+		return false;
+	for (size_t i = 0; i < COUNT(marks); i++)
+		if (provider_text_holds(str_head(t, PAGE_LOOKED_AT), marks[i]))
+			return true;
+	return false;
+}
+
+bool provider_fault_may_be_page(enum provider_fault_kind kind)
+{
+	return kind == FAULT_AUTH || kind == FAULT_PERMISSION || kind == FAULT_NOT_FOUND || kind == FAULT_INVALID || kind == FAULT_PROTOCOL;
 }
 
 const char *provider_fault_name(enum provider_fault_kind kind)

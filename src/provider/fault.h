@@ -28,6 +28,7 @@
 	X(FAULT_TIMEOUT, "timeout", true)                                                                    \
 	X(FAULT_INCOMPLETE, "incomplete", true)  /* the stream ended before the turn did */                  \
 	X(FAULT_PROTOCOL, "protocol", true)      /* a 200 that is not what was asked for */                  \
+	X(FAULT_PAGE, "page", false)             /* a web page: somebody else answers there */               \
 	X(FAULT_NETWORK, "network", true)        /* no answer at all */                                      \
 	X(FAULT_UNREACHABLE, "unreachable", false) /* nor will there be one: a wrong certificate, a refused address */ \
 	X(FAULT_EMPTY, "empty", true)            /* "tool_use" without a call and without text */            \

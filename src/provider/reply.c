@@ -336,7 +336,15 @@ static void end_whole(struct reply_stream *s)
 		reply_fail(s, FAULT_PROTOCOL, "the server answered with JSON that holds no message");
 }
 
-static void end_error(struct reply_stream *s)
+/* Whoever answers there is not the API, and will not be it a moment later. where: the address, as far as it is told. */
+static void fail_page(struct reply_stream *s, struct str where)
+{
+	s->failed = false;
+	reply_fail(s, FAULT_PAGE, STR_FMT " answered HTML, not JSON (status %d)", STR_ARG(where.n > 0 ? str_head(where, 400) : STR("the server")),
+		s->head.status);
+}
+
+static void end_error(struct reply_stream *s, struct str where)
 {
 	int status = s->head.status;
 
@@ -344,20 +352,31 @@ static void end_error(struct reply_stream *s)
 		reply_fail_with(s, buf_str(&s->body));
 	else
 		reply_fail(s, FAULT_PROTOCOL, "the server answered with status %d", status);
+	if (status < 500 && provider_fault_may_be_page(s->fault.kind) && provider_is_page(buf_str(&s->body)))
+		fail_page(s, where);
 	s->fault.status = status;
+}
+
+static void end_page(struct reply_stream *s, struct str where)
+{
+	if (provider_is_page(buf_str(&s->body)))
+		fail_page(s, where);
+	else
+		reply_fail(s, FAULT_PROTOCOL, "the server answered with something that is no JSON: %.200s", s->body.p);
 }
 
 /* Lets everything that is still held back come out, and says what is wrong with it. */
 static void finish(struct reply_stream *s, enum reply_over over, struct str detail)
 {
+	const struct str where = over == OVER_EOF ? detail : STR("");
 	struct err err = { 0 };
 
 	if (s->form == FORM_ERROR)
-		end_error(s);
+		end_error(s, where);
 	else if (s->form == FORM_WHOLE && !s->failed)
 		end_whole(s);
-	else if (s->form == FORM_PAGE)
-		reply_fail(s, FAULT_PROTOCOL, "the server answered with a web page: %.200s", s->body.p);
+	else if (s->form == FORM_PAGE && !s->failed)
+		end_page(s, where);
 	if (!s->failed && sse_end(&s->sse, &err) < 0)
 		reply_fail(s, FAULT_PROTOCOL, "%s", err.msg);
 	if (s->wire->on_end)

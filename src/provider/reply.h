@@ -95,7 +95,7 @@ void reply_feed(struct reply_stream *s, struct str bytes);
 bool reply_is_done(const struct reply_stream *s); /* the turn is complete; more bytes would be ignored */
 
 enum reply_over {
-	OVER_EOF,     /* the body ended */
+	OVER_EOF,     /* the body ended; detail: the address, where what came seems to be something else */
 	OVER_NETWORK, /* the connection failed; detail says how */
 	OVER_TIMEOUT, /* we waited too long */
 	OVER_REFUSED, /* it cannot be reached like this, however often it is tried; detail says why */

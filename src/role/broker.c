@@ -537,7 +537,7 @@ static int tell_ready(int r, const struct err *why, struct err *err)
 {
 	auto_buf struct buf body = BUF_MAX(4096);
 
-	pack_u8(&body, r == 0);
+	pack_u8(&body, (uint8_t)-r);
 	pack_str(&body, str_from(r == 0 ? "" : why->msg));
 	pack_str(&body, str_from(r == 0 ? "" : why->hint));
 	TRY(pack_ok(&body, err));

@@ -25,7 +25,7 @@ static struct route_table take_table(struct arena *mem)
 
 	BUG_IF(chan_recv(MONITOR_FD, &m, ERR_DISCARD) < 0 || memfd_read(m.fds[0], &bytes, ERR_DISCARD) < 0);
 	BUG_IF(routes_unpack(str_dup(mem, buf_str(&bytes)), mem, &t, ERR_DISCARD) < 0);
-	pack_u8(&ready, 1);
+	pack_u8(&ready, 0);
 	pack_str(&ready, STR(""));
 	pack_str(&ready, STR(""));
 	BUG_IF(chan_send(MONITOR_FD, WIRE_RESOLVER_READY, buf_str(&ready), NULL, 0, ERR_DISCARD) < 0);
