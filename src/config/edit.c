@@ -130,6 +130,18 @@ static int change_list(struct edit *e, struct config *c, const struct config_cha
 	return toml_set(&e->text, path, n, whole, err);
 }
 
+/* What was in the table may have been all. The header of a provider or a server stays: it says that there is one. */
+static int unset(struct edit *e, const struct str *path, size_t n, struct err *err)
+{
+	int r = toml_unset(&e->text, path, n, err);
+	bool is_named = str_eqz(path[0], "providers") || str_eqz(path[0], "mcp");
+
+	if (r <= 0 || n < 2 || is_named)
+		return r;
+	TRY(toml_prune(&e->text, path, n - 1, err));
+	return r;
+}
+
 static int change_value(struct edit *e, struct config *c, const struct config_change *ch,
 	const struct config_leaf *leaf, struct err *err)
 {
@@ -138,7 +150,7 @@ static int change_value(struct edit *e, struct config *c, const struct config_ch
 
 	TRY(split_key(e, leaf, &path, &n, err));
 	if (ch->op == CONFIG_UNSET)
-		return toml_unset(&e->text, path, n, err);
+		return unset(e, path, n, err);
 	TRY(canonical(e, c, leaf, ch->value, &value, err));
 	return toml_set(&e->text, path, n, value, err);
 }

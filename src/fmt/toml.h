@@ -77,10 +77,12 @@ int toml_add_string(struct buf *out, struct str s, struct err *err) CHECKED; /* 
 
 void toml_place(struct str text, size_t at, int *line, int *col);
 
-/* Edits. `value` is in TOML spelling. set: 1. unset, append, drop: 1 when the text changed, 0 when
+/* Edits. `value` is in TOML spelling. set: 1. unset, prune, append, drop: 1 when the text changed, 0 when
  * there was nothing to do. A key inside an array of tables cannot be edited: -ERR_INVALID. */
 int toml_set(struct buf *text, const struct str *path, size_t n, struct str value, struct err *err) CHECKED;
 int toml_unset(struct buf *text, const struct str *path, size_t n, struct err *err) CHECKED;
+/* Takes a table's header away where nothing stands in the table, nor a comment in it, behind its header or on the line above. */
+int toml_prune(struct buf *text, const struct str *path, size_t n, struct err *err) CHECKED;
 int toml_append(struct buf *text, const struct str *path, size_t n, struct str value, struct err *err) CHECKED;
 int toml_drop(struct buf *text, const struct str *path, size_t n, struct str value, struct err *err) CHECKED;
 

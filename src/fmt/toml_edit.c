@@ -311,6 +311,48 @@ int toml_unset(struct buf *text, const struct str *path, size_t n, struct err *e
 	return edit_take(&e, text, NULL);
 }
 
+/* From `at`, at the start of a line, past blank lines. */
+static size_t skip_blank_lines(struct str text, size_t at)
+{
+	for (size_t end; at < text.n; at = end) {
+		end = line_end(text, at);
+		if (str_trim(str_of(text.p + at, end - at)).n > 0)
+			return at;
+	}
+	return at;
+}
+
+static bool is_comment_above(struct str text, size_t at)
+{
+	size_t above = at > text_start(text) ? line_start(text, at - 1) : at;
+
+	return above < at && text.p[skip_blanks(text, above)] == '#';
+}
+
+int toml_prune(struct buf *text, const struct str *path, size_t n, struct err *err)
+{
+	auto_edit struct edit e = { 0 };
+	const struct toml *t;
+	struct str all;
+	size_t from, end, next;
+
+	TRY(edit_init(&e, text, path, n, err));
+	t = toml_find(e.root, path, n);
+	if (!t || t->kind != TOML_TABLE || t->form != TOML_HEADER || t->first)
+		return 0;
+	all = buf_str(&e.text);
+	from = line_start(all, t->at);
+	end = line_end(all, t->end);
+	next = skip_blank_lines(all, end);
+	if (str_trim(str_of(all.p + t->end, end - t->end)).n > 0 || is_comment_above(all, from) ||
+		(next < all.n && all.p[skip_blanks(all, next)] != '['))
+		return 0;
+	while (next == all.n && from > text_start(all) && str_trim(str_of(all.p + line_start(all, from - 1), from - line_start(all, from - 1))).n == 0)
+		from = line_start(all, from - 1);
+	TRY(splice(&e, from, next, STR("")));
+	return edit_take(&e, text, NULL);
+}
+
 /* ------------------------------------------------------------------ lists */
 
 static int append_first(struct edit *e, const struct toml *list, struct str value)

@@ -13,6 +13,12 @@ static int unset(struct buf *text, const struct str *path, size_t n, struct str 
 	return toml_unset(text, path, n, err);
 }
 
+static int prune(struct buf *text, const struct str *path, size_t n, struct str value, struct err *err)
+{
+	(void)value;
+	return toml_prune(text, path, n, err);
+}
+
 #define BOM "\xEF\xBB\xBF"
 
 static const struct {
@@ -63,6 +69,24 @@ static const struct {
 	{ "alone in braces", unset, "a = { b = 1 }\n", "a.b", "", "a = {}\n" },
 	{ "not there", unset, "a = 1\n", "b.c", "", NULL },
 	{ "a table", unset, "[a.b]\nc = 1\n", "a.b", "", "!a.b is a table; it must be edited by hand" },
+
+	{ "an empty table between others", prune, "[x]\na = 1\n\n  [a.b]\n\n[z]\nb = 1\n", "a.b", "", "[x]\na = 1\n\n[z]\nb = 1\n" },
+	{ "at the end, with the blank lines before it", prune, "x = 1\n\n\n[a]\n", "a", "", "x = 1\n" },
+	{ "at the end without a newline", prune, "x = 1\n[a]", "a", "", "x = 1\n" },
+	{ "the first", prune, "[a]\n\n[b]\nc = 1\n", "a", "", "[b]\nc = 1\n" },
+	{ "nothing else", prune, "[a]\n", "a", "", "" },
+	{ "nothing but the mark stays", prune, BOM "[a]\r\n\r\n", "a", "", BOM },
+	{ "something is in it", prune, "[a]\nb = 1\n", "a", "", NULL },
+	{ "a table is in it", prune, "[a]\n[a.b]\nc = 1\n", "a", "", NULL },
+	{ "a comment is in it", prune, "[a]\n\n  # b = 1\n[z]\n", "a", "", NULL },
+	{ "a comment is in it, at the end", prune, "[a]\n# b = 1", "a", "", NULL },
+	{ "a comment behind it", prune, "[a] # why\n", "a", "", NULL },
+	{ "a comment above it", prune, "x = 1\n\n# why\n[a]\n", "a", "", NULL },
+	{ "a comment further above is not its own", prune, "# top\n\n[a]\n", "a", "", "# top\n" },
+	{ "it is in braces", prune, "a = {}\n", "a", "", NULL },
+	{ "it is not there", prune, "[a.b]\nc = 1\n", "b", "", NULL },
+	{ "it has no header of its own", prune, "[a.b]\nc = 1\n", "a", "", NULL },
+	{ "one of a list of tables", prune, "[[a]]\n", "a", "", NULL },
 
 	{ "to a list on one line", toml_append, "a = [\"x\"] # c\n", "a", "\"y\"", "a = [\"x\", \"y\"] # c\n" },
 	{ "to an empty list", toml_append, "a = [ ]\n", "a", "\"y\"", "a = [\"y\"]\n" },
