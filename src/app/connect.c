@@ -66,14 +66,23 @@ static int check_secrets(const struct place *place, struct err *err)
 	return r == -ERR_NOENT ? 0 : r;
 }
 
+const char *connect_preset_near(struct str name)
+{
+	for (size_t i = 0; i < nconnect_presets && !connect_preset(name); i++)
+		if (str_distance(str_from(connect_presets[i].name), name) < 3)
+			return connect_presets[i].name;
+	return NULL;
+}
+
 /* A name that is nearly one we know is a slip, any other is a server of the person's own. */
 static void hint_preset(struct str name, struct err *err)
 {
-	for (size_t i = 0; i < nconnect_presets; i++)
-		if (str_distance(str_from(connect_presets[i].name), name) < 3) {
-			err_hint(err, "did you mean \"agent6 connect %s\"?", connect_presets[i].name);
-			return;
-		}
+	const char *near = connect_preset_near(name);
+
+	if (near) {
+		err_hint(err, "did you mean \"agent6 connect %s\"?", near);
+		return;
+	}
 	err_hint(err, "agent6 connect " STR_FMT " --format openai --base-url https://HOST/v1", STR_ARG(str_head(name, 64)));
 }
 

@@ -27,6 +27,7 @@ struct connect_preset {
 extern const struct connect_preset connect_presets[];
 extern const size_t nconnect_presets;
 const struct connect_preset *connect_preset(struct str name); /* NULL when it is none */
+const char *connect_preset_near(struct str name); /* the name of one that this was probably meant to be; NULL: it is one, or none is near */
 
 struct connect_request {
 	struct str name;

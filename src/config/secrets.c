@@ -187,14 +187,18 @@ static int read_present(const char *path, const struct target *t, struct buf *te
 	return parse(buf_str(text), mem, &root, err);
 }
 
+int secrets_check(const struct secret *key, struct err *err)
+{
+	return is_key(secret_reveal(key)) ? 0 : err_set(err, ERR_INVALID, "a key is one line of printable characters without spaces");
+}
+
 int secrets_put(const char *path, struct str provider, const struct secret *key, struct err *err)
 {
 	auto_target struct target t = { .dir = -1 };
 	auto_wiped struct buf text = BUF_MAX(SECRETS_MAX), value = BUF_MAX(SECRETS_MAX);
 	struct str where[] = { STR("providers"), provider, STR("api_key") };
 
-	if (!is_key(secret_reveal(key)))
-		return err_set(err, ERR_INVALID, "a key is one line of printable characters without spaces");
+	TRY(secrets_check(key, err));
 	TRY(target_open(path, &t, err));
 	TRY(read_present(path, &t, &text, err));
 	TRY(toml_add_string(&value, secret_reveal(key), err));

@@ -31,6 +31,7 @@ int secrets_stray(int fd, struct err *err) CHECKED;
 /* 1 when the file holds a key for it. */
 int secrets_has(int fd, struct str provider, struct err *err) CHECKED;
 
+int secrets_check(const struct secret *key, struct err *err) CHECKED; /* -ERR_INVALID: it cannot be one */
 /* Changes one key: the rest of the file stays, mode 0600, the old or the new file and no other. */
 int secrets_put(const char *path, struct str provider, const struct secret *key, struct err *err) CHECKED;
 int secrets_drop(const char *path, struct str provider, struct err *err) CHECKED; /* 1 removed, 0 was not there */

@@ -100,12 +100,20 @@ static bool locale_is_utf8(void)
 	return false;
 }
 
+bool term_env_flag(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
+}
+
 struct term_style term_style_env(void)
 {
 	const char *term = getenv("TERM");
 	bool dumb = !term || !*term || strcmp(term, "dumb") == 0;
 
-	return (struct term_style){ .color = !dumb && !is_set("NO_COLOR"), .utf8 = locale_is_utf8() };
+	return (struct term_style){ .color = !dumb && !is_set("NO_COLOR"), .utf8 = locale_is_utf8(),
+		.root = geteuid() == 0 && !term_env_flag("AGENT6_ALLOW_ROOT") };
 }
 
 size_t term_style_words(struct term_style style, struct str out[TERM_WORDS_MAX])
@@ -116,6 +124,8 @@ size_t term_style_words(struct term_style style, struct str out[TERM_WORDS_MAX])
 		out[n++] = STR("color");
 	if (style.utf8)
 		out[n++] = STR("utf8");
+	if (style.root)
+		out[n++] = STR("root");
 	return n;
 }
 
@@ -126,6 +136,7 @@ struct term_style term_style_from(const struct str *words, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		style.color = style.color || str_eqz(words[i], "color");
 		style.utf8 = style.utf8 || str_eqz(words[i], "utf8");
+		style.root = style.root || str_eqz(words[i], "root");
 	}
 	return style;
 }

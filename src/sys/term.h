@@ -29,11 +29,13 @@ int term_width(struct str s); /* columns; controls count nothing */
 size_t term_fit(struct str s, int cols, int *width);
 
 /* What the person's environment says about decoration: NO_COLOR, TERM, and whether the locale is UTF-8.
- * The words travel to a view that has no environment: "color", "utf8". */
-#define TERM_WORDS_MAX 2
+ * The words travel to a view that has no environment: "color", "utf8", "root". */
+#define TERM_WORDS_MAX 3
 struct term_style {
 	bool color, utf8;
+	bool root; /* it is root who reads, and a command has to say that this is meant: AGENT6_ALLOW_ROOT does not */
 };
+bool term_env_flag(const char *name); /* a variable that is set, and not to "0", "false" or "no" */
 struct term_style term_style_env(void);
 size_t term_style_words(struct term_style style, struct str out[TERM_WORDS_MAX]);
 struct term_style term_style_from(const struct str *words, size_t n); /* unknown words are ignored */

@@ -222,6 +222,19 @@ def test_a_linked_configuration_in_the_workspace_starts_no_run(lab):
     assert lab.run_dirs() == []
 
 
+def test_unsetting_all_of_a_table_leaves_no_empty_header(lab):
+    mine = "# mine\n\n[sandbox]\nprofile = \"auto\"\n"
+    lab.config(mine)
+    assert lab.agent6("config", "set", "budget.max_usd", "3").returncode == 0
+    assert "\n[budget]\n" in read(config_path(lab))
+    assert lab.agent6("config", "unset", "budget.max_usd").returncode == 0
+    assert read(config_path(lab)) == mine
+    lab.config("[budget]\nmax_usd = 3\n# a word of mine\n\n[providers.a]\nbase_url = \"https://x/v1\"\n")
+    for key in ("budget.max_usd", "providers.a.base_url"):
+        assert lab.agent6("config", "unset", key).returncode == 0
+    assert read(config_path(lab)) == "[budget]\n# a word of mine\n\n[providers.a]\n"
+
+
 # ---------------------------------------------------------------- connect, model
 
 class Server:
@@ -303,6 +316,13 @@ def test_connect_refuses_before_it_writes(lab, args, says):
     (("connect", "opnai"), "name a format", 'did you mean "agent6 connect openai"?'),
     (("connect", "mine"), "name a format", "agent6 connect mine --format openai --base-url"),
     (("connect",), "which provider", "agent6 connect anthropic < key"),
+    (("run", "--pin", "", "do it"), "--pin must not be empty", "hint: "),
+    (("run", "--pin= ", "do it"), "--pin must not be empty", "hint: "),
+    (("run", "--skill", "", "do it"), "--skill must not be empty", "hint: "),
+    (("resume", "--steer", ""), "--steer must not be empty", "hint: "),
+    (("runs", "merge", "--into", ""), "--into must not be empty", "The branch to change"),
+    (("connect", "mine", "--base-url", ""), "--base-url must not be empty", "Address of the server's API"),
+    (("model", ""), "role must not be empty", "worker, planner"),
     (("model", "worker"), "the provider is missing", "agent6 connect"),
     (("help", "nope"), '"nope" is not a command', "--help lists them"),
     (("version",), '"version" is not a command', "hint: agent6 --version"),
@@ -369,8 +389,8 @@ def test_a_key_in_the_wrong_table_is_told_by_its_line(lab):
     lab.config(read(config_path(lab)).replace('api_key_env = "MOCK_API_KEY"\n', ""))
     put(config_path(lab, "secrets.toml"), f'[provider.mock]\napi_key = "{KEY}"\n')
     os.chmod(config_path(lab, "secrets.toml"), 0o600)
-    for r in (lab.agent6("check", "keys"), lab.run("x")):
-        assert r.returncode == 1 and KEY not in r.both, r.both
+    for r, status in ((lab.agent6("check", "keys"), 1), (lab.run("x"), 2)):
+        assert r.returncode == status and KEY not in r.both, r.both
         assert "line 1 " in r.both and "[providers.NAME]" in r.both, r.both
 
 
@@ -418,6 +438,11 @@ class Terminal:
             assert select.select([self.master], [], [], 300)[0], f"{text!r} never came: {self.seen}"
             self.more()
 
+    def expect_times(self, text, n):
+        while self.seen.count(text) < n:
+            assert select.select([self.master], [], [], 300)[0], f"{text!r} came {self.seen.count(text)} times: {self.seen}"
+            self.more()
+
     def say(self, text):
         os.write(self.master, text.encode())
 
@@ -457,6 +482,57 @@ def test_on_a_terminal_the_key_is_not_shown(lab):
     assert KEY not in t.seen and "wrong" not in t.seen
     assert read(config_path(lab, "secrets.toml")) == f'[providers.mine]\napi_key = "{KEY}"\n'
     assert 'base_url = "https://example.com/v1"' in read(config_path(lab))
+
+
+def test_a_slip_in_an_answer_is_told_and_asked_again(lab):
+    t = Terminal(lab, "connect", "--no-verify")
+    t.expect("provider [anthropic]: ")
+    for n, (typed, says) in enumerate((("opnai", "did you mean openai?"), ("my server", "is not a provider's name")), 2):
+        t.say(typed + "\n")
+        t.expect(says)
+        t.expect_times("provider [anthropic]: ", n)
+    t.say("mine\n")
+    t.expect("[openai]: ")
+    t.say("opena\n")
+    t.expect('the format "opena" is not one of')
+    t.expect_times("[openai]: ", 2)
+    t.say("\n")
+    t.expect("base URL")
+    t.say("htp://example.com/v1\n")
+    t.expect_times("base URL, such as", 2)
+    t.say("https://example.com/v1\n")
+    t.expect("API key (not shown): ")
+    t.say("two words\n")
+    t.expect("printable characters without spaces")
+    t.expect_times("API key (not shown): ", 2)
+    t.say(KEY + "\n")
+    t.expect("Stored the key")
+    code, restored = t.end()
+    assert code == 0 and restored and KEY not in t.seen and "two words" not in t.seen, t.seen
+    assert read(config_path(lab, "secrets.toml")) == f'[providers.mine]\napi_key = "{KEY}"\n'
+    assert 'base_url = "https://example.com/v1"' in read(config_path(lab)) and 'api_format = "openai"' in read(config_path(lab))
+
+
+@pytest.mark.parametrize("typed,code", [("a b\nc d\ne f\n", 2), ("a b\n\x04", 1)])
+def test_an_answer_is_asked_for_three_times_and_the_end_of_the_input_is_the_end(lab, typed, code):
+    t = Terminal(lab, "connect", "--no-verify")
+    t.expect("provider [anthropic]: ")
+    t.say(typed)
+    got, restored = t.end()
+    assert got == code and restored, t.seen
+    assert not os.path.exists(config_path(lab)) and not os.path.exists(config_path(lab, "secrets.toml"))
+
+
+def test_a_name_that_is_nearly_a_known_one_is_taken_when_it_is_typed_once_more(lab):
+    t = Terminal(lab, "connect", "--no-verify")
+    t.expect("provider [anthropic]: ")
+    t.say("opnai\nopnai\n")
+    t.expect("[openai]: ")
+    t.say("\nhttps://example.com/v1\n")
+    t.expect("API key (not shown): ")
+    t.say("\n")
+    code, restored = t.end()
+    assert code == 0 and restored and "[providers.opnai]" in read(config_path(lab)), t.seen
 
 
 def test_ctrl_c_at_the_key_leaves_the_terminal_and_the_files_as_they_were(lab):

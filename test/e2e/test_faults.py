@@ -144,7 +144,7 @@ class Held:
         r = self.lab.agent6("runs", "verify", os.path.basename(self.run_dir))
         assert r.returncode == 0, r.both
         shown = json.loads(self.lab.agent6("runs", "show", os.path.basename(self.run_dir), "--json").out)
-        assert shown["state"] != "running", shown
+        assert shown["status"] != "running", shown
         return out
 
     def next_run_works(self):
@@ -228,7 +228,7 @@ def test_the_killed_monitor_leaves_a_run_that_is_known_to_be_dead_and_a_checkout
     os.kill(held.p.pid, signal.SIGKILL)
     held.ended()
     shown = json.loads(lab.agent6("runs", "show", "--json").out)
-    assert shown["state"] == "stale" and not [e for e in lab.journal() if e["type"] == "run.end"]
+    assert shown["status"] == "stale" and not [e for e in lab.journal() if e["type"] == "run.end"]
     assert "not running" in lab.agent6("runs", "stop").err
     held.next_run_works()
 

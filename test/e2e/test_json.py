@@ -65,6 +65,24 @@ def test_what_is_printed_parses(lab, command):
         assert all(isinstance(json.loads(line), dict) for line in lines)
 
 
+def test_one_thing_has_one_name_in_every_output(lab):
+    lab.repo(a="1\n")
+    lab.mock(script(finish()))
+    for name in ("mine", "other"):
+        assert lab.run("nothing", "--run-id", name).returncode == 0
+
+    def told(*words):
+        said = json.loads(lab.agent6(*words, "--json").out)
+        return said if isinstance(said, dict) else {o["run_id"]: o for o in said}["mine"]
+    seen = {words: told(*words) for words in (("runs", "list"), ("runs", "show", "mine"), ("runs", "compare", "mine", "other"),
+                                              ("runs", "stop", "mine"), ("runs", "diff", "mine"), ("runs", "verify", "mine"), ("replay", "mine"))}
+    for words, o in seen.items():
+        assert o["run_id"] == "mine" and not {"id", "session", "state", "alive"} & set(o), (words, o)
+    listed, shown, compared = (seen[words] for words in list(seen)[:3])
+    assert listed["status"] == shown["status"] == compared["status"] == "finished", seen
+    assert listed["live"] is shown["live"] is False and listed["cost_usd"] == shown["cost_usd"] == compared["cost_usd"]
+
+
 def test_names_that_are_not_utf8_end_no_command(lab):
     home = os.path.join(os.fsencode(lab.folder), b"h\xe9")
     dot = os.path.join(home, b".config", b"agent6")

@@ -321,8 +321,8 @@ def test_connect_asks_at_an_address_and_writes_it_down_only_when_it_works(lab, r
     r = lab.agent6("mcp", "list")
     assert r.returncode == 0 and "far  ready, 2 tools" in r.out and "gone  not there: " in r.out and "127.0.0.1" in r.out, r.both
     listed = {s["name"]: s for s in json.loads(lab.agent6("mcp", "list", "--json").out)}
-    assert listed["far"]["state"] == "ready" and [t["name"] for t in listed["far"]["tools"]] == ["echo", "fails"]
-    assert listed["gone"]["state"] == "not there"
+    assert listed["far"]["status"] == "ready" and [t["name"] for t in listed["far"]["tools"]] == ["echo", "fails"]
+    assert listed["gone"]["status"] == "not there"
     assert [m["method"] for _, _, m in locked.heard if m["method"] == "tools/call"] == []
     for words in (["--url", "http://far.example.com/mcp"], ["--url", "https://e.example", "--", "x"], ["--token-env", "A", "--", "x"]):
         assert lab.agent6("mcp", "connect", "bad", *words).returncode == 2

@@ -157,6 +157,24 @@ def test_root_is_refused_without_allow_root(lab):
     assert r.returncode == 2 and "--allow-root" in r.err
 
 
+def test_what_is_told_for_typing_can_be_typed_as_it_stands_by_root_too(lab):
+    """The flag was typed; where the variable says it, or it is no root who reads, commands need nothing."""
+    root = os.geteuid() == 0
+    flag, words = ("--allow-root ", ["--allow-root"]) if root else ("", [])
+    no_variable = {"AGENT6_ALLOW_ROOT": ""}
+    lab.git("init", "-q")
+    bare = lab.agent6(*words, "run", "--auto-approve", "x", env=no_variable)
+    assert bare.returncode == 2 and f"agent6 {flag}connect" in bare.err and f"agent6 {flag}model" in bare.err, bare.both
+    if root:
+        assert "agent6 connect" not in bare.err and "agent6 connect" in lab.agent6("run", "--auto-approve", "x", env={"AGENT6_ALLOW_ROOT": "1"}).err
+    project(lab)
+    lab.mock(script(turn(call("read_file", path="a.txt")), finish()))
+    ended = lab.agent6(*words, "run", "--auto-approve", "--max-iterations", "1", "--run-id", "short", "x", env=no_variable)
+    assert ended.returncode == 1 and f"agent6 {flag}resume short" in ended.both, ended.both
+    again = lab.agent6(*words, "runs", "rm", "--json", "nope", env=no_variable)
+    assert "agent6 runs list" in json.loads(again.err)["error"]["hint"], again.both  # only looks
+
+
 def test_a_command_cannot_write_beside_the_workspace_though_its_user_could(lab):
     project(lab)
     m = lab.mock(script(turn(call("run_command", argv=["touch", "../outside"])), finish()))

@@ -34,7 +34,7 @@ def test_a_green_run_is_listed_shown_and_proved(lab):
     table = lab.agent6("runs").out.splitlines()
     assert table[0].split() == ["updated", "status", "cost", "id", "task"] and run_id in table[1]
     shown = json.loads(lab.agent6("runs", "show", run_id[:6], "--json").out)
-    assert shown["state"] == "passed" and shown["commits"] == 1 and shown["all_passed"] is True
+    assert shown["status"] == "passed" and shown["commits"] == 1 and shown["all_passed"] is True
     assert f"agent6 runs merge {run_id}" in lab.agent6("runs", "show").out
     proof = lab.agent6("runs", "verify", run_id)
     assert proof.returncode == 0 and "unbroken chain" in proof.out
@@ -269,6 +269,21 @@ def test_stop_from_another_terminal_ends_after_the_step(lab):
     assert "not running" in lab.agent6("runs", "stop").err
 
 
+def test_stop_now_gives_up_the_command_under_way_and_the_run_can_be_resumed(lab):
+    """The command waits for a file that nobody writes: only a stop at once ends it."""
+    p = waiting(lab)
+    r = lab.agent6("runs", "stop", "--now")
+    assert r.returncode == 0 and " stops now; go on with: agent6 resume " in r.out, r.both
+    p.communicate(timeout=300)
+    assert p.returncode == 130
+    asked = lab.events("run.stop_requested")
+    assert asked and lab.events("run.end")[-1]["reason"] == "interrupted", asked
+    r = lab.agent6("runs", "stop", "--now", "--json")
+    assert json.loads(r.out)["asked"] is False, r.both
+    lab.write("go", "")
+    assert lab.agent6("resume", "--auto-approve").returncode == 0
+
+
 def test_a_live_run_is_not_merged(lab):
     p = waiting(lab)
     r = lab.agent6("runs", "merge")
@@ -316,7 +331,7 @@ def test_a_recorder_that_is_killed_ends_the_run_and_says_so(lab):
     out, _ = p.communicate(timeout=300)
     assert p.returncode == 1 and "record" in out
     assert lab.agent6("runs", "verify").returncode == 0  # what was written is whole
-    assert json.loads(lab.agent6("runs", "show", "--json").out)["state"] == "stale"
+    assert json.loads(lab.agent6("runs", "show", "--json").out)["status"] == "stale"
 
 
 def test_the_record_is_private(lab):
@@ -392,7 +407,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_record(lab, lines):
     r = lab.agent6("runs", "verify")
     assert r.returncode == 0 or "incomplete line" in r.out, r.both
     shown = json.loads(lab.agent6("runs", "show", "--json").out)
-    assert shown["state"] in ("stale", "failed", "finished") or (lines == 1 and shown["state"] == "created")  # before its start
+    assert shown["status"] in ("stale", "failed", "finished") or (lines == 1 and shown["status"] == "created")  # before its start
     messages = os.path.join(lab.run_dirs()[-1], "record", "messages.jsonl")
     with open(messages, "rb") as f:
         for line in f.read().split(b"\n")[:-1]:
@@ -429,14 +444,14 @@ def test_a_run_that_finds_the_checkout_in_use_is_parked_and_starts_when_resumed(
     live = next(i for i in rows if i != "later")
     r = lab.agent6("resume", "--auto-approve", live)  # itself is what is at work: it waits for nothing
     assert r.returncode == 2 and f"{live} is running, as process" in r.err and f"agent6 watch {live}" in r.err, r.both
-    assert "waits" not in r.err and json.loads(lab.agent6("runs", "show", live, "--json").out)["state"] == "running", r.both
+    assert "waits" not in r.err and json.loads(lab.agent6("runs", "show", live, "--json").out)["status"] == "running", r.both
     lab.write("go", "")
     p.communicate(timeout=300)
     mock = lab.mock(script(finish()))
     r = lab.agent6("resume", "--auto-approve", "later")
     assert r.returncode == 0, r.both
     assert task in json.dumps(mock.model_requests()[0]["body"])
-    assert json.loads(lab.agent6("runs", "show", "later", "--json").out)["state"] == "finished"
+    assert json.loads(lab.agent6("runs", "show", "later", "--json").out)["status"] == "finished"
     r = lab.agent6("resume", "--auto-approve", "later")
     assert r.returncode == 2 and "nothing left to do" in r.err, r.both
 

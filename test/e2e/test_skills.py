@@ -164,7 +164,7 @@ def test_always_and_skill_and_disabled(lab):
         assert r.returncode == 0 and ("broken cannot be used as it is" in r.stderr) == (name == "broken"), r.stderr
     assert run(lab, "skills", "enable", "ring", "--always", "--repo").returncode == 0
     listed = run(lab, "skills", "list", "--json").stdout
-    rows = {r["name"]: r["state"] for r in json.loads(listed)}
+    rows = {r["name"]: r["status"] for r in json.loads(listed)}
     about = {r["name"]: r["description"] for r in json.loads(listed)}
     assert about["quiet"] == "Quiet \x9b2J\x7f\u202eone." and not {"\x9b", "\x7f", "\u202e"} & set(listed), ascii(listed)
     assert rows == {"ring": "always", "quiet": "by --skill only", "broken": "unusable"}

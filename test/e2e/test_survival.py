@@ -93,7 +93,7 @@ def test_a_clock_that_was_set_back_confuses_nobody(lab):
     assert r.returncode == 0 and lab.read("a.txt") == "three\n", r.both
     assert lab.agent6("runs", "verify", "mine").returncode == 0 and lab.agent6("replay", "mine").returncode == 0
     shown = json.loads(lab.agent6("runs", "show", "mine", "--json").out)
-    assert shown["state"] == "finished" and shown["elapsed_s"] >= 0 and shown["last_event_age_s"] >= 0, shown
+    assert shown["status"] == "finished" and shown["elapsed_s"] >= 0 and shown["last_event_age_s"] >= 0, shown
     assert lab.agent6("runs", "prune", "--older-than", "1", "--unmerged").returncode == 0
     assert os.path.exists(record), "what is young by the clock of then is not pruned by the clock of now"
     assert lab.agent6("history", "search", "count up").returncode == 0

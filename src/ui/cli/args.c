@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "ui/cli/args.h"
+#include "sys/term.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -44,16 +45,27 @@ static void list_add(const struct field *f, void *into, struct str word, struct 
 	l->n++;
 }
 
+/* Nothing says nothing: what would be right is what the help tells. */
+static int refuse_empty(const struct field *f, struct err *err)
+{
+	int r = err_set(err, ERR_INVALID, "%s%s must not be empty", (f->flags & FIELD_POSITIONAL) ? "" : "--", f->name);
+
+	if (f->help)
+		err_hint(err, "%s", f->help);
+	return r;
+}
+
 /* A word of the command line is a string as it stands: quotes and escapes were the shell's. */
 static int set_value(const struct field *f, struct str word, struct arena *mem, void *into, struct err *err)
 {
+	if ((f->flags & FIELD_NONEMPTY) && (is_list(f) || f->type == &field_str) &&
+		((f->flags & FIELD_POSITIONAL) ? word : str_trim(word)).n == 0)
+		return refuse_empty(f, err);
 	if (is_list(f)) {
 		list_add(f, into, word, mem);
 		return 0;
 	}
 	if (f->type == &field_str) {
-		if ((f->flags & FIELD_NONEMPTY) && word.n == 0)
-			return err_set(err, ERR_INVALID, "%s must not be empty", f->name);
 		*(struct str *)((char *)into + f->offset) = word;
 		return 0;
 	}
@@ -420,7 +432,5 @@ int args_command(struct args_words *words, const struct command **out, struct er
 
 bool cli_env_flag(const char *name)
 {
-	const char *v = getenv(name);
-
-	return v && *v && strcmp(v, "0") != 0 && strcmp(v, "false") != 0 && strcmp(v, "no") != 0;
+	return term_env_flag(name);
 }

@@ -3,6 +3,7 @@
 #include "app/check.h"
 #include "fmt/json.h"
 #include "sys/term.h"
+#include "ui/cli/typed.h"
 #include "ui/cli/command.h"
 
 struct check_args {
@@ -58,7 +59,9 @@ static void print_row(void *self, enum check_verdict v, const char *name, const 
 	auto_buf struct buf clean = BUF_MAX(64 * 1024);
 	struct tally *t = self;
 	const char *open = promise[0] ? " (" : "", *shut = promise[0] ? ")" : "";
+	auto_arena struct arena *mem = arena_new();
 
+	detail = str_dupz(mem, typed_here(str_from(detail), mem));
 	t->rows[v]++;
 	if (t->json) {
 		if (t->err->code == ERR_NONE)

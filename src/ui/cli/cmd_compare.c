@@ -18,7 +18,7 @@ struct compare_args {
 };
 
 static const struct field fields[] = {
-	{ "id", &field_strs, offsetof(struct compare_args, ids), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
+	{ "id", &field_strs, offsetof(struct compare_args, ids), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
 		.help = "Two runs or more, each by its id or the beginning of it." },
 	{ "json", &field_bool, offsetof(struct compare_args, json), .help = "Print one JSON array, the best run first." },
 };
@@ -108,7 +108,7 @@ static int print_json(const struct candidate *list, size_t n, struct err *err)
 
 		BUG_IF(json_object_set_new(o, "run_id", json_text(str_from(c->ref.id))) < 0 ||
 			json_object_set_new(o, "rank", json_integer((json_int_t)i + 1)) < 0 ||
-			json_object_set_new(o, "state", json_text(str_from(c->word))) < 0 ||
+			json_object_set_new(o, "status", json_text(str_from(c->word))) < 0 ||
 			json_object_set_new(o, "all_passed", c->passed == TRI_NULL ? json_null() : json_boolean(c->passed == TRI_TRUE)) < 0 ||
 			json_object_set_new(o, "cost_usd", c->usd >= 0 ? json_real(c->usd) : json_null()) < 0 ||
 			json_object_set_new(o, "input_tokens", json_integer(c->tokens_in)) < 0 ||

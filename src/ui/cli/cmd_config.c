@@ -35,7 +35,7 @@ struct show_args {
 };
 
 static const struct field show_fields[] = {
-	{ "keys", &field_strs, offsetof(struct show_args, keys), .flags = FIELD_POSITIONAL,
+	{ "keys", &field_strs, offsetof(struct show_args, keys), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "Keys or sections to show at length." },
 	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print an object by key, for programs." },
 	{ "preset", &field_str, offsetof(struct show_args, preset), .flags = FIELD_NONEMPTY, .max = 64,

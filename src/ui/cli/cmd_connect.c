@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "app/connect.h"
 #include "app/models.h"
+#include "config/secrets.h"
 #include "ui/cli/choose.h"
 #include "ui/cli/cmd_runs_priv.h"
 #include "ui/cli/prompt.h"
@@ -45,14 +46,14 @@ struct connect_args {
 };
 
 static const struct field connect_fields[] = {
-	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL,
+	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "anthropic, openai, openrouter, gemini, mistral, deepseek, groq, azure, vertex, ollama, lmstudio, llamacpp, "
 			"vllm, or a name of your own." },
-	{ "format", &field_str, offsetof(struct connect_args, format), .help = "What the server speaks: anthropic, openai or responses." },
-	{ "base-url", &field_str, offsetof(struct connect_args, base_url), .help = "Address of the server's API." },
-	{ "key-env", &field_str, offsetof(struct connect_args, key_env),
+	{ "format", &field_str, offsetof(struct connect_args, format), .flags = FIELD_NONEMPTY, .help = "What the server speaks: anthropic, openai or responses." },
+	{ "base-url", &field_str, offsetof(struct connect_args, base_url), .flags = FIELD_NONEMPTY, .help = "Address of the server's API." },
+	{ "key-env", &field_str, offsetof(struct connect_args, key_env), .flags = FIELD_NONEMPTY,
 		.help = "Take the key from this environment variable at each run; nothing is stored." },
-	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file),
+	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file), .flags = FIELD_NONEMPTY,
 		.help = "PEM certificates to trust instead of the system's." },
 	{ "repo", &field_bool, offsetof(struct connect_args, repo),
 		.help = "Configure it for this repository only. The key is stored for all." },
@@ -113,16 +114,61 @@ static void list_presets(void)
 	fputs("  or a name of your own for another server\n", stderr);
 }
 
-/* Fills in what was not given on the command line. Without a terminal nothing is asked. */
-static int ask(struct command_ctx *ctx, struct connect_request *rq, const struct config_provider *known, struct err *err)
+#define TRIES 3 /* answers to one question */
+
+static void tell_again(const struct err *why)
 {
-	bool can_ask = prompt_can_ask();
+	cli_note("%s%s%s", why->msg, why->hint[0] ? "; " : "", why->hint);
+}
+
+/* What speaks against an answer is told, and it is asked again. `value` is of rq, and empty before. */
+static int ask_one(const char *question, const char *dflt, bool needed, struct connect_request *rq, struct str *value, struct arena *mem,
+	struct err *err)
+{
+	for (int n = 1;; n++) {
+		struct err why = { 0 };
+		int r;
+
+		TRY(prompt_line(question, dflt, mem, value, err));
+		r = needed && value->n == 0 ? err_set(&why, ERR_INVALID, "it has to be said") : connect_check(rq, &why);
+		if (r == 0)
+			return 0;
+		*value = STR("");
+		if (n == TRIES || r != -ERR_INVALID) {
+			*err = why;
+			return r;
+		}
+		tell_again(&why);
+	}
+}
+
+/* A name that is nearly one we know is a slip, unless it is typed once more. */
+static int ask_name(struct connect_request *rq, const struct config *c, struct arena *mem, struct err *err)
+{
+	struct str before = STR("");
+
+	list_presets();
+	for (int n = 1;; n++) {
+		const char *near;
+
+		rq->name = STR("");
+		TRY(ask_one("provider", "anthropic", true, rq, &rq->name, mem, err));
+		near = connect_preset_near(rq->name);
+		if (!near || n == TRIES || str_eq(rq->name, before) || (c && config_provider(c, rq->name)))
+			return 0;
+		before = rq->name;
+		cli_note("did you mean %s? typed once more it is a server of your own", near);
+	}
+}
+
+/* Fills in what was not given on the command line. Without a terminal nothing is asked. c: NULL where the configuration is wrong. */
+static int ask(struct command_ctx *ctx, struct connect_request *rq, const struct config *c, struct err *err)
+{
+	bool can_ask = prompt_can_ask(), known;
 	const struct connect_preset *preset;
 
-	if (rq->name.n == 0 && can_ask) {
-		list_presets();
-		TRY(prompt_line("provider", "anthropic", ctx->mem, &rq->name, err));
-	}
+	if (rq->name.n == 0 && can_ask)
+		TRY(ask_name(rq, c, ctx->mem, err));
 	if (rq->name.n == 0) { /* a key goes to nobody whom no one named */
 		int r = err_set(err, ERR_INVALID, "which provider is meant is not said, and there is no terminal to ask on");
 
@@ -130,17 +176,36 @@ static int ask(struct command_ctx *ctx, struct connect_request *rq, const struct
 		return r;
 	}
 	TRY(connect_check(rq, err));
+	known = c && config_provider(c, rq->name);
 	preset = connect_preset(rq->name);
 	if (preset && preset->url_form && !known && can_ask && rq->base_url.n == 0)
-		TRY(prompt_line(str_printf(ctx->mem, "base URL, %s", preset->url_form).p, NULL, ctx->mem, &rq->base_url, err));
+		TRY(ask_one(str_printf(ctx->mem, "base URL, %s", preset->url_form).p, NULL, true, rq, &rq->base_url, ctx->mem, err));
 	if (preset || known || !can_ask)
-		return connect_check(rq, err);
+		return 0;
 	if (rq->api_format.n == 0)
-		TRY(prompt_line("format, anthropic, openai or responses", "openai", ctx->mem, &rq->api_format, err));
-	TRY(connect_check(rq, err));
+		TRY(ask_one("format, anthropic, openai or responses", "openai", true, rq, &rq->api_format, ctx->mem, err));
 	if (rq->base_url.n == 0 && !str_eqz(rq->api_format, "anthropic"))
-		TRY(prompt_line("base URL, such as https://host/v1", NULL, ctx->mem, &rq->base_url, err));
-	return connect_check(rq, err);
+		TRY(ask_one("base URL, such as https://host/v1", NULL, false, rq, &rq->base_url, ctx->mem, err));
+	return 0;
+}
+
+static int ask_hidden(const char *question, struct secret *key, struct err *err)
+{
+	for (int n = 1;; n++) {
+		struct err why = { 0 };
+		int r;
+
+		TRY(prompt_hidden(question, key, err));
+		r = secret_is_empty(key) ? 0 : secrets_check(key, &why);
+		if (r == 0)
+			return 0;
+		secret_fini(key);
+		if (n == TRIES) {
+			*err = why;
+			return r;
+		}
+		tell_again(&why);
+	}
 }
 
 static int ask_key(const struct connect_request *rq, struct secret *key, struct err *err)
@@ -151,7 +216,7 @@ static int ask_key(const struct connect_request *rq, struct secret *key, struct 
 		return 0;
 	if (!prompt_can_ask())
 		return isatty(STDIN_FILENO) ? 0 : prompt_piped(key, err);
-	return prompt_hidden(preset && preset->keyless ? "API key, empty for none" : "API key", key, err);
+	return ask_hidden(preset && preset->keyless ? "API key, empty for none" : "API key", key, err);
 }
 
 /* Whether it is the server that was meant, as far as its list of models tells. What is configured stays. */
@@ -233,7 +298,9 @@ static void tell_key(const struct config_provider *p, enum connect_key key, cons
 		cli_note("%s is set and wins over the stored key", str_dupz(mem, p->api_key_env));
 	if (key != CONNECT_KEY_NONE)
 		return;
-	if (p->api_format == CONFIG_API_ANTHROPIC)
+	if (p->api_key_env.n > 0)
+		cli_note("warning: %s has no key: " STR_FMT " is not set", name, STR_ARG(p->api_key_env));
+	else if (config_needs_key(p))
 		cli_note("warning: %s has no key and cannot be used without one", name);
 	else
 		cli_note("%s has no key: a server that wants none is assumed", name);
@@ -269,7 +336,7 @@ static int finish(struct command_ctx *ctx, const struct place *place, const stru
 	TRY(connect_key_of(place, p, ctx->mem, &key, err));
 	if (!args->json)
 		tell_key(p, key, done, ctx->mem);
-	if (!args->no_verify && (key != CONNECT_KEY_NONE || p->api_format != CONFIG_API_ANTHROPIC))
+	if (!args->no_verify && (key != CONNECT_KEY_NONE || !config_needs_key(p)))
 		v = verify(place, p, ctx->mem);
 	if (args->json)
 		return connect_json(p, key, done, &v, err);
@@ -290,8 +357,7 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 	TRY(place_find(STR(""), ctx->config, ctx->mem, &place, err));
 	if (args->logout)
 		return logout(&place, args->name.n > 0 ? args->name : STR("anthropic"), args->json, ctx->mem, err);
-	TRY(ask(ctx, &rq,
-		config_load(&place.files, ctx->mem, c, ERR_DISCARD) < 0 ? NULL : config_provider(c, args->name), err));
+	TRY(ask(ctx, &rq, config_load(&place.files, ctx->mem, c, ERR_DISCARD) < 0 ? NULL : c, err));
 	TRY(ask_key(&rq, &key, err));
 	rq.key = &key;
 	TRY(connect_provider(&place, &rq, ctx->mem, &done, err));
@@ -301,13 +367,13 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 /* ------------------------------------------------------------------ model */
 
 static const struct field model_fields[] = {
-	{ "role", &field_str, offsetof(struct model_args, role), .flags = FIELD_POSITIONAL,
+	{ "role", &field_str, offsetof(struct model_args, role), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "worker, planner, critic, reviewer, summarizer, or all." },
-	{ "provider", &field_str, offsetof(struct model_args, provider), .flags = FIELD_POSITIONAL,
+	{ "provider", &field_str, offsetof(struct model_args, provider), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "Name of a configured provider." },
-	{ "model", &field_str, offsetof(struct model_args, model), .flags = FIELD_POSITIONAL,
+	{ "model", &field_str, offsetof(struct model_args, model), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "The model's id; without it the provider's models are listed." },
-	{ "effort", &field_str, offsetof(struct model_args, effort), .help = "off, low, medium, high, xhigh or max." },
+	{ "effort", &field_str, offsetof(struct model_args, effort), .flags = FIELD_NONEMPTY, .help = "off, low, medium, high, xhigh or max." },
 	{ "repo", &field_bool, offsetof(struct model_args, repo), .help = "For this repository only." },
 	{ "force", &field_bool, offsetof(struct model_args, force), .help = "Take a model that the server does not list." },
 	{ "json", &field_bool, offsetof(struct model_args, json), .help = "Print one JSON array: the roles, or the provider's models." },
@@ -468,7 +534,7 @@ static int set_models(struct command_ctx *ctx, const struct place *place, const 
 	p = config_provider(c, args->provider);
 	if (p && connect_key_of(place, p, ctx->mem, &key, err) < 0)
 		cli_note("%s", err->msg);
-	else if (p && key == CONNECT_KEY_NONE && p->api_format == CONFIG_API_ANTHROPIC)
+	else if (p && key == CONNECT_KEY_NONE && config_needs_key(p))
 		cli_note(STR_FMT " has no key yet: agent6 connect " STR_FMT, STR_ARG(p->name), STR_ARG(p->name));
 	return args->json ? roles_json(c, err) : 0;
 }

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "ui/cli/command.h"
 #include "ui/cli/prompt.h"
+#include "ui/cli/typed.h"
 
 #include "app/init.h"
 #include "fmt/shellword.h"
@@ -71,8 +72,9 @@ static void tell(struct command_ctx *ctx, const struct place *place, const struc
 	cli_out("AGENTS.md: %s\n", d->agents_made ? "made; say in it what a newcomer must know" : d->agents_added ? "got a verify section" : "as it was");
 	for (size_t i = 0; i < d->notes.n; i++)
 		cli_note(STR_FMT, STR_ARG(clean(ctx->mem, d->notes.p[i])));
-	cli_out("next: %sagent6 check; agent6 run \"...\"\n",
-		!place->is_repo ? "git init; " : d->ignored > 0 || d->agents_made || d->agents_added ? "commit what was added; " : "");
+	cli_out("next: %s" STR_FMT "\n",
+		!place->is_repo ? "git init; " : d->ignored > 0 || d->agents_made || d->agents_added ? "commit what was added; " : "",
+		STR_ARG(typed_here(STR("agent6 check; agent6 run \"...\""), ctx->mem)));
 }
 
 static int run_init(struct command_ctx *ctx, const void *decoded, struct err *err)
@@ -93,7 +95,7 @@ static int run_init(struct command_ctx *ctx, const void *decoded, struct err *er
 
 static const struct field init_fields[] = {
 	{ "yes", &field_bool, offsetof(struct init_args, yes), .help = "Do not ask." },
-	{ "ecosystem", &field_str, offsetof(struct init_args, ecosystem), .choices = init_ecosystems,
+	{ "ecosystem", &field_str, offsetof(struct init_args, ecosystem), .flags = FIELD_NONEMPTY, .choices = init_ecosystems,
 		.help = "Whose build products .gitignore names; found out when left out." },
 };
 

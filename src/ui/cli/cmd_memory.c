@@ -31,7 +31,7 @@ static const struct field list_fields[] = {
 static const struct field id_fields[] = { ID_FIELD };
 static const struct field show_fields[] = { ID_FIELD, JSON_FIELD };
 static const struct field add_fields[] = {
-	{ "scope", &field_str, offsetof(struct note_args, scope), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
+	{ "scope", &field_str, offsetof(struct note_args, scope), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
 		.max = NOTE_SCOPE_MAX, .help = "Its topic, a word of a-z, 0-9 and \"-\"." },
 	{ "text", &field_str, offsetof(struct note_args, text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
 		.max = NOTE_TEXT_MAX, .help = "What later runs are told." },
@@ -39,7 +39,7 @@ static const struct field add_fields[] = {
 };
 static const struct field drop_fields[] = {
 	ID_FIELD,
-	{ "reason", &field_str, offsetof(struct note_args, reason), .flags = FIELD_POSITIONAL, .max = NOTE_REASON_MAX,
+	{ "reason", &field_str, offsetof(struct note_args, reason), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = NOTE_REASON_MAX,
 		.help = "Why it is no longer so." },
 };
 

@@ -55,7 +55,7 @@ struct mode_args {
 	{ "no-commands", &field_bool, AT(no_commands), .help = "Run no command at all." },                   \
 	{ "max-iterations", &given_int, AT(max_iterations), .min = -1, .max = 1000000,                       \
 		.help = "At most this many turns; -1 is no limit." },                                        \
-	{ "file", &field_strs, AT(file), .max = 64, .help = "Attach this file, at most 64 KiB; may be given several times." }, \
+	{ "file", &field_strs, AT(file), .flags = FIELD_NONEMPTY, .max = 64, .help = "Attach this file, at most 64 KiB; may be given several times." }, \
 	{ "from", &field_str, AT(from), .flags = FIELD_NONEMPTY, .max = 96,                                  \
 		.help = "Attach what came of an earlier session." },                                         \
 	LIMIT_FIELDS
@@ -107,14 +107,14 @@ static const struct field review_fields[] = {
 			"Branches, tags, HEAD~3, @{u}, runs." },
 	{ "head", &field_str, AT(head), .flags = FIELD_NONEMPTY, .max = GIT_EXPR_MAX,
 		.help = "With --base: judge up to this branch, commit or run, not the work tree." },
-	{ "path", &field_strs, AT(path), .max = 64,
+	{ "path", &field_strs, AT(path), .flags = FIELD_NONEMPTY, .max = 64,
 		.help = "Judge only what lies beneath this path, from the repository's top; may be given several times." },
 	{ "personas", &field_str, AT(personas), .flags = FIELD_NONEMPTY, .max = 1000, .help = "Reviewers, with commas between them: security,tests." },
 	{ "reviewers", &field_int, AT(reviewers), .dflt = "0", .min = 0, .max = 8,
 		.help = "So many seats: of the personas, or of security, correctness, tests, over-engineering, edge-cases." },
-	{ "tier", &field_str, AT(tier), .max = 16, .help = "diff, or explore: a seat may read the repository too (review.tier)." },
-	{ "seat", &field_strs, AT(seat), .max = 8, .help = "A reviewer; may be given several times (review.seats)." },
-	{ "decision", &field_str, AT(decision), .max = 16, .help = "advisory, veto, quorum or all (review.decision)." },
+	{ "tier", &field_str, AT(tier), .flags = FIELD_NONEMPTY, .max = 16, .help = "diff, or explore: a seat may read the repository too (review.tier)." },
+	{ "seat", &field_strs, AT(seat), .flags = FIELD_NONEMPTY, .max = 8, .help = "A reviewer; may be given several times (review.seats)." },
+	{ "decision", &field_str, AT(decision), .flags = FIELD_NONEMPTY, .max = 16, .help = "advisory, veto, quorum or all (review.decision)." },
 	LIMIT_FIELDS,
 };
 

@@ -43,9 +43,9 @@ struct run_args {
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
 	{ "max-iterations", &given_int, offsetof(struct run_args, max_iterations), .min = -1,                \
 		.max = 1000000, .help = "At most this many turns; -1 is no limit." },                        \
-	{ "pin", &field_strs, offsetof(struct run_args, pin), .max = 32,                                      \
+	{ "pin", &field_strs, offsetof(struct run_args, pin), .flags = FIELD_NONEMPTY, .max = 32,                                      \
 		.help = "Something the model is told again whenever the conversation begins anew; 4000 characters in all." }, \
-	{ "standing", &field_str, offsetof(struct run_args, standing), .max = 4000,                           \
+	{ "standing", &field_str, offsetof(struct run_args, standing), .flags = FIELD_NONEMPTY, .max = 4000,                           \
 		.help = "A goal the run goes on with whenever its task is done, until the budget or you end it." },  \
 	{ "interactive", &field_bool, offsetof(struct run_args, interactive),                                 \
 		.help = "Pause after each step and wait for your words; needs a terminal." },                \
@@ -77,14 +77,14 @@ static const struct field run_fields[] = {
 	SHARED_FIELDS,
 	{ "run-id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_NONEMPTY, .max = 96,
 		.help = "Use this id instead of a made-up one." },
-	{ "skill", &field_strs, offsetof(struct run_args, skills), .max = 8,
+	{ "skill", &field_strs, offsetof(struct run_args, skills), .flags = FIELD_NONEMPTY, .max = 8,
 		.help = "Begin with this skill's instructions; may be said several times." },
 };
 
 static const struct field resume_fields[] = {
 	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
 		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
-	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
+	{ "steer", &field_str, offsetof(struct run_args, steer), .flags = FIELD_NONEMPTY, .max = 16384,
 		.help = "The first thing the model is told." },
 	{ "force", &field_bool, offsetof(struct run_args, force),
 		.help = "Go on although the run's commits are not what its record says." },
@@ -101,7 +101,7 @@ static const struct field fork_fields[] = {
 		.help = "The new run's id instead of a made-up one." },
 	{ "no-run", &field_bool, offsetof(struct run_args, no_run),
 		.help = "Only make it and print its id; agent6 resume starts it." },
-	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
+	{ "steer", &field_str, offsetof(struct run_args, steer), .flags = FIELD_NONEMPTY, .max = 16384,
 		.help = "The first thing the model is told." },
 	SHARED_FIELDS,
 };

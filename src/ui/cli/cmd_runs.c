@@ -4,9 +4,11 @@
 
 #include "base/time.h"
 #include "sandbox/confine.h"
+#include "session/answers.h"
 #include "session/ending.h"
 #include "sys/file.h"
 #include "sys/term.h"
+#include "ui/cli/typed.h"
 #include "view/listing.h"
 
 #include <errno.h>
@@ -28,6 +30,10 @@ struct show_args {
 	struct str id;
 	bool json;
 };
+struct stop_args {
+	struct str id;
+	bool now, json;
+};
 struct list_args {
 	bool json;
 };
@@ -40,6 +46,13 @@ static const struct field show_fields[] = {
 	{ "id", &field_str, offsetof(struct show_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print one JSON object." },
+};
+static const struct field stop_fields[] = {
+	{ "id", &field_str, offsetof(struct stop_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+		.help = "A session's id or the beginning of it; the newest when left out." },
+	{ "now", &field_bool, offsetof(struct stop_args, now),
+		.help = "At once: the answer or the command that is under way is given up. It can be resumed as well." },
+	{ "json", &field_bool, offsetof(struct stop_args, json), .help = "Print one JSON object." },
 };
 static const struct field list_fields[] = {
 	{ "json", &field_bool, offsetof(struct list_args, json), .help = "Print one JSON array." },
@@ -320,9 +333,9 @@ static int show_json(const struct listing_one *one, struct err *err)
 		{ "run_id", json_text(str_from(one->ref.id)) },
 		{ "mode", text_or_null(m->mode) },
 		{ "model", text_or_null(m->worker_model.n > 0 ? m->worker_model : buf_str(&s->model)) },
-		{ "state", json_text(str_from(st.word)) },
+		{ "status", json_text(str_from(st.word)) },
 		{ "reason", st.reason ? json_text(str_from(st.reason)) : json_null() },
-		{ "alive", json_boolean(one->live) },
+		{ "live", json_boolean(one->live) },
 		{ "pid", one->owner > 0 ? json_integer(one->owner) : json_null() },
 		{ "task", text_or_null(s->task.n > 0 ? buf_str(&s->task) : m->user_task) },
 		{ "last_event", text_or_null(str_from(s->last_ts)) },
@@ -377,7 +390,7 @@ static struct str state_text(const struct listing_one *one, struct arena *mem)
 		text = str_printf(mem, STR_FMT "; `agent6 resume %s` goes on", STR_ARG(text), one->ref.id);
 	if (strcmp(st.word, "waiting") == 0)
 		text = str_printf(mem, STR_FMT "; `agent6 watch %s` to answer", STR_ARG(text), one->ref.id);
-	return text;
+	return typed_here(text, mem);
 }
 
 static struct str changes_text(const struct listing_one *one, struct arena *mem)
@@ -390,8 +403,8 @@ static struct str changes_text(const struct listing_one *one, struct arena *mem)
 		return str_printf(mem, "merged into " STR_FMT, STR_ARG(m->merged_into));
 	if (s->ncommits == 0)
 		return STR("no commits");
-	return str_printf(mem, "%lld commit%s on " STR_FMT "; `agent6 runs merge %s`", (long long)s->ncommits,
-		s->ncommits == 1 ? "" : "s", STR_ARG(branch.n > 0 ? branch : STR("its side chain")), one->ref.id);
+	return typed_here(str_printf(mem, "%lld commit%s on " STR_FMT "; `agent6 runs merge %s`", (long long)s->ncommits,
+		s->ncommits == 1 ? "" : "s", STR_ARG(branch.n > 0 ? branch : STR("its side chain")), one->ref.id), mem);
 }
 
 static void show_warnings(const struct view_end *e, struct arena *mem)
@@ -416,7 +429,7 @@ static void show_text(const struct listing_one *one, struct arena *mem)
 	row("task:", mem, s->task.n > 0 ? buf_str(&s->task) : m->user_task);
 	row("forked from:", mem, m->parent_run_id);
 	row("model:", mem, m->worker_model.n > 0 ? m->worker_model : buf_str(&s->model));
-	row("state:", mem, state_text(one, mem));
+	row("status:", mem, state_text(one, mem));
 	if (s->end.iterations >= 0 && s->end.seen)
 		row("iteration:", mem, str_printf(mem, "%lld", (long long)s->end.iterations));
 	if (one->last_ms > 0)
@@ -487,9 +500,9 @@ static int run_dir(struct command_ctx *ctx, const void *decoded, struct err *err
 	return 0;
 }
 
-static int stop_json(const struct session_ref *ref, bool live, struct err *err)
+static int stop_json(const struct session_ref *ref, bool live, bool now, struct err *err)
 {
-	auto_json json_t *o = json_pack("{s:s,s:b}", "run_id", ref->id, "asked", live);
+	auto_json json_t *o = json_pack("{s:s,s:b,s:b}", "run_id", ref->id, "asked", live, "now", now);
 
 	BUG_IF(!o);
 	return runs_print_json(o, err);
@@ -497,7 +510,7 @@ static int stop_json(const struct session_ref *ref, bool live, struct err *err)
 
 static int run_stop(struct command_ctx *ctx, const void *decoded, struct err *err)
 {
-	const struct show_args *args = decoded;
+	const struct stop_args *args = decoded;
 	autoclose int answers = -1;
 	struct session_ref ref;
 	struct place place;
@@ -505,15 +518,17 @@ static int run_stop(struct command_ctx *ctx, const void *decoded, struct err *er
 	TRY(runs_find(ctx, args->id, SESSION_ANY, &place, &ref, err));
 	if (!session_is_live(place.repo_dir, &ref)) {
 		if (args->json)
-			return stop_json(&ref, false, err);
+			return stop_json(&ref, false, args->now, err);
 		cli_note("%s is not running", ref.id);
 		return 0;
 	}
 	TRY(dir_open(AT_FDCWD, session_path(place.repo_dir, &ref, "answers", ctx->mem), &answers, err));
-	TRY(file_replace(answers, "stop.request", STR(""), 0600, err));
+	TRY(args->now ? answers_tell(answers, ANSWER_STOP, STR("now"), err) : file_replace(answers, "stop.request", STR(""), 0600, err));
 	if (args->json)
-		return stop_json(&ref, true, err);
-	cli_out("%s stops after the step it is in; go on with: agent6 resume %s\n", ref.id, ref.id);
+		return stop_json(&ref, true, args->now, err);
+	struct str next = typed_here(str_printf(ctx->mem, "agent6 resume %s", ref.id), ctx->mem);
+
+	cli_out("%s stops %s; go on with: " STR_FMT "\n", ref.id, args->now ? "now" : "after the step it is in", STR_ARG(next));
 	return 0;
 }
 
@@ -536,7 +551,7 @@ static const struct command commands[] = {
 		.run = run_list, .needs_no_root_check = true },
 	{ .name = "runs show", .help = "show how one session stands", FIELDS(show_fields, show_args), .run = run_show,
 		.needs_no_root_check = true },
-	{ .name = "runs stop", .help = "ask a running session to stop after its step", FIELDS(show_fields, show_args), .run = run_stop },
+	{ .name = "runs stop", .help = "ask a running session to stop after its step, or at once", FIELDS(stop_fields, stop_args), .run = run_stop },
 	{ .name = "runs dir", .help = "print where this repository's sessions are kept, or one of them",
 		FIELDS(id_fields, id_args), .run = run_dir, .needs_no_root_check = true },
 	{ .name = "runs events", .help = "print the reference page docs/events.md", .run = run_events,

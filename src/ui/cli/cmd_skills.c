@@ -59,7 +59,7 @@ static int print_json(const struct skills_found *found, const struct skills *s, 
 
 	TRY(buf_addc(&b, '[', err));
 	for (size_t i = 0; i < s->n; i++) {
-		TRY(buf_addf(&b, err, "%s{\"state\":\"%s\"", i > 0 ? "," : "", state_of(found, &s->p[i], i)));
+		TRY(buf_addf(&b, err, "%s{\"status\":\"%s\"", i > 0 ? "," : "", state_of(found, &s->p[i], i)));
 		TRY(json_add_member(&b, "name", s->p[i].name, err));
 		TRY(json_add_member(&b, "dir", str_from(found->dirs[i]), err));
 		TRY(json_add_member(&b, "description", s->p[i].description, err));

@@ -4,6 +4,7 @@
 #include "sys/file.h"
 #include "sys/term.h"
 #include "ui/cli/command.h"
+#include "ui/cli/typed.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -59,9 +60,10 @@ void cli_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	auto_arena struct arena *mem = arena_new();
 	fflush(stdout); /* what was said before comes before, where both go to one place */
 	fputs("[agent6] ", stderr);
-	put_clean(stderr, str_from(text));
+	put_clean(stderr, typed_here(str_from(text), mem));
 	fputc('\n', stderr);
 }
 
@@ -104,6 +106,8 @@ static void show_place(const struct err_place *at)
 
 void report_err(const struct err *err)
 {
+	auto_arena struct arena *mem = arena_new();
+
 	fflush(stdout);
 	fputs(err->code == ERR_DENIED ? "REFUSING: " : "ERROR: ", stderr);
 	if (err->at.file[0] != '\0') {
@@ -117,18 +121,20 @@ void report_err(const struct err *err)
 	show_place(&err->at);
 	if (err->hint[0] != '\0') {
 		fputs("hint: ", stderr);
-		put_clean(stderr, str_from(err->hint));
+		put_clean(stderr, typed_here(str_from(err->hint), mem));
 		fputc('\n', stderr);
 	}
 }
 
 static int add_error(const struct err *err, int status, struct buf *out)
 {
+	auto_arena struct arena *mem = arena_new();
+
 	TRY(buf_addz(out, "{\"error\":{\"code\":", ERR_DISCARD));
 	TRY(json_add_quoted(out, str_from(err_code_name(err->code)), ERR_DISCARD));
 	TRY(json_add_member(out, "message", str_from(err->msg), ERR_DISCARD));
 	if (err->hint[0] != '\0')
-		TRY(json_add_member(out, "hint", str_from(err->hint), ERR_DISCARD));
+		TRY(json_add_member(out, "hint", typed_here(str_from(err->hint), mem), ERR_DISCARD));
 	if (err->at.file[0] != '\0')
 		TRY(json_add_member(out, "file", str_from(err->at.file), ERR_DISCARD));
 	if (err->at.line > 0)

@@ -2,6 +2,7 @@
 /* Copyright The agent6 authors. */
 #include "session/ending.h"
 #include "ui/cli/term_priv.h"
+#include "ui/cli/typed.h"
 
 #include "agent/gate.h"
 #include "fmt/json.h"
@@ -95,7 +96,12 @@ static int fact(struct term_view *t, const char *name, struct str text, struct e
 {
 	if (str_trim(text).n == 0)
 		return 0;
+	auto_buf struct buf typed = BUF_MAX(16 * text.n + 64);
+
 	TRY(term_put(t, LOOK_DIM, str_from(name), err));
+	if (t->style.root)
+		TRY(typed_add(&typed, text, err));
+	text = t->style.root ? buf_str(&typed) : text;
 	TRY(term_prose(t, LOOK_PLAIN, str_trim(text), (int)strlen(name), "           ", err));
 	return term_newline(t, err);
 }
@@ -230,7 +236,7 @@ static int command(struct term_view *t, const char *what, const char *verb, cons
 	struct err *err)
 {
 	TRY(term_put(t, LOOK_DIM, str_from(what), err));
-	TRY(term_put(t, LOOK_PLAIN, STR("agent6 "), err));
+	TRY(term_put(t, LOOK_PLAIN, t->style.root ? STR("agent6 --allow-root ") : STR("agent6 "), err));
 	TRY(term_put(t, LOOK_PLAIN, str_from(verb), err));
 	TRY(term_put(t, LOOK_PLAIN, STR(" "), err));
 	TRY(term_line(t, LOOK_PLAIN, str_from(id), 0, err));

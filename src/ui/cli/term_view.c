@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "ui/cli/term_priv.h"
+#include "ui/cli/typed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,9 +186,12 @@ static int on_commit(struct term_view *t, const struct view_item *it, const stru
 static int on_marker(struct term_view *t, const struct view_item *it, const struct view_state *s, struct err *err)
 {
 	enum look look = it->kind == VIEW_WARNING ? LOOK_WARN : LOOK_DIM;
+	auto_buf struct buf typed = BUF_MAX(16 * it->text.n + 64);
 	int used = 0;
 
 	(void)s;
+	if (t->style.root)
+		TRY(typed_add(&typed, it->text, err));
 	TRY(term_fresh_line(t, err));
 	TRY(term_glyph(t, look, GLYPH_MARK, err));
 	if (it->name.n > 0) {
@@ -195,7 +199,7 @@ static int on_marker(struct term_view *t, const struct view_item *it, const stru
 		TRY(term_put(t, look, STR(": "), err));
 		used += 2;
 	}
-	TRY(term_prose(t, look, it->text, used + 3, "   ", err));
+	TRY(term_prose(t, look, t->style.root ? buf_str(&typed) : it->text, used + 3, "   ", err));
 	return term_newline(t, err);
 }
 
