@@ -106,7 +106,7 @@ class Broker:
         r.close()
 
     def __enter__(self):
-        assert take(self.monitor) == (READY, b"\x01" + bytes(8))  # no error, no hint
+        assert take(self.monitor) == (READY, bytes(9))  # no error, no hint
         return self
 
     def __exit__(self, *_):

@@ -73,11 +73,11 @@ def test_a_server_that_does_not_speak_tls_is_a_tls_failure(pki):
         assert a.outcome in (TLS, TIMEOUT) and a.text.startswith("localhost: ")
 
 
-@pytest.mark.parametrize("name, says", [("nothing.pem", "nothing.pem"), ("ext", "holds no PEM certificates")])
-def test_a_bad_ca_file_is_refused_at_start(pki, name, says):
+@pytest.mark.parametrize("name, code, says", [("nothing.pem", "not_found", "nothing.pem"), ("ext", "syntax", "holds no PEM certificates")])
+def test_a_bad_ca_file_is_refused_at_start(pki, name, code, says):
     with Driver(*lines(1, f"ca {pki}/{name}", scheme="https")) as d:
         line = d.start()
-        assert line.startswith("fail remote ") and says in line and "mock" in line
+        assert line.startswith(f"fail {code} ") and says in line and "mock" in line
 
 
 def test_old_tls_is_refused(pki):
