@@ -275,15 +275,19 @@ static bool words_below(const char *path, const char *dir, struct str *out)
  * seen, or has no name. */
 static bool begin_at_home(struct walk *w, const char *home, struct str left)
 {
-	char self[64], real[PATH_MAX];
+	char self[64], real[PATH_MAX + 1];
 	autoclose int fd = FAULTY(open(home, O_PATH | O_CLOEXEC));
+	struct stat st;
 	ssize_t n;
 
 	if (fd < 0 || FAULTY(fstat(fd, &w->home)) < 0)
 		return false;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	n = readlink(self, real, sizeof(real));
-	if (n <= 1 || (size_t)n == sizeof(real) || real[0] != '/' || buf_add(&w->done, str_of(real, (size_t)n), ERR_DISCARD) < 0 ||
+	n = readlink(self, real, sizeof(real) - 1);
+	if (n <= 1 || (size_t)n == sizeof(real) - 1 || real[0] != '/')
+		return false;
+	real[n] = '\0';
+	if (lstat(real, &st) < 0 || st.st_dev != w->home.st_dev || st.st_ino != w->home.st_ino || buf_add(&w->done, str_of(real, (size_t)n), ERR_DISCARD) < 0 ||
 		buf_add(&w->rest, left, ERR_DISCARD) < 0)
 		return false;
 	w->has_home = true;
