@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copyright The agent6 authors. */
 #include "sandbox/guard.h"
+#include "sandbox/landlock.h"
 #include "sandbox/meta.h"
 #include "sandbox/sweep.h"
 
@@ -9,9 +10,49 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
+
+#define SPARE_PART 8   /* of what the user may have in all, the least part that is left to that user */
+#define SPARE_MAX  256
+
+/* Without a namespace the kernel counts all that the user runs, and compares with the limit of who forks: what is counted already is
+ * added, and who has a higher limit can still start something. Everybody's processes are counted, which costs one call. */
+int64_t guard_processes_max(void)
+{
+	struct rlimit own = { RLIM_INFINITY, RLIM_INFINITY };
+	struct sysinfo now = { 0 };
+	int64_t max, room, spare;
+
+	sysinfo(&now);
+	getrlimit(RLIMIT_NPROC, &own);
+	max = now.procs + LAUNCH_PROCESSES_MAX;
+	if (own.rlim_cur > INT64_MAX)
+		return max;
+	room = (int64_t)own.rlim_cur;
+	spare = room / SPARE_PART;
+	room -= spare < SPARE_MAX ? spare : SPARE_MAX;
+	return room < max ? room : max;
+}
+
+/* A domain of its own for signals, around all its commands. That it stands is tried on who made us: kill(-1) comes after it. */
+static int wall_in(struct guard *g, struct err *err)
+{
+	static const struct ll_rule scopes[] = { { .kind = LL_FS_FREE }, { .kind = LL_NET_FREE } };
+	pid_t above = getppid();
+
+	if (landlock_abi() < LL_SCOPES_ABI)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(err, errno, "gain no privileges");
+	bool could = kill(above, 0) == 0;
+	TRY(landlock_confine(scopes, COUNT(scopes), err));
+	g->walled = could && kill(above, 0) < 0 && errno == EPERM;
+	return 0;
+}
 
 int guard_enter(struct guard *g, struct err *err)
 {
@@ -29,12 +70,15 @@ int guard_enter(struct guard *g, struct err *err)
 		return err_sys(err, errno, "block SIGCHLD");
 	g->children = sweep_open();
 	g->ended = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-	return g->ended < 0 ? err_sys(err, errno, "watch for children") : 0;
+	return g->ended < 0 ? err_sys(err, errno, "watch for children") : wall_in(g, err);
 }
 
 void guard_sweep(struct guard *g)
 {
-	sweep_all(g->children, NULL, 0);
+	if (g->walled)
+		sweep_domain(g->children);
+	else
+		sweep_all(g->children, NULL, 0);
 }
 
 static int take_listener(int from, int *out, struct err *err)

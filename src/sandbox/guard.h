@@ -23,11 +23,14 @@ struct guard {
 	int listener;  /* of the command's filter, or -1 */
 	int ended;     /* a signalfd of SIGCHLD */
 	int children;  /* for sweeping */
+	bool walled;   /* it can signal nobody but what it started, so all whom it can signal may be ended */
 	bool read_memory; /* something of a command's memory was read here */
 	const struct policy_list *written; /* beneath these, metadata may change */
 };
 
-/* A session and orphans of its own. */
+/* How many processes may there be of this user, who is not alone with a command here, before one cannot start another. */
+int64_t guard_processes_max(void);
+/* A session and orphans of its own, and where the kernel can do it a wall around what it signals. */
 int guard_enter(struct guard *g, struct err *err) CHECKED;
 /* As launch_run, with the filter's listener. The launch's ruleset and filter are the caller's to set, and its post. */
 long guard_launch(struct guard *g, struct launch *l, struct err *err) CHECKED;

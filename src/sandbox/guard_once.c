@@ -62,6 +62,7 @@ static int start(struct warden *w, long *child, int *exec_errno, struct err *err
 	TRY(launch_open(&l, &spec, err));
 	l.filter = filter;
 	l.ruleset = ruleset;
+	l.processes_max = guard_processes_max();
 	*child = guard_launch(&w->guard, &l, err);
 	launch_close(&l);
 	if (*child == 0)

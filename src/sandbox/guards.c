@@ -388,6 +388,7 @@ static int start(struct guards *g, struct warden *w, const struct jail_spec *spe
 	ssize_t r;
 
 	TRY(launch_order_write(&w->shared->order, spec, fds, &n, err));
+	w->shared->order.processes_max = guard_processes_max();
 	note = hear(w->sock, &post);
 	if (note.word == WORD_FAILED) {
 		failure(w->shared, err);

@@ -17,8 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define RULES_OWN     64 /* of a class itself, at the most */
-#define PROCESSES_MAX 4096 /* of one cell: Linux 5.14 counts an id's processes for each user namespace by itself */
+#define RULES_OWN 64 /* of a class itself, at the most */
 
 static const char *const git_exec[] = { "/usr/bin/git", "/usr/lib/git-core/git", "/usr/libexec/git-core/git",
 	"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1",
@@ -339,7 +338,7 @@ int jail_spawn(struct jails *j, const struct jail_spec *spec, struct jail *out, 
 	struct stub s = { .cell = &j->cell, .class = spec->class };
 
 	TRY(launch_open(&s.launch, spec, err));
-	s.launch.processes_max = PROCESSES_MAX;
+	s.launch.processes_max = LAUNCH_PROCESSES_MAX;
 	int r = take_rules(j, spec, &own_rules, &s.launch, err);
 	if (r == 0)
 		r = start_stub(&s, &made, err);
@@ -362,7 +361,7 @@ int jail_start_here(struct jails *j, const struct jail_spec *spec, long *child, 
 	long r;
 
 	TRY(launch_open(&l, spec, err));
-	l.processes_max = PROCESSES_MAX;
+	l.processes_max = LAUNCH_PROCESSES_MAX;
 	TRY(take_rules(j, spec, &own_rules, &l, err));
 	r = launch_run(&l);
 	if (r >= 0)

@@ -327,6 +327,7 @@ static long stand_by(struct launch *l)
 	if (r < 0 || (r = receive_fds(l->post, fds)) < 0)
 		return fail(l, LAUNCH_WAIT, r);
 	l->spec = &l->order->spec;
+	l->processes_max = l->order->processes_max;
 	memcpy(l->tries, l->order->tries, sizeof(l->tries));
 	r = sort_fds(l, fds, r);
 	return r < 0 ? fail(l, LAUNCH_FDS, r) : 0;

@@ -20,6 +20,7 @@
 
 #define LAUNCH_TRY_MAX    64
 #define LAUNCH_ORDER_ROOM (256 * 1024) /* of a command's words, its environment and the paths it may be at */
+#define LAUNCH_PROCESSES_MAX 4096 /* of one cell: Linux 5.14 counts an id's processes for each user namespace by itself */
 #define LAUNCH_SENT_MAX   (4 + JAIL_FDS_MAX)
 
 enum launch_step {
@@ -49,6 +50,7 @@ struct launch_result { /* in memory that both processes see */
 /* What a process at its post becomes. */
 struct launch_order {
 	struct jail_spec spec; /* a descriptor that is not -1 comes along: stdin, stdout, stderr, the program, the others */
+	int64_t processes_max; /* as the launch's */
 	const char *tries[LAUNCH_TRY_MAX + 1];
 	char room[LAUNCH_ORDER_ROOM];
 };
@@ -63,7 +65,7 @@ struct launch {
 	int post;                             /* above every number its descriptors become; -1: there is none */
 	const struct launch_order *order;
 	pid_t die_with;                       /* 0, or the parent whose death is the command's */
-	int64_t processes_max;                /* 0: no limit; only in a user namespace of the jail's own */
+	int64_t processes_max;                /* 0: no limit */
 	bool strip_caps;
 	struct launch_result *result;
 	void *map;

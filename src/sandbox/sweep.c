@@ -98,20 +98,34 @@ static bool none_is_left(void)
 	return waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
-void sweep_all(int fd, const pid_t *keep, size_t nkeep)
+/* How many of a piece of the children were killed and waited for. */
+static size_t sweep(int fd, const pid_t *keep, size_t nkeep)
 {
 	pid_t found[PIECE];
+	size_t n = fd >= 0 ? from_list(fd, found) : from_proc(found), killed = 0;
 
-	while (nkeep > 0 || !none_is_left()) {
-		size_t n = fd >= 0 ? from_list(fd, found) : from_proc(found), killed = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!is_kept(found[i], keep, nkeep) && end(found[i]))
+			found[killed++] = found[i];
+	for (size_t i = 0; i < killed; i++) /* ours until we wait: nobody else can have the number */
+		while (waitpid(found[i], NULL, __WALL) < 0 && errno == EINTR)
+			;
+	return killed;
+}
 
-		for (size_t i = 0; i < n; i++)
-			if (!is_kept(found[i], keep, nkeep) && end(found[i]))
-				found[killed++] = found[i];
-		for (size_t i = 0; i < killed; i++) /* ours until we wait: nobody else can have the number */
-			while (waitpid(found[i], NULL, __WALL) < 0 && errno == EINTR)
-				;
-		if (killed == 0 && nkeep > 0)
+void sweep_all(int fd, const pid_t *keep, size_t nkeep)
+{
+	while (nkeep > 0 || !none_is_left())
+		if (sweep(fd, keep, nkeep) == 0 && nkeep > 0)
 			return;
+}
+
+/* A list tells of who was there, and one that is killed makes room for the next fork; this signal the kernel sends to all of them
+ * before any of them has forked again. Each round: one whose parent is just dying was perhaps not a child yet. */
+void sweep_domain(int fd)
+{
+	while (!none_is_left()) {
+		kill(-1, SIGKILL);
+		sweep(fd, NULL, 0);
 	}
 }

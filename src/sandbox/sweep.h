@@ -19,5 +19,7 @@
 int sweep_open(void);
 /* Kills and reaps every child but those in keep. */
 void sweep_all(int fd, const pid_t *keep, size_t nkeep);
+/* Where whoever this process may signal is to be ended: also those who fork faster than a list is read. */
+void sweep_domain(int fd);
 
 #endif

@@ -206,11 +206,11 @@ model = "mock-model"
         return m
 
     # ---- agent6 ----
-    def agent6(self, *args, timeout=300, stdin=None, cwd=None, env=None):
+    def agent6(self, *args, timeout=300, stdin=None, cwd=None, env=None, preexec_fn=None):
         """Runs it to its end; stdin is /dev/null unless text is given."""
         self.give_away()
         e = dict(self.env, **(env or {}))
-        r = subprocess.run([AGENT6, *args], cwd=cwd or self.ws, env=e, capture_output=True, timeout=timeout,
+        r = subprocess.run([AGENT6, *args], cwd=cwd or self.ws, env=e, capture_output=True, timeout=timeout, preexec_fn=preexec_fn,
                            **({"input": stdin.encode()} if stdin is not None else {"stdin": subprocess.DEVNULL}))
         r.out = r.stdout.decode("utf-8", "replace")
         r.err = r.stderr.decode("utf-8", "replace")

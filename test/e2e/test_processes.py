@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+import conftest
 from conftest import AGENT6, call, finish, script, turn
 from story import become_reaper, nobody_left
 from test_faults import process, tree
@@ -229,6 +230,99 @@ def test_under_hardened_a_background_command_ends_with_all_it_started_too(lab):
     got = results(m)
     assert got[1]["stdout"] == "now\n" and got[2]["shells"][0].startswith("[bg1] stopped") and got[2]["output"] == "up\n", got
     assert [e["state"] for e in lab.events("command.ended")] == ["stopped", "stopped with the run"]
+    nobody_left(lab)
+
+
+# ---- fork bombs without a namespace around them ----
+
+BOMB, JAIL = (os.path.join(conftest.BUILD, name) for name in ("bomb", "agent6-jail"))
+ROOM = 640           # RLIMIT_NPROC of who starts the jail, above what the user runs already
+MADE_IN_ALL = 40000  # what no jail bounds for root ends by itself
+LIMIT = ["python3", "-c", "import resource; print(resource.getrlimit(resource.RLIMIT_NPROC)[1])"]
+FREE = ["flock", "-n", "lock", "echo", "free"]  # each process of a bomb holds it
+
+
+def threads_of(uid):
+    """How much of that user's RLIMIT_NPROC is used."""
+    n = 0
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/status", encoding="utf-8", errors="replace") as f:
+                status = dict(l.split(":\t", 1) for l in f if ":\t" in l)
+            n += int(status["Threads"]) if int(status["Uid"].split()[0]) == uid else 0
+        except (OSError, KeyError):
+            pass
+    return n
+
+
+def bombs(where):
+    """The living processes of a bomb that stands in this directory."""
+    found = []
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{p}/cmdline", "rb") as f:
+                found += [int(p)] if f.read().startswith(os.path.join(where, "bomb").encode() + b"\0") else []
+        except OSError:
+            pass
+    return found
+
+
+def bomb_in(lab, uid):
+    """Its words, and what who starts it has to bound it by. The bomb itself keeps below that for root, whom no limit holds."""
+    if not os.path.exists(BOMB):
+        conftest.missing(f"{BOMB} is not built (meson option tests)")
+    shutil.copy(BOMB, lab.write("bomb", "", 0o755))
+    room = threads_of(uid) + ROOM
+
+    def before():
+        resource.setrlimit(resource.RLIMIT_NPROC, (room, room))
+
+    before.room = room
+    return [os.path.join(lab.ws, "bomb"), "0", str(MADE_IN_ALL if uid else ROOM)], before
+
+
+def left_to_commands(room):
+    """Of what a user may have in all; the rest is for what that user starts meanwhile."""
+    return room - min(room // 8, 256)
+
+
+def one_hardened(lab, argv, limit, before=None):
+    policy = {"profile": "hardened", "cwd": lab.ws, "argv": argv, "network": "none", "env": [["PATH", "/usr/bin:/bin"]], "timeout_s": limit}
+    r = subprocess.run([JAIL], input=json.dumps(policy), capture_output=True, text=True, timeout=300, preexec_fn=before)
+    assert r.returncode == 0, r.stderr
+    return json.loads(r.stdout)
+
+
+def test_under_hardened_a_fork_bomb_of_one_command_ends_with_its_time(lab):
+    lab.repo()
+    argv, before = bomb_in(lab, os.geteuid())
+    assert int(one_hardened(lab, LIMIT, 100, before)["stdout"]) == left_to_commands(before.room)
+    for limit in (2, 20, 100):
+        r = one_hardened(lab, argv, limit, before)
+        assert r["returncode"] == 124 and r["timed_out"] is True, r
+        assert bombs(lab.ws) == []
+        if r["stdout"] == "up\n":  # it was what it is to be when its time was over
+            break
+    assert r["stdout"] == "up\n", r
+    assert one_hardened(lab, FREE, 100)["stdout"] == "free\n"
+
+
+def test_under_hardened_a_fork_bomb_ends_with_its_time_and_the_run_goes_on(lab):
+    lab = conftest.as_hardened(lab, root=True)
+    lab.repo()
+    argv, before = bomb_in(lab, lab.owner or os.geteuid())
+    become_reaper()
+    for limit in (2, 20, 100):
+        m = lab.mock(script(turn(call("run_command", argv=argv), call("run_command", argv=FREE), call("run_command", argv=LIMIT)), finish()),
+                     extra=f"[workflow]\ncommand_timeout_s = {limit}\n")
+        r = lab.run(preexec_fn=before)
+        assert r.returncode == 0, r.both
+        got = results(m)
+        assert got[0]["returncode"] == 124 and got[0]["timed_out"] is True and got[1]["stdout"] == "free\n", got
+        assert int(got[2]["stdout"]) == left_to_commands(before.room), got
+        if got[0]["stdout"] == "up\n":
+            break
+    assert got[0]["stdout"] == "up\n", got
     nobody_left(lab)
 
 
