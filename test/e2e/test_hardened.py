@@ -21,17 +21,12 @@ def hard(lab):
     return as_hardened(lab, root=True)
 
 
-@pytest.fixture
-def hard_users(lab):
-    return as_hardened(lab)
-
-
 def mine(pattern):
-    """Processes of this user whose command line holds the pattern."""
+    """Processes of this user, or of whom root becomes, whose command line holds the pattern."""
     found = []
     for p in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.stat(f"/proc/{p}").st_uid in (os.geteuid(), 0) and int(p) != os.getpid():
+            if os.stat(f"/proc/{p}").st_uid in (os.geteuid(), 0, conftest.NOBODYS) and int(p) != os.getpid():
                 with open(f"/proc/{p}/cmdline", encoding="utf-8", errors="replace") as f:
                     line = f.read().replace("\0", " ")
                 with open(f"/proc/{p}/stat", encoding="utf-8", errors="replace") as f:
@@ -197,23 +192,25 @@ def test_a_change_of_the_repository_ends_the_run_and_is_named(hard, line, path):
     ("mv OTHER/.git OTHER/g", "/.git"),
     ("echo x > OTHER/f; git -C OTHER add f; git -C OTHER -c user.name=a -c user.email=a@b commit -qm f", None),
 ])
-def test_a_granted_repository_is_watched(hard_users, line, path, at_top):
+def test_a_granted_repository_is_watched(hard, line, path, at_top):
     """As the workspace's own, for what decides about programs; in a workspace that is none as well."""
     if at_top:
-        hard_users.repo(a="one\n")
+        hard.repo(a="one\n")
     else:
-        hard_users.write("a", "one\n")
-    other = os.path.join(hard_users.folder, "other")
-    subprocess.run(["git", "init", "-q", other], check=True, env=hard_users.env)
-    hard_users.mock(script(turn(call("run_command", argv=["sh", "-c", line.replace("OTHER", other)])),
+        hard.write("a", "one\n")
+    other = os.path.join(hard.folder, "other")
+    subprocess.run(["git", "init", "-q", other], check=True, env=hard.env)
+    if hard.owner is not None:  # a grant to root is one to whom its commands are
+        subprocess.run(["chown", "-R", f"{hard.owner}:{hard.owner}", other], check=True)
+    hard.mock(script(turn(call("run_command", argv=["sh", "-c", line.replace("OTHER", other)])),
                      turn(call("run_command", argv=["touch", "later"])), finish()), extra=f'[sandbox]\nextra_write_paths = ["{other}"]\n')
-    r = hard_users.run()
-    changed = hard_users.events("jail.git_changed")
+    r = hard.run()
+    changed = hard.events("jail.git_changed")
     if path is None:
         assert r.returncode == 0 and changed == [] and os.path.exists(os.path.join(other, "f")), r.both
         return
     assert r.returncode == 1 and other + path in changed[0]["paths"].split("\n"), r.both
-    assert hard_users.events("run.end")[0]["reason"] == "git_changed" and not os.path.exists(os.path.join(hard_users.ws, "later"))
+    assert hard.events("run.end")[0]["reason"] == "git_changed" and not os.path.exists(os.path.join(hard.ws, "later"))
 
 
 ME = "git -c user.name=a -c user.email=a@b "
@@ -279,26 +276,26 @@ def test_what_a_command_leaves_dies_with_it(hard):
 
 
 @pytest.mark.parametrize("victim", ["monitor", "outer", "inner", "guardian", "agent"])
-def test_a_kill_of_any_one_process_takes_the_commands_along(hard_users, victim):
-    hard_users.repo(a="one\n")
-    os.mkfifo(os.path.join(hard_users.ws, "hold"))
+def test_a_kill_of_any_one_process_takes_the_commands_along(hard, victim):
+    hard.repo(a="one\n")
+    os.mkfifo(os.path.join(hard.ws, "hold"))
     before = left_in_tmp()
-    marker = os.path.join(hard_users.folder, "marker")
+    marker = os.path.join(hard.folder, "marker")
     line = f"(setsid sh -c 'sleep 1000; : {marker}' &); touch waiting; read x <hold; : {marker}"
-    hard_users.mock(script(turn(call("run_command", argv=["sh", "-c", line])), finish()))
-    run = subprocess.Popen([conftest.AGENT6, "run", "--auto-approve", "do it"], cwd=hard_users.ws, env=hard_users.env, stdin=subprocess.DEVNULL,
+    hard.mock(script(turn(call("run_command", argv=["sh", "-c", line])), finish()))
+    run = subprocess.Popen([conftest.AGENT6, "run", "--auto-approve", "do it"], cwd=hard.ws, env=hard.env, stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        hard_users.wait_for(lambda: os.path.exists(os.path.join(hard_users.ws, "waiting")) and len(mine(marker)) >= 2)
+        hard.wait_for(lambda: os.path.exists(os.path.join(hard.ws, "waiting")) and len(mine(marker)) >= 2)
         os.kill(find(run.pid, marker)[victim], signal.SIGKILL)
-        hard_users.wait_for(lambda: mine(marker) == [])
-        nothing_new_stays(hard_users, before)
+        hard.wait_for(lambda: mine(marker) == [])
+        nothing_new_stays(hard, before)
         run.wait(timeout=300)
-        hard_users.wait_for(lambda: jails_of(run.pid) == [])
+        hard.wait_for(lambda: jails_of(run.pid) == [])
     finally:
         run.kill()
         run.wait()
-    assert hard_users.agent6("runs", "verify").returncode == 0
+    assert hard.agent6("runs", "verify").returncode == 0
 
 
 def parents():
@@ -414,14 +411,17 @@ def test_without_user_namespaces_auto_is_hardened_and_says_why(lab, how):
     assert len(lab.run_dirs()) == 1
 
 
-def test_demo_and_the_checks_work(hard_users):
-    hard_users.repo(a="one\n")
-    hard_users.config("")
-    r = hard_users.agent6("demo")
-    assert r.returncode == 0, r.both
-    r = hard_users.agent6("check", "sandbox")
+def test_demo_and_the_checks_work(hard):
+    hard.repo(a="one\n")
+    hard.config("")
+    r = hard.agent6("demo")
+    if hard.owner is None:
+        assert r.returncode == 0, r.both
+    else:  # the repository that it makes is root's own, and hardened gives commands no other user than the workspace's owner
+        assert r.returncode == 2 and "as root becomes the workspace's owner" in r.both and "hint: run agent6 as an ordinary user" in r.both, r.both
+    r = hard.agent6("check", "sandbox")
     assert r.returncode == 0 and "[FAIL]" not in r.out and "hardened it is" in r.out, r.both
-    r = hard_users.agent6("check", "boundaries")
+    r = hard.agent6("check", "boundaries")
     assert "hardened" in r.out and '"command_hardened"' in r.out and '"git_hardened"' in r.out, r.both
     assert ".git is not protected" in r.out, r.both
 
