@@ -47,6 +47,7 @@ static int take_identity(const struct zygote *z, pid_t parent, struct err *err)
 
 	if (ns_is_real_root()) {
 		TRY(ground_owner(z->spec.policy.cwd, &uid, &gid, err));
+		TRY(caps_drop_bounding(err)); /* while it may be emptied */
 		TRY(caps_become(uid, gid, err));
 		TRY(caps_die_with_parent(parent, err)); /* the change of id untied us */
 	}

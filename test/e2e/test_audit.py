@@ -260,9 +260,9 @@ def held(lab):
     yield from hold(lab)
 
 
-@pytest.fixture
-def held_by_each_profile(lab_of_each_profile):
-    yield from hold(lab_of_each_profile)
+@pytest.fixture(params=["strict", "hardened"])
+def held_by_each_profile(request, lab):
+    yield from hold(conftest.as_hardened(lab, root=True) if request.param == "hardened" else lab)
 
 
 def closed_to_its_user(held):
@@ -289,7 +289,7 @@ def test_every_process_of_a_run_is_held_as_designed(held_by_each_profile):
     for name, p in everyone:
         st = p["status"]
         # A zygote's first process only waits for the cell: it holds no channel.
-        if name == "agent6-jail" and st["NoNewPrivs"] == "0" and p["fds"] is not None and "socket" not in p["fds"].values():
+        if name == "agent6-jail" and "0" in (st["NoNewPrivs"], st["Seccomp"]) and p["fds"] is not None and "socket" not in p["fds"].values():
             outside.add(p["pid"])
             continue
         if name in free or (name == "agent6-jail" and p["fds"] is None and st["NSpid"].split() == [str(p["pid"])]):
