@@ -45,6 +45,11 @@ static int send_it(struct request *q, struct err *err)
 	return client_begin_transfer(q, err);
 }
 
+static uint32_t *sessions_of(struct request *q)
+{
+	return &q->c->sessions[q->live - q->c->live];
+}
+
 bool client_listens(const struct request *q)
 {
 	return q->post && q->say.method == MCP_LISTEN;
@@ -110,6 +115,7 @@ struct curl_slist *client_post_headers(struct request *q)
 	struct curl_slist *list = live_headers(q->live->e, &q->live->e->key, mcp_is_wordless(q->say.method) ? LIVE_STREAM : LIVE_POST);
 	const char *session = session_of(q);
 
+	q->in_session = *sessions_of(q);
 	if (q->say.era == MCP_ERA_MODERN) {
 		live_add_header(&list, "MCP-Protocol-Version", STR(MCP_MODERN));
 		if (mcp_method_name(q->say.method)[0] != '\0')
@@ -129,9 +135,12 @@ void client_post_head(struct request *q)
 {
 	if (!q->post)
 		return;
-	if (q->say.method == MCP_INITIALIZE && q->head.status >= 200 && q->head.status < 300)
+	if (q->say.method == MCP_INITIALIZE && q->head.status >= 200 && q->head.status < 300) {
 		snprintf(session_of(q), HEAD_SESSION_MAX + 1, "%s", q->head.session);
-	if (q->head.status == 404 || q->say.method == MCP_END) /* the session ended */
+		q->in_session = ++*sessions_of(q);
+	}
+	/* The session ended: its own, since a word that was said before one began may be refused after that. */
+	if ((q->head.status == 404 || q->say.method == MCP_END) && q->in_session == *sessions_of(q))
 		session_of(q)[0] = '\0';
 }
 

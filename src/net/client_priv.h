@@ -28,6 +28,7 @@ struct request {
 	struct str body; /* mapped, or composed */
 	bool post;       /* to an MCP server: body is composed, or say.method is wordless and there is none */
 	bool asked;      /* the monitor was, and has not answered */
+	uint32_t in_session; /* which of its server's sessions it is said in; 0: before there was one */
 	struct mcp_say say; /* its text is tool */
 	char tool[MCP_TOOL_MAX + 1];
 	struct mcp_line composed;
@@ -61,6 +62,7 @@ struct client {
 	const struct endpoint_table *table;
 	struct live live[ENDPOINTS_MAX];
 	char session[ENDPOINTS_MAX][HEAD_SESSION_MAX + 1]; /* of MCP servers */
+	uint32_t sessions[ENDPOINTS_MAX];                  /* how many each has begun */
 	int monitor; /* 0: nobody to ask */
 	bool worked; /* and it was told so */
 	uint32_t last_post;

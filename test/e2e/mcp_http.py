@@ -15,6 +15,7 @@ class McpServer:
     def __init__(self, *how, tls=None):
         self.how, self.heard, self.sessions, self.lock = set(how), [], set(), threading.Lock()
         self.streams, self.removed, self.pongs = [], [], threading.Event()  # headers of each GET and DELETE
+        self.listing, self.refused = threading.Event(), threading.Event()
         self.closing, self.trickling, self.alone, self.awaits = threading.Event(), 0, threading.Event(), None
         outer = self
 
@@ -138,6 +139,10 @@ class McpServer:
         if "redirect" in self.how:
             return self.send(h, 307, None, Location="http://127.0.0.1:9/elsewhere")
         if method == "server/discover":
+            if "late-no" in self.how:
+                self.listing.wait(300)
+                self.send(h, 404, {"error": "no session"})
+                return self.refused.set()
             if not modern:
                 return self.send(h, 400, {"error": "no session"})
             return self.answer(h, {"jsonrpc": "2.0", "id": ident, "result": {
@@ -157,6 +162,9 @@ class McpServer:
         if method == "tools/call" and "streams" in self.how:
             self.pongs.wait(20)
         if method == "tools/list":
+            self.listing.set()
+            if "late-no" in self.how:
+                self.refused.wait(300)
             region = {"name": "region", "inputSchema": {"type": "object", "properties": {"r": {"type": "string", "x-mcp-header": "Region"}}}}
             return self.answer(h, {"jsonrpc": "2.0", "id": ident, "result": {"tools": TOOLS + [region] * ("headers" in self.how)}})
         if self.awaits and not self.awaits.wait(20):

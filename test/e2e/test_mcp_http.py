@@ -118,6 +118,16 @@ def test_an_answer_counts_whatever_its_status_says(lab, remote, how, answer, era
     assert results(mock) == [answer], r.both
 
 
+def test_a_refusal_of_what_was_asked_before_a_session_began_ends_none(lab, remote):
+    """A slow server of the older era is greeted while the question of the newer one is still open, and refuses that afterwards."""
+    lab.repo(a="1\n")
+    s = remote("late-no")
+    mock, r = play(lab, config(s), turn(call("mcp__far__echo", text="hello")))
+    assert r.returncode == 0, r.both
+    assert results(mock) == [{"content": "hello"}], r.both
+    assert [m.get("method") for _, _, m in s.heard] == ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"]
+
+
 def test_a_session_that_ended_is_begun_anew_with_the_next_call(lab, remote):
     lab.repo(a="1\n")
     s = remote("forget")
