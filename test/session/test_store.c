@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 static struct store *opened(const struct test_dir *d)
 {
@@ -240,6 +241,28 @@ TEST(store_never_writes_over_a_transcript)
 	CHECK(str_find(buf_str(&first), STR("200")) < first.n);
 	CHECK(str_find(buf_str(&second), STR("500")) < second.n);
 	store_close(s);
+}
+
+/* They are taken away as they come, so that no disk is filled. */
+TEST(store_takes_131072_transcripts_in_one_leg_and_no_more)
+{
+	auto_dir struct test_dir d = test_dir_new();
+	struct err err = { 0 };
+
+	{
+		auto_store struct store *s = opened(&d);
+
+		for (int n = 0; n < 131072; n++) {
+			CHECK_OK(store_transcript(s, 1, STR("worker"), STR("{}"), &err));
+			CHECK(unlinkat(d.fd, "transcripts/0001.json", 0) == 0);
+		}
+		CHECK_INT(store_transcript(s, 1, STR("worker"), STR("{}"), &err), -ERR_LIMIT);
+		CHECK_STR(str_from(err.msg), STR("transcripts would grow past 8589934592 bytes"));
+		CHECK(faccessat(d.fd, "transcripts/0001.json", F_OK, 0) < 0);
+		CHECK(store_is_lost(s));
+	}
+	auto_store struct store *s = opened(&d); /* the next leg */
+	CHECK_OK(store_transcript(s, 1, STR("worker"), STR("{}"), &err));
 }
 
 TEST(manifest_is_merged_member_by_member)
