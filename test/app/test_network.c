@@ -83,6 +83,30 @@ TEST(network_is_a_namespace_or_the_hosts)
 	CHECK_INT(network_of_jail(REACH_ALONE), NETWORK_NONE);
 	CHECK_INT(network_of_jail(REACH_NOTHING), NETWORK_NONE);
 	CHECK_INT(network_of_jail(REACH_HOST), NETWORK_HOST);
+	CHECK_INT(network_of_jail(REACH_UNENFORCED), NETWORK_HOST);
+}
+
+/* Of every setting, wish and profile: what is refused, in which words, and that nothing else is. */
+TEST(network_refuses_a_state_that_asks_for_what_is_blocked_and_says_what_to_set)
+{
+	for (int setting = TOOL_NETWORK_BLOCK; setting <= TOOL_NETWORK_ALLOW; setting++)
+		for (int wish = NETWISH_AUTO; wish <= NETWISH_ALLOW; wish++)
+			for (enum policy_profile p = PROFILE_STRICT; p <= PROFILE_NONE; p++) {
+				const struct network_row *r = network_row(NETWORK_OF_STATE, setting, (enum network_wish)wish);
+				struct err err = { 0 };
+
+				if (setting != TOOL_NETWORK_BLOCK || wish != NETWISH_ALLOW || p == PROFILE_NONE) {
+					CHECK_OK(network_judge(r, p, "state fetch", &err));
+					continue;
+				}
+				CHECK_INT(network_judge(r, p, "state fetch", &err), -ERR_DENIED);
+				CHECK_STR(str_from(err.msg), STR("state fetch asks for allow_network = \"allow\", and "
+								 "sandbox.tool_network is \"block\""));
+				CHECK_STR(str_from(err.hint), STR("agent6 config set sandbox.tool_network only_explicit_states, or "
+								  "take allow_network out of the state"));
+			}
+	/* The word that helps is one of the key's. */
+	CHECK_STR(str_from(config_word("sandbox.tool_network", TOOL_NETWORK_ONLY_EXPLICIT_STATES)), STR("only_explicit_states"));
 }
 
 static struct str setting_words(const struct network_row *r, struct arena *mem)

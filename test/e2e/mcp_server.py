@@ -7,13 +7,14 @@ The tool `seen` answers with everything that was sent to it; `look` with what it
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
 
 HOW = set(sys.argv[1:])
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 out = sys.stdout.buffer
-received = []
+received, listeners = [], []
 
 
 def say(message):
@@ -41,7 +42,7 @@ def tool(name, **properties):
             "inputSchema": {"type": "object", "properties": {k: {"type": v} for k, v in properties.items()}}}
 
 
-TOOLS = [tool("echo", text="string"), tool("seen"), tool("look", path="string", write="string"), tool("rich"), tool("fails")]
+TOOLS = [tool("echo", text="string"), tool("seen"), tool("look", path="string", write="string", listen="integer", probe="array"), tool("rich"), tool("fails")]
 
 
 def look(arguments):
@@ -58,6 +59,10 @@ def look(arguments):
         found["network"] = "connected"
     except OSError as e:
         found["network"] = type(e).__name__
+    if "listen" in arguments:
+        listeners.append(socket.create_server(("127.0.0.1", arguments["listen"])))
+    if "probe" in arguments:
+        found["probe"] = subprocess.run(arguments["probe"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True).stdout
     return text(json.dumps(found))
 
 

@@ -579,22 +579,3 @@ def test_a_taken_over_agent_calls_no_tool_that_the_operator_left_out(lab_of_each
     said = dict(l[5:].split(": ", 1) for l in lines if l.startswith("said "))
     assert said["another name"] == "why 6 mcp.lab.tools does not name this tool" and said["call"] == "why 1 "
     assert [m["params"]["name"] for m in heard if m.get("method") == "tools/call"] == ["look", "look"]
-
-
-@pytest.mark.parametrize("allow", [False, True])
-def test_what_a_server_reaches(lab_of_each_profile, allow):
-    """The rows of docs/sandbox.md's matrix for MCP servers."""
-    lab = lab_of_each_profile.repo(a="1\n")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(0.2)
-        lab.env["LOOK_PORT"] = str(listening.getsockname()[1])
-        mock, r = play(lab, server(lab, extra=f'env = ["LOOK_PORT"]\nallow_network = {str(allow).lower()}'), turn(call("mcp__lab__look")))
-        try:
-            listening.accept()[0].close()
-            came = True
-        except TimeoutError:
-            came = False
-    assert r.returncode == 0, r.both
-    assert json.loads(results(mock)[0]["content"])["network"] == "connected" if allow else not came
-    assert came is allow
-    assert ("it reaches the host's network" in r.err) is allow

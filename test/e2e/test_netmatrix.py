@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The agent6 authors.
 """The network matrix (docs/sandbox.md, "The network"), each cell tried: who listens is outside, who tries is a command,
-the agent's place, or the broker's table. test/evil/netprobe.c knows the ways; the cells below are written down a second
-time, from the documentation and not from the code's table."""
+an MCP server, a jail as a machine's tool state will have, the agent's place, or the broker's table. test/evil/netprobe.c
+knows the ways; the cells below are written down a second time, from the documentation and not from the code's table."""
 import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import socket
 import subprocess
@@ -15,7 +16,8 @@ import threading
 import pytest
 
 import conftest
-from conftest import call, finish, missing, script, turn
+from conftest import as_hardened, call, finish, missing, script, turn
+from test_mcp import PYTHON, play, results, server
 
 PROBE = os.path.join(conftest.BUILD, "netprobe")
 EVIL = os.path.join(conftest.BUILD, "agent6-evil")
@@ -27,33 +29,71 @@ OUTSIDE = {"path", "abstract", "pair-path", "pair-abstract"}  # unix sockets of 
 ODD = {"netlink-uevent", "netlink-generic", "netlink-audit", "netlink-netfilter", "raw", "raw6", "ping", "sctp", "mptcp",
        "udplite", "packet", "packet-dgram", "vsock", "alg", "tipc", "bluetooth", "can", "rds", "xdp", "smc", "io_uring"}
 V6 = {"tcp6", "udp6"}  # where this host has it
-PLAIN = {"socketpair", "netlink"}  # what ordinary programs do with themselves
+PLAIN = {"socketpair", "netlink", "own"}  # what ordinary programs do with themselves; own: a listener on their loopback
 ALL = NET | OUTSIDE | ODD | PLAIN
 
 # What works; everything else of ALL must be refused. UNENFORCED lists what must work at least.
-RUN = PLAIN
+RUN = ALONE = PLAIN
 NOTHING_BUT_PAIRS = {"socketpair"}
 NOTHING = set()
 HOST = NET | PLAIN
 UNENFORCED = NET | PLAIN | {"path", "abstract"}
 
-WORDS = {"strict-block": "a loopback that the run's commands share, and nothing else",
-         "hardened-block": "nothing: no socket can be made",
-         "host": "the host's network, and no unix socket outside",
-         "none": "the host's network: nothing is enforced"}
+# What each says that reaches something, and what that is to a program in a jail; None: nobody stands in a jail there.
+REACHES = {
+    "run": ("a loopback that the run's commands share, and nothing else", RUN),
+    "alone": ("a loopback of its own, and nothing else", ALONE),
+    "nothing": ("nothing: no socket can be made", NOTHING_BUT_PAIRS),
+    "host": ("the host's network, and no unix socket outside", HOST),
+    "none": ("the host's network: nothing is enforced", UNENFORCED),
+    "refused": ("refused: it does not start", None),
+    "table": ("the hosts of the broker's table: providers in use, MCP servers by url, allow_urls", None),
+    "local": ("the hosts of the broker's table: providers and MCP servers on this machine", None),
+    "any": ("any host, through a proxy where one is named", None),
+}
+PROFILES = ("strict", "hardened", "none")
 
-# profile, tool_network, what a command reaches, what `check boundaries` calls it
-COMMANDS = [
-    ("strict", "block", RUN, "strict-block"),
-    ("strict", "only_explicit_states", RUN, "strict-block"),
-    ("strict", "allow", HOST, "host"),
-    ("hardened", "block", NOTHING_BUT_PAIRS, "hardened-block"),
-    ("hardened", "only_explicit_states", NOTHING_BUT_PAIRS, "hardened-block"),
-    ("hardened", "allow", HOST, "host"),
-    ("none", "block", UNENFORCED, "none"),
-    ("none", "only_explicit_states", UNENFORCED, "none"),
-    ("none", "allow", UNENFORCED, "none"),
-]
+# What is set, and what may be reached under each of PROFILES.
+AGENT = ("nothing", "nothing", "none")  # whatever is set
+CLIENT = {"providers": ("table", "table", "table"), "local": ("local", "local", "local"), "open": ("any", "any", "any")}
+COMMANDS = {"block": ("run", "nothing", "none"), "only_explicit_states": ("run", "nothing", "none"), "allow": ("host", "host", "none")}
+SERVERS = {"not set": ("alone", "nothing", "none"), "= false": ("alone", "nothing", "none"), "= true": ("host", "host", "none")}
+STATES = {
+    ("block", "auto"): ("alone", "nothing", "none"),
+    ("block", "block"): ("alone", "nothing", "none"),
+    ("block", "allow"): ("refused", "refused", "none"),
+    ("only_explicit_states", "auto"): ("alone", "nothing", "none"),
+    ("only_explicit_states", "block"): ("alone", "nothing", "none"),
+    ("only_explicit_states", "allow"): ("host", "host", "none"),
+    ("allow", "auto"): ("alone", "nothing", "none"),
+    ("allow", "block"): ("alone", "nothing", "none"),
+    ("allow", "allow"): ("host", "host", "none"),
+}
+
+
+def rows():
+    """The matrix as the documentation writes it."""
+    yield ("agent", "any `agent_network`"), AGENT
+    yield from ((("client", f"`agent_network` = {k}"), v) for k, v in CLIENT.items())
+    yield from ((("commands", f"`tool_network` = {k}"), v) for k, v in COMMANDS.items())
+    yield from ((("MCP server", f"`mcp.NAME.allow_network` {k}"), v) for k, v in SERVERS.items())
+    yield from ((("tool state", f"`tool_network` = {k[0]}, `allow_network` = {k[1]}"), v) for k, v in STATES.items())
+
+
+def cells(table, *leave_out):
+    """Each cell of it for a test: profile, what is set, what it may reach."""
+    found = [(p, k, v[i]) for k, v in table.items() for i, p in enumerate(PROFILES) if v[i] not in leave_out]
+    return pytest.mark.parametrize("profile,setting,reach", found, ids=["-".join([p, *([k] if isinstance(k, str) else k)]) for p, k, _ in found])
+
+
+def test_the_rows_that_are_tried_are_those_of_the_documentation():
+    """As written, in order; that these are the code's is test/app/test_network.c's to say."""
+    with open(os.path.join(conftest.SOURCE, "docs", "sandbox.md"), encoding="utf-8") as f:
+        lines = f.read().split("\n## The network\n")[1].split("\n## ")[0].splitlines()
+    table = [tuple(c.strip() for c in l.strip("|").split("|")) for l in lines if l.startswith("|")]
+    assert table[0] == ("who", "setting", *PROFILES) and set("".join(table[1])) == {"-"}
+    assert table[2:] == [(*who, *(REACHES[r][0] for r in reach)) for who, reach in rows()]
+
 
 class Servers:
     """One listener of each kind, outside of every jail; each answers whoever comes."""
@@ -183,16 +223,29 @@ def give_away(place, profile):
         place.env.update(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*")
 
 
-def one_shot(place, profile, network, words):
-    policy = {"profile": profile, "cwd": place.ws, "argv": ["./netprobe", words], "network": network,
+def jail(place, profile, network, argv):
+    policy = {"profile": profile, "cwd": place.ws, "argv": argv, "network": network,
               "env": [["PATH", "/usr/bin:/bin"]], "timeout_s": 300}
-    r = subprocess.run([JAIL], input=json.dumps(policy), capture_output=True, text=True, timeout=300)
-    assert r.returncode == 0, r.stderr
-    return json.loads(r.stdout)["stdout"].splitlines()
+    p = subprocess.Popen([JAIL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with p.stdin as f:
+        f.write(json.dumps(policy))
+    p.stdin = None
+    return p
 
 
-@pytest.mark.parametrize("profile,setting,may,words", COMMANDS, ids=[f"{c[0]}-{c[1]}" for c in COMMANDS])
-def test_what_a_command_reaches(place, servers, profile, setting, may, words):
+def ended(p):
+    out, err = p.communicate(timeout=300)
+    assert p.returncode == 0, err
+    return json.loads(out)
+
+
+def one_shot(place, profile, network, words):
+    return ended(jail(place, profile, network, ["./netprobe", words]))["stdout"].splitlines()
+
+
+@cells(COMMANDS)
+def test_what_a_command_reaches(place, servers, profile, setting, reach):
+    words, may = REACHES[reach]
     place.config(f'[sandbox]\nprofile = "{profile}"\ntool_network = "{setting}"\n')
     network = "host" if setting == "allow" else "none"
     judge(ways(one_shot(place, profile, network, servers.words())), may, servers, exact=profile != "none")
@@ -204,7 +257,85 @@ def test_what_a_command_reaches(place, servers, profile, setting, may, words):
     loud = {"none": "UNSANDBOXED"}.get(profile, "tool_network is \"allow\"")
     assert (loud in r.err) == (profile == "none" or setting == "allow"), r.err
     said = place.agent6("check", "boundaries").out
-    assert f'commands.network: sandbox.tool_network = "{setting}": {WORDS[words]}' in said
+    assert f'commands.network: sandbox.tool_network = "{setting}": {words}' in said
+
+
+# ---- tool states, and MCP servers: a cell of its own for each ----
+
+# A listener on its loopback that stands until it is told that the other one has looked: both ways are named pipes.
+HOLD = """import socket
+s = socket.create_server(("127.0.0.1", 0))
+with open("here", "w") as f:
+    f.write(str(s.getsockname()[1]))
+open("gone").read()
+"""
+
+
+@contextlib.contextmanager
+def listening(place, profile, network):
+    """A jail of the same kind in which somebody listens; the port is his own world's."""
+    for name in ("here", "gone"):
+        os.mkfifo(os.path.join(place.ws, name))
+    p = jail(place, profile, network, [PYTHON, "-c", HOLD])
+    here = os.open(os.path.join(place.ws, "here"), os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        came = select.select([here, p.stdout], [], [], 300)[0]  # its result comes first when it could not listen
+        assert came == [here], p.communicate()
+        yield int(os.read(here, 16))
+        with open(os.path.join(place.ws, "gone"), "w", encoding="utf-8"):
+            pass
+        assert ended(p)["returncode"] == 0
+    finally:
+        os.close(here)
+
+
+@cells(STATES, "refused")
+def test_what_the_jail_of_a_tool_state_reaches(place, servers, profile, setting, reach):
+    """Machines are not built yet; what a state's program stands in is. Which network the jail of a reach has is
+    network_of_jail's to say, and which rows are refused network_judge's (test/app/test_network.c)."""
+    network = "host" if reach in ("host", "none") else "none"
+    judge(ways(one_shot(place, profile, network, servers.words())), REACHES[reach][1], servers, exact=profile != "none")
+    if reach == "nothing":
+        return  # nobody can listen there
+    # Another state's jail at the same time: its loopback is the host's like this one's, or one of its own.
+    with listening(place, profile, network) as port:
+        targets = dict(servers.targets, tcp4=port)
+        found = ways(one_shot(place, profile, network, " ".join(f"{k}={v}" for k, v in targets.items())))
+    assert found["own"] == "" and found["tcp4"] == ("ECONNREFUSED" if reach == "alone" else ""), found
+
+
+@cells(SERVERS)
+def test_what_a_server_reaches(lab, servers, profile, setting, reach):
+    if profile == "hardened":
+        as_hardened(lab, root=True)
+    lab.profile = profile
+    lab.repo(a="1\n")
+    words, may = REACHES[reach]
+    config = server(lab, extra="" if setting == "not set" else "allow_network " + setting)
+    probe = shutil.copy(PROBE, os.path.join(lab.folder, "servers", "netprobe"))
+    mock, r = play(lab, config, turn(call("mcp__lab__look", probe=[probe, servers.words()])))
+    assert r.returncode == 0, r.both
+    found = json.loads(results(mock)[0]["content"])
+    judge(ways(found["probe"].splitlines()), may, servers, exact=profile != "none")
+    assert ("MCP server lab has allow_network = true: it reaches the host's network" in r.err) is (reach == "host"), r.err
+    assert ("UNSANDBOXED" in r.err) is (profile == "none"), r.err
+    assert re.search(r"mcp\.lab: .*; network: " + re.escape(words) + ";", lab.agent6("check", "boundaries").out)
+
+
+def test_the_loopback_of_a_server_is_shared_with_no_other_and_with_no_command(lab, servers):
+    lab.repo(a="1\n")
+    shutil.copy(PROBE, lab.write("netprobe", "", 0o755))
+    port = 47111  # of a world of its own, so it is free
+    targets = " ".join(f"{k}={v}" for k, v in dict(servers.targets, tcp4=port).items())
+    config = server(lab) + server(lab, name="two")
+    probe = shutil.copy(PROBE, os.path.join(lab.folder, "servers", "netprobe"))
+    mock, r = play(lab, config, turn(call("mcp__lab__look", listen=port, probe=[probe, targets])),
+                   turn(call("mcp__two__look", probe=[probe, targets])), turn(call("run_command", argv=["./netprobe", targets])))
+    assert r.returncode == 0, r.both
+    one, two, command = results(mock)
+    one, two = (ways(json.loads(x["content"])["probe"].splitlines()) for x in (one, two))
+    assert (one["tcp4"], two["tcp4"]) == ("", "ECONNREFUSED")
+    assert "tcp4 refused ECONNREFUSED" in command["stdout"] and "own reached" in command["stdout"], command
 
 
 def evil(place, case):
@@ -218,8 +349,8 @@ def evil(place, case):
     return place.read("evil.report").splitlines(), r.stderr.decode()
 
 
-@pytest.mark.parametrize("profile,setting", [("strict", "providers"), ("strict", "local"), ("strict", "open"),
-                                             ("hardened", "providers"), ("hardened", "local"), ("hardened", "open")])
+@pytest.mark.parametrize("setting", list(CLIENT))
+@pytest.mark.parametrize("profile", ["strict", "hardened"])
 @pytest.mark.parametrize("how", ["", "raw "])
 def test_the_agents_place_has_no_socket_whatever_is_configured(place, servers, profile, setting, how):
     place.mock(script(finish()), top=f'[sandbox]\nprofile = "{profile}"\nagent_network = "{setting}"\ntool_network = "allow"\n')
@@ -228,17 +359,17 @@ def test_the_agents_place_has_no_socket_whatever_is_configured(place, servers, p
     lines, said = evil(place, how + "net")
     assert "DONE" in lines, said
     judge(ways(lines), NOTHING_BUT_PAIRS if how else NOTHING, servers)  # before it confines itself it may make a pair
-    assert "agent.network: nothing: no socket can be made" in place.agent6("check", "boundaries").out
+    assert f"agent.network: {REACHES[AGENT[0]][0]}" in place.agent6("check", "boundaries").out
 
 
-@pytest.mark.parametrize("setting", ["providers", "local", "open"])
+@pytest.mark.parametrize("setting", list(CLIENT))
 def test_without_a_sandbox_the_agent_is_unconfined_and_that_is_said(place, servers, setting):
     place.mock(script(finish()), top=f'[sandbox]\nprofile = "none"\nagent_network = "{setting}"\n')
     place.write("net.targets", servers.words())
     lines, said = evil(place, "raw net")
     judge(ways(lines), UNENFORCED, servers, exact=False)
     assert "UNSANDBOXED" in said
-    assert "agent.network: the host's network: nothing is enforced" in place.agent6("check", "boundaries").out
+    assert f"agent.network: {REACHES[AGENT[2]][0]}" in place.agent6("check", "boundaries").out
 
 
 def test_a_live_run_under_allow_reaches_the_hosts_network_and_keeps_the_rest(place, servers):
@@ -261,7 +392,7 @@ def test_a_live_run_under_allow_reaches_the_hosts_network_and_keeps_the_rest(pla
 # ---- the broker's table ----
 
 # The row is the same whatever confines the rest: the broker and the client are processes of ours under every profile.
-EACH = pytest.mark.parametrize("profile", ["strict", "hardened", "none"])
+EACH = pytest.mark.parametrize("profile", PROFILES)
 
 
 def broker_rows(place):

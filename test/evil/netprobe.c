@@ -114,6 +114,27 @@ static int try_udp(const char *targets, const char *name)
 	return close_with(fd, r);
 }
 
+/* Somebody of this world listens on its loopback, and is reached there. */
+static int try_own(const char *targets, const char *name)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(sa);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = -1;
+
+	(void)targets;
+	(void)name;
+	int r = listener < 0 ? -1 : bind(listener, (void *)&sa, len);
+
+	if (r == 0)
+		r = listen(listener, 1) < 0 || getsockname(listener, (void *)&sa, &len) < 0 ? -1 : 0;
+	if (r == 0) {
+		fd = with_timeout(socket(AF_INET, SOCK_STREAM, 0));
+		r = fd < 0 ? -1 : connect(fd, (void *)&sa, len);
+	}
+	r = close_with(fd, r);
+	return close_with(listener, r);
+}
+
 /* A question for the name server of this world, or for one of the documentation's where it has none; sent is sent. */
 static int try_dns(const char *targets, const char *name)
 {
@@ -246,7 +267,7 @@ static const struct {
 	int (*go)(const char *targets, const char *target);
 } ways[] = {
 	{ "tcp4", "tcp4", try_tcp }, { "tcp6", "tcp6", try_tcp }, { "udp", "udp", try_udp },
-	{ "udp6", "udp6", try_udp }, { "dns", "", try_dns },
+	{ "udp6", "udp6", try_udp }, { "dns", "", try_dns }, { "own", "", try_own },
 	{ "path", "path", try_unix }, { "abstract", "abstract", try_unix }, { "pair-path", "path.d", try_pair },
 	{ "pair-abstract", "abstract.d", try_pair }, { "socketpair", "", try_socketpair }, { "io_uring", "", try_io_uring },
 };

@@ -4,7 +4,8 @@
  *
  * Shape    netprobe_run with the targets as "NAME=VALUE" words (tcp4, tcp6, udp, udp6: ports on loopback; path, abstract:
  *          unix sockets of each kind, "path" for streams and "path.d" for datagrams), then one line for each way:
- *          "NAME reached" or "NAME refused ERRNO". A way that only asks for a socket is "reached" when it gets one.
+ *          "NAME reached" or "NAME refused ERRNO". A way that only asks for a socket is "reached" when it gets one; "own" when
+ *          a listener that it puts on the loopback itself answers it.
  */
 #ifndef TEST_EVIL_NETPROBE_H
 #define TEST_EVIL_NETPROBE_H
