@@ -307,9 +307,9 @@ static int start(const struct cell_spec *spec, struct root *root, cell_main_fn *
 	return 0;
 }
 
-int cell_failed(const struct cell_proc *p, struct err *err)
+int cell_failed(int report, struct err *err)
 {
-	int r = read_report(p->report, err);
+	int r = read_report(report, err);
 
 	BUG_IF(r == 0); /* who is late says nothing when it succeeds */
 	return r;

@@ -59,6 +59,6 @@ int cell_spec_from_policy(const struct sandbox_policy *p, struct cell_spec *out,
 int cell_start(const struct cell_spec *spec, cell_main_fn *main_fn, void *self, struct cell_proc *out,
 	struct err *err) CHECKED;
 /* Late, and gone without a word of main_fn: what failed; below 0 in any case. */
-int cell_failed(const struct cell_proc *p, struct err *err) CHECKED;
+int cell_failed(int report, struct err *err) CHECKED;
 
 #endif

@@ -74,7 +74,7 @@ static void close_pipes(struct once *o)
 	free(o->step);
 }
 
-static int read_verdict(const struct sandbox_policy *p, int fd, const struct cell_proc *cell, struct once_result *out, struct err *err)
+static int read_verdict(const struct sandbox_policy *p, int fd, int report, struct once_result *out, struct err *err)
 {
 	struct once_verdict v;
 	ssize_t n;
@@ -82,8 +82,8 @@ static int read_verdict(const struct sandbox_policy *p, int fd, const struct cel
 	do
 		n = read(fd, &v, sizeof(v));
 	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(v) && cell->report >= 0)
-		return cell_failed(cell, err);
+	if (n != (ssize_t)sizeof(v) && report >= 0)
+		return cell_failed(report, err);
 	if (n != (ssize_t)sizeof(v))
 		return err_set(err, ERR_SYS, "the guardian died before the command started");
 	if (v.r < 0) {
@@ -219,7 +219,7 @@ static int run_confined(struct once *o, struct once_result *out, struct err *err
 
 	autoclose int pidfd = cell.pidfd;
 	autoclose int report = cell.report;
-	int r = read_verdict(o->policy, o->verdict[0], &cell, out, err);
+	int r = read_verdict(o->policy, o->verdict[0], report, out, err);
 	ns_hold(&cell.mounts, &held); /* while the command runs */
 	if (r == 0)
 		r = watch(o, pidfd, o->policy->timeout_ms, out, err);

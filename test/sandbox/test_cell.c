@@ -217,7 +217,7 @@ TEST(cell_that_is_late_and_dies_is_told_of)
 	CHECK_OK(cell_start(&spec, wait_for_ever, NULL, &p, &err));
 	CHECK(p.report >= 0);
 	CHECK(syscall(SYS_pidfd_send_signal, p.pidfd, SIGKILL, NULL, 0) == 0);
-	CHECK_INT(cell_failed(&p, &err), -ERR_SYS);
+	CHECK_INT(cell_failed(p.report, &err), -ERR_SYS);
 	CHECK_STR(str_from(err.msg), STR("the cell's first process died before it was ready"));
 	CHECK(waitpid(p.pid, &st, 0) == p.pid && WIFSIGNALED(st));
 	close(p.pidfd);
