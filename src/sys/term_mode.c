@@ -36,10 +36,13 @@ static int hide(void)
 	return tcsetattr(term_kept.fd, TCSAFLUSH, &t);
 }
 
+/* What was typed may not have come to the terminal's input yet: TCSAFLUSH leaves it, and it would be shown when it comes. */
 static void show(void)
 {
-	if (in_front(term_kept.fd))
-		tcsetattr(term_kept.fd, TCSAFLUSH, &term_kept.before);
+	if (!in_front(term_kept.fd))
+		return;
+	tcflush(term_kept.fd, TCIFLUSH);
+	tcsetattr(term_kept.fd, TCSAFLUSH, &term_kept.before);
 }
 
 void term_mode_restore(void)
