@@ -248,6 +248,7 @@ int app_run(const struct run_request *rq, struct err *err)
 	TRY(settings_policy(&s, err));
 	TRY(settings_hooks(&s, &s.hooks, err));
 	TRY(settings_model(&s, err));
+	settings_take_keys(&s);
 	TRY(settings_routes(&s, err));
 	TRY(start_early(&s, err));
 	TRY(settings_profile(&s, err));

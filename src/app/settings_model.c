@@ -233,7 +233,11 @@ int settings_model(struct start *s, struct err *err)
 		TRY(pack_seat(s, &seat, &seats[r], err));
 	}
 	s->params.seats = (struct str_list){ seats, CONFIG_ROLES };
+	return 0;
+}
+
+void settings_take_keys(struct start *s)
+{
 	servers_take_keys(s); /* one may share a provider's variable */
 	app_endpoint_forget_keys(s->config);
-	return 0;
 }

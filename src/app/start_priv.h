@@ -108,6 +108,8 @@ int settings_identity(struct start *s, struct err *err) CHECKED; /* who the comm
 int settings_params(struct start *s, struct err *err) CHECKED;   /* params */
 bool settings_git_open(const struct start *s); /* no mount keeps commands from writing a .git in what they may write */
 int settings_model(struct start *s, struct err *err) CHECKED;    /* endpoints, model, prices */
+/* Once the endpoints have them, keys leave the environment: what is started from here on has none, and nobody asks again. */
+void settings_take_keys(struct start *s);
 /* grants.c: refuses grants in what we trust, hides what we trust in grants. The path with the links followed in what there
  * is of it yet. */
 int settings_grants(struct start *s, struct policy_list *hide, struct err *err) CHECKED;

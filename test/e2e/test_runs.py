@@ -456,6 +456,19 @@ def test_a_run_that_finds_the_checkout_in_use_is_parked_and_starts_when_resumed(
     assert r.returncode == 2 and "nothing left to do" in r.err, r.both
 
 
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_fork_that_goes_on_has_the_key_of_the_environment(lab, api):
+    """Whether it could go on is found out first, and reads the same variable."""
+    lab.repo(a_DOT_txt="one\n")
+    lab.mock(script(finish()), api=api)
+    assert lab.run("do it", "--run-id", "one").returncode == 0
+    mock = lab.mock(script(finish()), api=api)
+    r = lab.agent6("fork", "one", "--auto-approve", "--steer", "go on")
+    assert r.returncode == 0, r.both
+    wanted = {"openai": "authorization", "anthropic": "x-api-key"}[api]
+    assert [wanted in q["headers"] for q in mock.model_requests()] == [True]
+
+
 def test_whether_a_fork_could_go_on_is_asked_of_the_preset_that_goes_with_the_run(lab):
     """It is in the record of the run that is forked, as for a resume."""
     lab.repo(a_DOT_txt="one\n")
