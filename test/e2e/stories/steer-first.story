@@ -15,7 +15,7 @@ exit     2
 output   contains "no such command"
 run      agent6 resume --steer "   " mine
 exit     2
-output   contains "nothing but blanks"
+output   contains "--steer must not be empty"
 run      agent6 fork --steer "/undo" mine
 exit     2
 shell    test "$(ls ~/.local/state/agent6/*/runs)" = mine
