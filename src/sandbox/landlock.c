@@ -147,14 +147,17 @@ static int add_port(int ruleset, const struct ruleset_attr *all, const struct ll
 
 static int add_rule(int ruleset, const struct ruleset_attr *all, const struct ll_rule *rule, struct err *err)
 {
+	static const struct ll_rule moves = { .kind = LL_PATH, .path = "/", .access = LL_REFER };
+
 	switch (rule->kind) {
 	case LL_PATH:
 	case LL_FD:
 		return add_path(ruleset, all, rule, err);
+	case LL_FS_FREE:
+		return add_path(ruleset, all, &moves, err);
 	case LL_CONNECT:
 	case LL_BIND:
 		return add_port(ruleset, all, rule, err);
-	case LL_FS_FREE:
 	case LL_NET_FREE:
 	case LL_SIGNAL_FREE:
 		return 0;
@@ -172,7 +175,7 @@ int landlock_ruleset(const struct ll_rule *rules, size_t n, int *out, struct err
 		if (rules[i].kind == LL_NET_FREE)
 			all.handled_net = 0;
 		else if (rules[i].kind == LL_FS_FREE)
-			all.handled_fs = 0;
+			all.handled_fs &= LL_REFER;
 		else if (rules[i].kind == LL_SIGNAL_FREE)
 			all.scoped &= ~SCOPE_SIGNAL;
 	TRY(landlock_needed(err));

@@ -51,7 +51,8 @@ enum ll_kind {
 	LL_FD,          /* .fd */
 	LL_CONNECT,     /* .port: TCP connect */
 	LL_BIND,        /* .port: TCP bind */
-	LL_FS_FREE,     /* files are not handled at all: a domain that handles them can mount nothing */
+	LL_FS_FREE,     /* files are free, moves between directories too, which every domain refuses that does not allow them. As any
+			 * domain that handles something of files it can mount nothing, and neither can what is started in it */
 	LL_NET_FREE,    /* TCP is not handled at all: the network is confined by other means, or meant to be open */
 	LL_SIGNAL_FREE, /* signals leave the domain: for who must end processes that were there before it, and is kept from all others by
 			 * other means. Elsewhere not even the death of a parent is heard by who stands outside of the parent's domain */

@@ -2,7 +2,6 @@
 /* Copyright The agent6 authors. */
 #include "fmt/pack.h"
 #include "sandbox/caps.h"
-#include "sandbox/landlock.h"
 #include "sandbox/sweep.h"
 #include "sandbox/zygote_priv.h"
 #include "sys/file.h"
@@ -123,16 +122,13 @@ static int prepare(struct zygote *z, struct err *err)
 	return 0;
 }
 
-/* What making jails needs and no more. In a cell Landlock handles no files here, since its domain would refuse every
- * mount; in the host's network it keeps the abstract unix sockets of others away. */
-static int confine(const struct cell *cell, enum seccomp_profile profile, struct err *err)
+/* What making jails needs and no more. In a cell it has no Landlock domain: one that handles files would refuse every mount, and
+ * one that does not refuses what is moved between directories, to all commands. Theirs keeps abstract unix sockets away. */
+static int confine(enum seccomp_profile profile, struct err *err)
 {
-	static const struct ll_rule scopes[] = { { .kind = LL_FS_FREE }, { .kind = LL_NET_FREE } };
 	autofree struct seccomp_filter *f = mem_alloc(sizeof(*f));
 
 	TRY(caps_no_new_privs(err));
-	if (cell->spec && cell->spec->root.host_network && cell->landlock_abi >= LL_SCOPES_ABI)
-		TRY(landlock_confine(scopes, COUNT(scopes), err));
 	TRY(seccomp_build(profile, f, err));
 	return seccomp_enter(f, err);
 }
@@ -150,13 +146,13 @@ static int open_jails(struct zygote *z, const struct cell *cell, struct err *err
 	case PROFILE_HARDENED:
 		TRY(jails_open_on(z->ground, z->exe, z->index_exe, &z->jails, err));
 		TRY(ground_enter(z->ground, most, own, COUNT(own), err));
-		return confine(cell, z->spec.policy.network == NETWORK_HOST ? SECCOMP_ZYGOTE_HOSTNET : SECCOMP_ZYGOTE_HARDENED,
+		return confine(z->spec.policy.network == NETWORK_HOST ? SECCOMP_ZYGOTE_HOSTNET : SECCOMP_ZYGOTE_HARDENED,
 			err);
 	case PROFILE_STRICT:
 		break;
 	}
 	TRY(jails_open(cell, &z->jails, err));
-	return confine(cell, SECCOMP_ZYGOTE, err);
+	return confine(SECCOMP_ZYGOTE, err);
 }
 
 static int serve_in(struct zygote *z, const struct cell *cell, struct err *err)

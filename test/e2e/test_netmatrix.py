@@ -372,6 +372,22 @@ def test_without_a_sandbox_the_agent_is_unconfined_and_that_is_said(place, serve
     assert f"agent.network: {REACHES[AGENT[2]][0]}" in place.agent6("check", "boundaries").out
 
 
+MOVES = "import os; os.mkdir('a'); os.mkdir('b'); open('a/x', 'w').close(); os.rename('a/x', 'b/x'); os.link('b/x', 'a/y'); print('moved')"
+
+
+@pytest.mark.parametrize("profile", ["strict", "hardened"])
+@pytest.mark.parametrize("setting", ["block", "allow"])
+def test_a_command_moves_files_between_directories_whatever_network_it_has(place, profile, setting):
+    """A Landlock domain that says nothing of files refuses that (EXDEV): no process around a command is in such a one."""
+    m = place.mock(script(turn(call("run_command", argv=["python3", "-c", MOVES])), finish()),
+                   top=f'[sandbox]\nprofile = "{profile}"\ntool_network = "{setting}"\n')
+    give_away(place, profile)
+    r = place.run()
+    assert r.returncode == 0, r.err
+    text = json.dumps(m.model_requests()[1]["body"])
+    assert "moved" in text and "Errno" not in text, text[-2000:]
+
+
 def test_a_live_run_under_allow_reaches_the_hosts_network_and_keeps_the_rest(place, servers):
     """The whole product: the model's command dials out; .git stays read-only, the agent is told, the person is told."""
     m = place.mock(script(turn(call("run_command", argv=["./netprobe", servers.words()])),
