@@ -24,45 +24,15 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from conftest import AGENT6, BUILD, SHARED, Lab, call, turn  # noqa: E402
+from figures import both, over, print_table, say, times, tool
+from jails import bench_cold_jail, bench_warm_jail
+from conftest import AGENT6, SHARED, Lab, call, turn
 
 PR_SET_CHILD_SUBREAPER = 36
 TURNS = 50
-rows = []
-
-
-def say(what, measured, bound="", notes=""):
-    rows.append((what, measured, bound, notes))
-    print(f"  {what}: {measured}" + (f" (bound {bound})" if bound else ""), file=sys.stderr, flush=True)
-
-
-def tool(name):
-    return os.path.join(BUILD, name)
-
-
-def both(values, form="{:.2f}"):
-    """The median, and the least in brackets."""
-    return f"{form.format(statistics.median(values))} [{form.format(min(values))}]"
 
 
 # ---- programs against an empty one ----
-
-def times(rounds, *programs, env=None, cwd=None):
-    """[(median, least, ...)] of programs run in turns, in microseconds; each is a list of words, maybe after -s FILE. What follows
-    is the median of its time over each program's of the same round."""
-    words = []
-    for p in programs:
-        words += (["--"] if words else []) + list(p)
-    out = subprocess.run([tool("bench_time"), str(rounds), *words], env=env, cwd=cwd, check=True, capture_output=True,
-                         text=True).stdout
-    return [tuple(float(x) for x in l.split()) for l in out.splitlines()]
-
-
-def over(t, one, floor):
-    """The median of the rounds' ratios, and the ratio of the least in brackets."""
-    return f"{t[one][2 + floor]:.2f} x [{t[one][1] / t[floor][1]:.2f}]"
-
 
 def bench_commands(lab, rounds):
     t = times(rounds * 80, [tool("bench_empty")], [AGENT6, "--version"], [AGENT6, "config", "show"],
@@ -70,91 +40,6 @@ def bench_commands(lab, rounds):
     note = f"an empty program: {t[0][0]:.0f} us [{t[0][1]:.0f}]"
     say("--version, over an empty C program", over(t, 1, 0), "1.3 x", f"{t[1][0]:.0f} us; {note}")
     say("config show, over an empty C program", over(t, 2, 0), "1.3 x", f"{t[2][0]:.0f} us")
-
-
-# ---- jails ----
-
-def bench_warm_jail(rounds):
-    for profile, bound in (("strict", "2.5 x"), ("hardened", "1.45 x")):
-        warm_jail(rounds, profile, bound)
-
-
-def warm_jail(rounds, profile, bound):
-    if profile == "hardened" and os.geteuid() == 0:
-        say("one jailed /bin/true in a run, hardened", "not measured", bound, "as root it is another user's: run this as an ordinary user")
-        return
-    out = subprocess.run([tool("bench_zygote"), tool("agent6-jail"), str(rounds * 4), profile], capture_output=True, text=True)
-    m = re.search(r"floor (\d+) us.*warm: (\d+) us, ([\d.]+) x.*least: \d+ and \d+ us, ([\d.]+) x; "
-                  r"back to back: \d+ us, ([\d.]+) x, least ([\d.]+) x; p90 over p50: ([\d.]+)", out.stdout)
-    if not m:
-        say(f"one jailed /bin/true in a run, {profile}", "not measured", bound, (out.stderr or out.stdout).strip()[-80:])
-        return
-    say(f"one jailed /bin/true in a run, {profile}, over the floor", f"{m[3]} x [{m[4]}]", bound,
-        f"{m[2]} us; vfork + execve + wait: {m[1]} us; with nothing between two of them {m[5]} x [{m[6]}]")
-    say("  its ninth tenth over its median", m[7], "1.5")
-
-
-BWRAP = ("--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin "
-         "--symlink usr/lib /lib --symlink usr/lib64 /lib64 --ro-bind /etc/alternatives /etc/alternatives "
-         "--ro-bind /etc/ssl /etc/ssl --ro-bind /etc/ld.so.cache /etc/ld.so.cache --proc /proc --dev /dev "
-         "--tmpfs /dev/shm --tmpfs /tmp --cap-drop ALL").split()
-
-
-def minimal_jail(lab):
-    """The words of the hand-made minimum (jail_limit.c of the shared material) with what a jail of ours has too: loopback, a first
-    process that stays, an empty bounding set; it runs /bin/true. None where it cannot be built."""
-    source = os.path.join(SHARED, "bench", "jail_limit.c")
-    program = os.path.join(lab.folder, "jail_limit")
-    compiler = shutil.which("cc")
-    if not compiler or not os.path.exists(source):
-        return None
-    subprocess.run([compiler, "-O2", "-static", "-w", "-o", program, source], check=True, capture_output=True)
-    return [program, "--lo", "--init", "--bset", "--ws", lab.ws]
-
-
-def launcher(lab, isolation, network):
-    """agent6-jail, which runs /bin/true by a policy on its standard input."""
-    policy = os.path.join(lab.folder, f"policy-{isolation}-{network}.json")
-    with open(policy, "w", encoding="utf-8") as f:
-        json.dump({"isolation": isolation, "cwd": lab.ws, "argv": ["/bin/true"], "network": network}, f)
-    return ["-s", policy, tool("agent6-jail")]
-
-
-def bench_parts(lab, rounds):
-    """Where the time of a cold jail goes, by the least of each: a line has one thing more than the one before, all in the same turns."""
-    parts = [("the command itself: vfork, execve, wait", ["/bin/true"]),
-             ("agent6-jail: its start, the policy, three pipes, the result", launcher(lab, "none", "host")),
-             ("a first process, namespaces, the new root, Landlock, the filter", launcher(lab, "strict", "host")),
-             ("a network namespace", launcher(lab, "strict", "none"))]
-    t = times(rounds * 20, *(words for _, words in parts), env=lab.env, cwd=lab.ws)
-    for i, (what, _) in enumerate(parts):
-        say("  of that, " + what, f"{t[i][1] - (t[i - 1][1] if i else 0):.0f} us", "", f"{t[i][1]:.0f} us so far, {over(t, i, 0)} the floor")
-
-
-def bench_cold_jail(lab, rounds):
-    programs = [["/bin/true"], launcher(lab, "strict", "none"), launcher(lab, "hardened", "none")]
-    bwrap, minimal = shutil.which("bwrap"), minimal_jail(lab)
-    if bwrap:
-        programs.append([bwrap, *BWRAP, "--bind", lab.ws, lab.ws, "--chdir", lab.ws, "/bin/true"])
-    if minimal:
-        programs.append(minimal)
-    try:
-        t = times(rounds * 20, *programs, env=lab.env, cwd=lab.ws)
-    except subprocess.CalledProcessError as e:
-        say("one jail, cold", "not measured", "4.6 x", e.stderr.strip()[-80:])
-        return
-    say("one jail from the command line, over the floor", over(t, 1, 0), "4.6 x",
-        f"{t[1][0]:.0f} us; vfork + execve + wait: {t[0][0]:.0f} us")
-    say("the same, hardened", over(t, 2, 0), "2.2 x", f"{t[2][0]:.0f} us")
-    if bwrap:
-        say("the same, strict, over bubblewrap", over(t, 1, 3), "0.6 x", f"bubblewrap: {t[3][0]:.0f} us")
-    if minimal:
-        last = len(t) - 1
-        say("the same, strict, over the minimal program", over(t, 1, last), "",
-            f"{t[last][0]:.0f} us, {over(t, last, 0)} the floor: with a first process that stays, loopback, an empty bounding set")
-    else:
-        say("the same, strict, over the minimal program", "not measured", "", "cc or jail_limit.c of the shared material is missing")
-    bench_parts(lab, rounds)
 
 
 # ---- whole runs ----
@@ -658,13 +543,6 @@ def short(words):
         return m[1]
     name = os.path.basename(words.split(" ")[0]) if words else "?"
     return "monitor" if name == "agent6" else name
-
-
-def print_table():
-    head = ("what", "measured: median [least]", "bound", "notes")
-    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(3)]
-    for r in [head, *rows]:
-        print("  ".join(c.ljust(w) for c, w in zip(r, widths)) + "  " + r[3])
 
 
 def provider_figures():
