@@ -23,6 +23,7 @@ enum field_flags {
 	FIELD_NONEMPTY = 1 << 3,  /* a string or a list that must not be empty */
 	FIELD_POSITIONAL = 1 << 4, /* command line: an argument, not a flag */
 	FIELD_HIDDEN = 1 << 5,    /* not shown in help or schema */
+	FIELD_EMPTY = 1 << 6,     /* command line: a value that may be empty, which no other string may */
 };
 
 struct str_list {

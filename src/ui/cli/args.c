@@ -58,7 +58,7 @@ static int refuse_empty(const struct field *f, struct err *err)
 /* A word of the command line is a string as it stands: quotes and escapes were the shell's. */
 static int set_value(const struct field *f, struct str word, struct arena *mem, void *into, struct err *err)
 {
-	if ((f->flags & FIELD_NONEMPTY) && (is_list(f) || f->type == &field_str) &&
+	if (!(f->flags & FIELD_EMPTY) && (is_list(f) || f->type == &field_str) &&
 		((f->flags & FIELD_POSITIONAL) ? word : str_trim(word)).n == 0)
 		return refuse_empty(f, err);
 	if (is_list(f)) {

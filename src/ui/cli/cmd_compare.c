@@ -18,7 +18,7 @@ struct compare_args {
 };
 
 static const struct field fields[] = {
-	{ "id", &field_strs, offsetof(struct compare_args, ids), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "id", &field_strs, offsetof(struct compare_args, ids), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.help = "Two runs or more, each by its id or the beginning of it." },
 	{ "json", &field_bool, offsetof(struct compare_args, json), .help = "Print one JSON array, the best run first." },
 };

@@ -35,10 +35,10 @@ struct show_args {
 };
 
 static const struct field show_fields[] = {
-	{ "keys", &field_strs, offsetof(struct show_args, keys), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "keys", &field_strs, offsetof(struct show_args, keys), .flags = FIELD_POSITIONAL,
 		.help = "Keys or sections to show at length." },
 	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print an object by key, for programs." },
-	{ "preset", &field_str, offsetof(struct show_args, preset), .flags = FIELD_NONEMPTY, .max = 64,
+	{ "preset", &field_str, offsetof(struct show_args, preset), .max = 64,
 		.help = "Show it as a run with this preset would have it." },
 	{ "descriptions", &field_bool, offsetof(struct show_args, descriptions), .help = "Say what each key means." },
 };
@@ -72,7 +72,7 @@ struct get_args {
 };
 
 static const struct field get_fields[] = {
-	{ "key", &field_str, offsetof(struct get_args, key), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "key", &field_str, offsetof(struct get_args, key), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.help = "The dotted name, such as sandbox.profile." },
 	{ "json", &field_bool, offsetof(struct get_args, json), .help = "Print an object by key, as config show does." },
 };
@@ -176,10 +176,10 @@ struct edit_args {
 };
 
 #define EDIT_KEY                                                                                             \
-	{ "key", &field_str, offsetof(struct edit_args, key), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, \
+	{ "key", &field_str, offsetof(struct edit_args, key), .flags = FIELD_POSITIONAL | FIELD_REQUIRED, \
 		.help = "The dotted name, such as sandbox.profile." }
 #define EDIT_VALUE                                                                                           \
-	{ "value", &field_str, offsetof(struct edit_args, value), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,       \
+	{ "value", &field_str, offsetof(struct edit_args, value), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_EMPTY,       \
 		.help = "TOML, or bare text for a string." }
 #define EDIT_REPO                                                                                            \
 	{ "repo", &field_bool, offsetof(struct edit_args, repo),                                                    \

@@ -46,14 +46,14 @@ struct connect_args {
 };
 
 static const struct field connect_fields[] = {
-	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL,
 		.help = "anthropic, openai, openrouter, gemini, mistral, deepseek, groq, azure, vertex, ollama, lmstudio, llamacpp, "
 			"vllm, or a name of your own." },
-	{ "format", &field_str, offsetof(struct connect_args, format), .flags = FIELD_NONEMPTY, .help = "What the server speaks: anthropic, openai or responses." },
-	{ "base-url", &field_str, offsetof(struct connect_args, base_url), .flags = FIELD_NONEMPTY, .help = "Address of the server's API." },
-	{ "key-env", &field_str, offsetof(struct connect_args, key_env), .flags = FIELD_NONEMPTY,
+	{ "format", &field_str, offsetof(struct connect_args, format), .help = "What the server speaks: anthropic, openai or responses." },
+	{ "base-url", &field_str, offsetof(struct connect_args, base_url), .help = "Address of the server's API." },
+	{ "key-env", &field_str, offsetof(struct connect_args, key_env),
 		.help = "Take the key from this environment variable at each run; nothing is stored." },
-	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file), .flags = FIELD_NONEMPTY,
+	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file),
 		.help = "PEM certificates to trust instead of the system's." },
 	{ "repo", &field_bool, offsetof(struct connect_args, repo),
 		.help = "Configure it for this repository only. The key is stored for all." },
@@ -367,13 +367,13 @@ static int run_connect(struct command_ctx *ctx, const void *decoded, struct err 
 /* ------------------------------------------------------------------ model */
 
 static const struct field model_fields[] = {
-	{ "role", &field_str, offsetof(struct model_args, role), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "role", &field_str, offsetof(struct model_args, role), .flags = FIELD_POSITIONAL,
 		.help = "worker, planner, critic, reviewer, summarizer, or all." },
-	{ "provider", &field_str, offsetof(struct model_args, provider), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "provider", &field_str, offsetof(struct model_args, provider), .flags = FIELD_POSITIONAL,
 		.help = "Name of a configured provider." },
-	{ "model", &field_str, offsetof(struct model_args, model), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "model", &field_str, offsetof(struct model_args, model), .flags = FIELD_POSITIONAL,
 		.help = "The model's id; without it the provider's models are listed." },
-	{ "effort", &field_str, offsetof(struct model_args, effort), .flags = FIELD_NONEMPTY, .help = "off, low, medium, high, xhigh or max." },
+	{ "effort", &field_str, offsetof(struct model_args, effort), .help = "off, low, medium, high, xhigh or max." },
 	{ "repo", &field_bool, offsetof(struct model_args, repo), .help = "For this repository only." },
 	{ "force", &field_bool, offsetof(struct model_args, force), .help = "Take a model that the server does not list." },
 	{ "json", &field_bool, offsetof(struct model_args, json), .help = "Print one JSON array: the roles, or the provider's models." },

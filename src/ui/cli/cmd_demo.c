@@ -183,7 +183,7 @@ static int run_demo(struct command_ctx *ctx, const void *decoded, struct err *er
 }
 
 static const struct field demo_fields[] = {
-	{ "in", &field_str, offsetof(struct demo_args, in), .flags = FIELD_HIDDEN, .help = "Play in this scratch directory." },
+	{ "in", &field_str, offsetof(struct demo_args, in), .flags = FIELD_HIDDEN | FIELD_EMPTY, .help = "Play in this scratch directory." },
 };
 
 static const struct command commands[] = {

@@ -17,7 +17,7 @@ struct graph_args {
 };
 
 static const struct field fields[] = {
-	{ "id", &field_str, offsetof(struct graph_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct graph_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 	{ "dot", &field_bool, offsetof(struct graph_args, dot), .help = "Print a drawing for graphviz." },
 	{ "json", &field_bool, offsetof(struct graph_args, json), .help = "Print one JSON array." },

@@ -35,13 +35,13 @@ static const enum repo_how hows[] = { [CONFIG_MERGE_SQUASH] = REPO_SQUASH, [CONF
 #define CONFIGURED 3
 
 #define ID_FIELD(type)                                                                                       \
-	{ "id", &field_str, offsetof(struct type, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,           \
+	{ "id", &field_str, offsetof(struct type, id), .flags = FIELD_POSITIONAL,           \
 		.help = "A run's id or the beginning of it; the newest when left out." }
 
 static const struct field diff_fields[] = {
 	ID_FIELD(diff_args),
 	{ "stat", &field_bool, offsetof(struct diff_args, stat), .help = "Only which files changed, and how much." },
-	{ "path", &field_strs, offsetof(struct diff_args, path), .flags = FIELD_NONEMPTY, .help = "Only this path; may be given several times." },
+	{ "path", &field_strs, offsetof(struct diff_args, path), .help = "Only this path; may be given several times." },
 	{ "json", &field_bool, offsetof(struct diff_args, json), .help = "Print one JSON object." },
 };
 static const struct field commits_fields[] = {
@@ -52,11 +52,11 @@ static const struct field merge_fields[] = {
 	ID_FIELD(merge_args),
 	{ "strategy", &field_enum, offsetof(struct merge_args, strategy), .dflt = "configured", .choices = strategies,
 		.help = "One commit, a merge commit, or only moving the branch forward; as git.merge_strategy when left out." },
-	{ "into", &field_str, offsetof(struct merge_args, into), .flags = FIELD_NONEMPTY, .help = "The branch to change; the one the run began on when "
+	{ "into", &field_str, offsetof(struct merge_args, into), .help = "The branch to change; the one the run began on when "
 									   "left out." },
-	{ "message", &field_str, offsetof(struct merge_args, message), .flags = FIELD_NONEMPTY, .help = "The commit's message." },
+	{ "message", &field_str, offsetof(struct merge_args, message), .help = "The commit's message." },
 	{ "json", &field_bool, offsetof(struct merge_args, json), .help = "Print one JSON object." },
-	{ "m", &field_str, offsetof(struct merge_args, message), .flags = FIELD_HIDDEN | FIELD_NONEMPTY, .help = "The same as --message." },
+	{ "m", &field_str, offsetof(struct merge_args, message), .flags = FIELD_HIDDEN, .help = "The same as --message." },
 };
 
 static struct str clean(struct arena *mem, struct str s)

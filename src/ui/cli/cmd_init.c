@@ -95,7 +95,7 @@ static int run_init(struct command_ctx *ctx, const void *decoded, struct err *er
 
 static const struct field init_fields[] = {
 	{ "yes", &field_bool, offsetof(struct init_args, yes), .help = "Do not ask." },
-	{ "ecosystem", &field_str, offsetof(struct init_args, ecosystem), .flags = FIELD_NONEMPTY, .choices = init_ecosystems,
+	{ "ecosystem", &field_str, offsetof(struct init_args, ecosystem), .choices = init_ecosystems,
 		.help = "Whose build products .gitignore names; found out when left out." },
 };
 

@@ -130,15 +130,15 @@ struct connect_args {
 };
 
 static const struct field connect_fields[] = {
-	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, .max = MCP_NAME_MAX,
+	{ "name", &field_str, offsetof(struct connect_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED, .max = MCP_NAME_MAX,
 		.help = "What it is called: its tools are mcp__NAME__TOOL." },
-	{ "url", &field_str, offsetof(struct connect_args, url), .flags = FIELD_NONEMPTY, .max = 2000, .help = "Address of a server over HTTP, in place of a command." },
-	{ "token-env", &field_str, offsetof(struct connect_args, token_env), .flags = FIELD_NONEMPTY, .max = 200, .help = "Variable that holds the token for --url." },
-	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file), .flags = FIELD_LOOSENS | FIELD_NONEMPTY, .max = 4096,
+	{ "url", &field_str, offsetof(struct connect_args, url), .max = 2000, .help = "Address of a server over HTTP, in place of a command." },
+	{ "token-env", &field_str, offsetof(struct connect_args, token_env), .max = 200, .help = "Variable that holds the token for --url." },
+	{ "ca-file", &field_str, offsetof(struct connect_args, ca_file), .flags = FIELD_LOOSENS, .max = 4096,
 		.help = "PEM certificates to trust for --url instead of the system's." },
-	{ "env", &field_strs, offsetof(struct connect_args, env), .flags = FIELD_NONEMPTY, .max = 32, .help = "Name of a variable that it gets; may be repeated." },
-	{ "read", &field_strs, offsetof(struct connect_args, read), .flags = FIELD_NONEMPTY, .max = 32, .help = "Path that it may read; may be repeated." },
-	{ "write", &field_strs, offsetof(struct connect_args, write), .flags = FIELD_NONEMPTY, .max = 32, .help = "Path that it may change; may be repeated." },
+	{ "env", &field_strs, offsetof(struct connect_args, env), .max = 32, .help = "Name of a variable that it gets; may be repeated." },
+	{ "read", &field_strs, offsetof(struct connect_args, read), .max = 32, .help = "Path that it may read; may be repeated." },
+	{ "write", &field_strs, offsetof(struct connect_args, write), .max = 32, .help = "Path that it may change; may be repeated." },
 	{ "allow-network", &field_bool, offsetof(struct connect_args, allow_network), .flags = FIELD_LOOSENS, .help = "Give it the host's network." },
 	{ "repo", &field_bool, offsetof(struct connect_args, repo), .help = "For this repository only." },
 	{ "no-verify", &field_bool, offsetof(struct connect_args, no_verify), .help = "Do not try whether it works." },

@@ -24,22 +24,22 @@ static const struct field list_fields[] = {
 	{ "json", &field_bool, offsetof(struct list_args, json), .help = "Print one JSON array." },
 };
 #define ID_FIELD                                                                                             \
-	{ "id", &field_str, offsetof(struct note_args, id), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, \
+	{ "id", &field_str, offsetof(struct note_args, id), .flags = FIELD_POSITIONAL | FIELD_REQUIRED, \
 		.max = 64, .help = "A note's id or the beginning of it." }
 #define JSON_FIELD                                                                                           \
 	{ "json", &field_bool, offsetof(struct note_args, json), .help = "Print one JSON object." }
 static const struct field id_fields[] = { ID_FIELD };
 static const struct field show_fields[] = { ID_FIELD, JSON_FIELD };
 static const struct field add_fields[] = {
-	{ "scope", &field_str, offsetof(struct note_args, scope), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "scope", &field_str, offsetof(struct note_args, scope), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.max = NOTE_SCOPE_MAX, .help = "Its topic, a word of a-z, 0-9 and \"-\"." },
-	{ "text", &field_str, offsetof(struct note_args, text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "text", &field_str, offsetof(struct note_args, text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.max = NOTE_TEXT_MAX, .help = "What later runs are told." },
 	JSON_FIELD,
 };
 static const struct field drop_fields[] = {
 	ID_FIELD,
-	{ "reason", &field_str, offsetof(struct note_args, reason), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = NOTE_REASON_MAX,
+	{ "reason", &field_str, offsetof(struct note_args, reason), .flags = FIELD_POSITIONAL, .max = NOTE_REASON_MAX,
 		.help = "Why it is no longer so." },
 };
 

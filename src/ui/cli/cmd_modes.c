@@ -40,12 +40,12 @@ struct mode_args {
 /* What every session that only looks takes. */
 #define LIMIT_FIELDS                                                                                         \
 	{ "json", &field_bool, AT(json), .help = "Print one JSON object instead of text." },                 \
-	{ "preset", &field_str, AT(preset), .flags = FIELD_NONEMPTY, .max = 64,                               \
+	{ "preset", &field_str, AT(preset), .max = 64,                               \
 		.help = "A strategy preset for this session; \"agent6 config presets\" lists them." },        \
 	{ "max-usd", &given_num, AT(max_usd), .min = -1, .max = 1000000,                                     \
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
 	{ "unattended", &field_bool, AT(unattended), .help = "Ask nothing, even on a terminal." },           \
-	{ "run-id", &field_str, AT(run_id), .flags = FIELD_NONEMPTY, .max = 96,                              \
+	{ "run-id", &field_str, AT(run_id), .max = 96,                              \
 		.help = "Use this id instead of a made-up one." },                                           \
 	{ "dangerously-disable-sandbox", &field_bool, AT(disable_sandbox), .flags = FIELD_LOOSENS,           \
 		.help = "Run everything unconfined, as you." }
@@ -55,66 +55,66 @@ struct mode_args {
 	{ "no-commands", &field_bool, AT(no_commands), .help = "Run no command at all." },                   \
 	{ "max-iterations", &given_int, AT(max_iterations), .min = -1, .max = 1000000,                       \
 		.help = "At most this many turns; -1 is no limit." },                                        \
-	{ "file", &field_strs, AT(file), .flags = FIELD_NONEMPTY, .max = 64, .help = "Attach this file, at most 64 KiB; may be given several times." }, \
-	{ "from", &field_str, AT(from), .flags = FIELD_NONEMPTY, .max = 96,                                  \
+	{ "file", &field_strs, AT(file), .max = 64, .help = "Attach this file, at most 64 KiB; may be given several times." }, \
+	{ "from", &field_str, AT(from), .max = 96,                                  \
 		.help = "Attach what came of an earlier session." },                                         \
 	LIMIT_FIELDS
 
 static const struct field ask_fields[] = {
-	{ "question", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "question", &field_str, AT(text), .flags = FIELD_POSITIONAL,
 		.help = "What you want to know. Left out on a terminal: a conversation." },
 	{ "interactive", &field_bool, AT(interactive), .help = "Go on asking, until you end it; needs a terminal." },
 	{ "i", &field_bool, AT(interactive), .flags = FIELD_HIDDEN, .help = "The same as --interactive." },
 	LOOK_FIELDS,
 };
 static const struct field new_fields[] = {
-	{ "task", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "task", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.help = "What is to be planned, in your words." },
-	{ "questions-file", &field_str, AT(questions_file), .flags = FIELD_NONEMPTY, .max = 4096,
+	{ "questions-file", &field_str, AT(questions_file), .max = 4096,
 		.help = "Write the plan's open questions there, as JSON with empty answers." },
-	{ "answers-file", &field_str, AT(answers_file), .flags = FIELD_NONEMPTY, .max = 4096,
+	{ "answers-file", &field_str, AT(answers_file), .max = 4096,
 		.help = "Such a file, filled in." },
 	LOOK_FIELDS,
 };
 static const struct field revise_fields[] = {
-	{ "feedback", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "feedback", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.help = "What is to be different." },
-	{ "id", &field_str, AT(id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
+	{ "id", &field_str, AT(id), .flags = FIELD_POSITIONAL, .max = 96,
 		.help = "The plan; the newest when left out." },
-	{ "questions-file", &field_str, AT(questions_file), .flags = FIELD_NONEMPTY, .max = 4096,
+	{ "questions-file", &field_str, AT(questions_file), .max = 4096,
 		.help = "Write the plan's open questions there, as JSON with empty answers." },
-	{ "answers-file", &field_str, AT(answers_file), .flags = FIELD_NONEMPTY, .max = 4096,
+	{ "answers-file", &field_str, AT(answers_file), .max = 4096,
 		.help = "Such a file, filled in." },
 	LOOK_FIELDS,
 };
 static const struct field id_fields[] = {
-	{ "id", &field_str, AT(id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
+	{ "id", &field_str, AT(id), .flags = FIELD_POSITIONAL, .max = 96,
 		.help = "The plan; the newest when left out." },
 	{ "json", &field_bool, AT(json), .help = "Print one JSON object instead of text." },
 };
 static const struct field edit_fields[] = {
-	{ "id", &field_str, AT(id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
+	{ "id", &field_str, AT(id), .flags = FIELD_POSITIONAL, .max = 96,
 		.help = "The plan; the newest when left out." },
 };
 
 static const struct field review_fields[] = {
-	{ "purpose", &field_str, AT(text), .flags = FIELD_POSITIONAL, .dflt = "Judge whether this change should go in.",
+	{ "purpose", &field_str, AT(text), .flags = FIELD_POSITIONAL | FIELD_EMPTY, .dflt = "Judge whether this change should go in.",
 		.help = "What the change is for." },
-	{ "base", &field_str, AT(base), .flags = FIELD_NONEMPTY, .max = GIT_EXPR_MAX,
+	{ "base", &field_str, AT(base), .max = GIT_EXPR_MAX,
 		.help = "Judge what is new in the work tree since it left this branch, commit or run, instead of since HEAD." },
-	{ "range", &field_str, AT(range), .flags = FIELD_NONEMPTY, .max = RANGE_MAX,
+	{ "range", &field_str, AT(range), .max = RANGE_MAX,
 		.help = "Judge between two commits instead: FROM..TO, FROM...TO since they parted, REV^! one commit; a side left out is HEAD. "
 			"Branches, tags, HEAD~3, @{u}, runs." },
-	{ "head", &field_str, AT(head), .flags = FIELD_NONEMPTY, .max = GIT_EXPR_MAX,
+	{ "head", &field_str, AT(head), .max = GIT_EXPR_MAX,
 		.help = "With --base: judge up to this branch, commit or run, not the work tree." },
-	{ "path", &field_strs, AT(path), .flags = FIELD_NONEMPTY, .max = 64,
+	{ "path", &field_strs, AT(path), .max = 64,
 		.help = "Judge only what lies beneath this path, from the repository's top; may be given several times." },
-	{ "personas", &field_str, AT(personas), .flags = FIELD_NONEMPTY, .max = 1000, .help = "Reviewers, with commas between them: security,tests." },
+	{ "personas", &field_str, AT(personas), .max = 1000, .help = "Reviewers, with commas between them: security,tests." },
 	{ "reviewers", &field_int, AT(reviewers), .dflt = "0", .min = 0, .max = 8,
 		.help = "So many seats: of the personas, or of security, correctness, tests, over-engineering, edge-cases." },
-	{ "tier", &field_str, AT(tier), .flags = FIELD_NONEMPTY, .max = 16, .help = "diff, or explore: a seat may read the repository too (review.tier)." },
-	{ "seat", &field_strs, AT(seat), .flags = FIELD_NONEMPTY, .max = 8, .help = "A reviewer; may be given several times (review.seats)." },
-	{ "decision", &field_str, AT(decision), .flags = FIELD_NONEMPTY, .max = 16, .help = "advisory, veto, quorum or all (review.decision)." },
+	{ "tier", &field_str, AT(tier), .max = 16, .help = "diff, or explore: a seat may read the repository too (review.tier)." },
+	{ "seat", &field_strs, AT(seat), .max = 8, .help = "A reviewer; may be given several times (review.seats)." },
+	{ "decision", &field_str, AT(decision), .max = 16, .help = "advisory, veto, quorum or all (review.decision)." },
 	LIMIT_FIELDS,
 };
 

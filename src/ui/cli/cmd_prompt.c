@@ -21,13 +21,13 @@ struct show_args {
 };
 
 static const struct field fields[] = {
-	{ "task", &field_str, offsetof(struct show_args, task), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .dflt = "(your task)",
+	{ "task", &field_str, offsetof(struct show_args, task), .flags = FIELD_POSITIONAL, .dflt = "(your task)",
 		.help = "What the first message shall ask for." },
 	{ "mode", &field_enum, offsetof(struct show_args, mode), .dflt = "run", .choices = modes, .help = "Of which kind of session." },
-	{ "role", &field_str, offsetof(struct show_args, role), .flags = FIELD_NONEMPTY, .max = 1000,
+	{ "role", &field_str, offsetof(struct show_args, role), .max = 1000,
 		.help = "Of a model that is asked beside a session: planner, critic, reviewer, gate, reviser, subject, summarizer, btw, or review, "
 			"review:PERSONA." },
-	{ "preset", &field_str, offsetof(struct show_args, preset), .flags = FIELD_NONEMPTY, .max = 64, .help = "With this strategy preset." },
+	{ "preset", &field_str, offsetof(struct show_args, preset), .max = 64, .help = "With this strategy preset." },
 	{ "no-commands", &field_bool, offsetof(struct show_args, no_commands), .help = "As with --no-commands there." },
 	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print one JSON object." },
 };

@@ -21,7 +21,7 @@ struct prune_args {
 };
 
 static const struct field rm_fields[] = {
-	{ "id", &field_str, offsetof(struct rm_args, id), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct rm_args, id), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.help = "A session's id or the beginning of it." },
 	{ "unmerged", &field_bool, offsetof(struct rm_args, unmerged), .help = "Also when its commits are in no branch." },
 	{ "json", &field_bool, offsetof(struct rm_args, json), .help = "Print one JSON object." },

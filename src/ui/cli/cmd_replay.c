@@ -15,7 +15,7 @@ struct replay_args {
 };
 
 static const struct field replay_fields[] = {
-	{ "id", &field_str, offsetof(struct replay_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct replay_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A run's id or the beginning of it; the newest when left out." },
 	{ "json", &field_bool, offsetof(struct replay_args, json), .help = "Print one JSON object." },
 };

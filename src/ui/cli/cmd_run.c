@@ -37,15 +37,15 @@ struct run_args {
 		.help = "Run commands without asking where sandbox.run_commands is \"ask\". Never overrides \"no\"." }, \
 	{ "no-commands", &field_bool, offsetof(struct run_args, no_commands),                                \
 		.help = "Run no command at all, not even the gate." },                                       \
-	{ "preset", &field_str, offsetof(struct run_args, preset), .flags = FIELD_NONEMPTY, .max = 64,        \
+	{ "preset", &field_str, offsetof(struct run_args, preset), .max = 64,        \
 		.help = "A strategy preset for this run; \"agent6 config presets\" lists them." },            \
 	{ "max-usd", &given_num, offsetof(struct run_args, max_usd), .min = -1, .max = 1000000,              \
 		.help = "Stop before the request that would pass this many dollars; -1 is no limit." },      \
 	{ "max-iterations", &given_int, offsetof(struct run_args, max_iterations), .min = -1,                \
 		.max = 1000000, .help = "At most this many turns; -1 is no limit." },                        \
-	{ "pin", &field_strs, offsetof(struct run_args, pin), .flags = FIELD_NONEMPTY, .max = 32,                                      \
+	{ "pin", &field_strs, offsetof(struct run_args, pin), .max = 32,                                      \
 		.help = "Something the model is told again whenever the conversation begins anew; 4000 characters in all." }, \
-	{ "standing", &field_str, offsetof(struct run_args, standing), .flags = FIELD_NONEMPTY, .max = 4000,                           \
+	{ "standing", &field_str, offsetof(struct run_args, standing), .max = 4000,                           \
 		.help = "A goal the run goes on with whenever its task is done, until the budget or you end it." },  \
 	{ "interactive", &field_bool, offsetof(struct run_args, interactive),                                 \
 		.help = "Pause after each step and wait for your words; needs a terminal." },                \
@@ -59,32 +59,32 @@ struct run_args {
 		.flags = FIELD_LOOSENS, .help = "Run everything unconfined, as you." }
 
 #define QUESTION_FIELDS                                                                                      \
-	{ "questions-file", &field_str, offsetof(struct run_args, questions_file), .flags = FIELD_NONEMPTY, .max = 4096, \
+	{ "questions-file", &field_str, offsetof(struct run_args, questions_file), .max = 4096, \
 		.help = "Questions that nobody is there to answer end the run and are written there, as JSON with empty answers." }, \
-	{ "answers-file", &field_str, offsetof(struct run_args, answers_file), .flags = FIELD_NONEMPTY, .max = 4096, \
+	{ "answers-file", &field_str, offsetof(struct run_args, answers_file), .max = 4096, \
 		.help = "Such a file, filled in." }
 
 static const struct field run_fields[] = {
-	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "task", &field_str, offsetof(struct run_args, task), .flags = FIELD_POSITIONAL,
 		.help = "What is to be done, in your words; or --from-plan." },
 	{ "decompose", &field_bool, offsetof(struct run_args, decompose),
 		.help = "Have the model break the task up into a task list first." },
-	{ "from-plan", &field_str, offsetof(struct run_args, from_plan), .flags = FIELD_NONEMPTY, .max = 96,
+	{ "from-plan", &field_str, offsetof(struct run_args, from_plan), .max = 96,
 		.help = "Carry this plan out." },
-	{ "from", &field_str, offsetof(struct run_args, from), .flags = FIELD_NONEMPTY, .max = 96,
+	{ "from", &field_str, offsetof(struct run_args, from), .max = 96,
 		.help = "Attach what came of an earlier session." },
 	QUESTION_FIELDS,
 	SHARED_FIELDS,
-	{ "run-id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_NONEMPTY, .max = 96,
+	{ "run-id", &field_str, offsetof(struct run_args, run_id), .max = 96,
 		.help = "Use this id instead of a made-up one." },
-	{ "skill", &field_strs, offsetof(struct run_args, skills), .flags = FIELD_NONEMPTY, .max = 8,
+	{ "skill", &field_strs, offsetof(struct run_args, skills), .max = 8,
 		.help = "Begin with this skill's instructions; may be said several times." },
 };
 
 static const struct field resume_fields[] = {
-	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
+	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL, .max = 96,
 		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
-	{ "steer", &field_str, offsetof(struct run_args, steer), .flags = FIELD_NONEMPTY, .max = 16384,
+	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
 		.help = "The first thing the model is told." },
 	{ "force", &field_bool, offsetof(struct run_args, force),
 		.help = "Go on although the run's commits are not what its record says." },
@@ -93,15 +93,15 @@ static const struct field resume_fields[] = {
 };
 
 static const struct field fork_fields[] = {
-	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .max = 96,
+	{ "id", &field_str, offsetof(struct run_args, run_id), .flags = FIELD_POSITIONAL, .max = 96,
 		.help = "The run, or an unambiguous beginning of its id; the newest when absent." },
 	{ "at-turn", &field_int, offsetof(struct run_args, at_turn), .min = 1, .max = UINT32_MAX - 1,
 		.help = "Begin with what the model knew before this turn; the newest checkpoint when absent." },
-	{ "run-id", &field_str, offsetof(struct run_args, new_id), .flags = FIELD_NONEMPTY, .max = 96,
+	{ "run-id", &field_str, offsetof(struct run_args, new_id), .max = 96,
 		.help = "The new run's id instead of a made-up one." },
 	{ "no-run", &field_bool, offsetof(struct run_args, no_run),
 		.help = "Only make it and print its id; agent6 resume starts it." },
-	{ "steer", &field_str, offsetof(struct run_args, steer), .flags = FIELD_NONEMPTY, .max = 16384,
+	{ "steer", &field_str, offsetof(struct run_args, steer), .max = 16384,
 		.help = "The first thing the model is told." },
 	SHARED_FIELDS,
 };
@@ -113,8 +113,6 @@ static int check_steer(struct str steer, struct err *err)
 
 	if (steer.n == 0 || (t.what == TYPED_TELL && t.kind == ANSWER_STEER))
 		return 0;
-	if (t.what == TYPED_NOTHING)
-		return err_set(err, ERR_INVALID, "--steer: nothing but blanks");
 	if (t.what == TYPED_WRONG)
 		return err_set(err, ERR_INVALID, "--steer: " STR_FMT ": %s", STR_ARG(str_head(steer, utf8_head(steer, 80))), t.message);
 	err_set(err, ERR_INVALID, "--steer: " STR_FMT " is said to a run that is on", STR_ARG(str_head(steer, utf8_head(steer, 80))));

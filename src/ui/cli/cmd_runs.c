@@ -39,16 +39,16 @@ struct list_args {
 };
 
 static const struct field id_fields[] = {
-	{ "id", &field_str, offsetof(struct id_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct id_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 };
 static const struct field show_fields[] = {
-	{ "id", &field_str, offsetof(struct show_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct show_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 	{ "json", &field_bool, offsetof(struct show_args, json), .help = "Print one JSON object." },
 };
 static const struct field stop_fields[] = {
-	{ "id", &field_str, offsetof(struct stop_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct stop_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 	{ "now", &field_bool, offsetof(struct stop_args, now),
 		.help = "At once: the answer or the command that is under way is given up. It can be resumed as well." },

@@ -19,12 +19,12 @@ struct search_args {
 };
 
 static const struct field fields[] = {
-	{ "pattern", &field_str, offsetof(struct search_args, pattern), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "pattern", &field_str, offsetof(struct search_args, pattern), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.max = 4096, .help = "The words to look for." },
 	{ "regex", &field_bool, offsetof(struct search_args, regex),
 		.help = "They are a regular expression, over the text as it stands in the record." },
 	{ "ignore-case", &field_bool, offsetof(struct search_args, ignore_case), .help = "Upper and lower case are the same." },
-	{ "session", &field_str, offsetof(struct search_args, session), .flags = FIELD_NONEMPTY, .max = 96, .help = "Only in this session." },
+	{ "session", &field_str, offsetof(struct search_args, session), .max = 96, .help = "Only in this session." },
 	{ "json", &field_bool, offsetof(struct search_args, json), .help = "Print one JSON array." },
 };
 

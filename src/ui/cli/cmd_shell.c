@@ -510,7 +510,7 @@ static int run_man(struct command_ctx *ctx, const void *decoded, struct err *err
 }
 
 static const struct field completions_fields[] = {
-	{ "shell", &field_str, offsetof(struct completions_args, shell), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .choices = shell_names,
+	{ "shell", &field_str, offsetof(struct completions_args, shell), .flags = FIELD_POSITIONAL, .choices = shell_names,
 		.help = "The shell; the one you are in when left out." },
 	{ "print", &field_bool, offsetof(struct completions_args, print), .help = "Print the script and change nothing." },
 };

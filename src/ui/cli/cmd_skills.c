@@ -330,7 +330,7 @@ static int run_disable(struct command_ctx *ctx, const void *decoded, struct err 
 }
 
 #define NAME                                                                                                 \
-	{ "name", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY, \
+	{ "name", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED, \
 		.help = "The skill." }
 #define REPO                                                                                                 \
 	{ "repo", &field_bool, offsetof(struct skills_args, repo), .help = "In this repository only." }
@@ -339,13 +339,13 @@ static const struct field list_fields[] = {
 	{ "json", &field_bool, offsetof(struct skills_args, json), .help = "Print one JSON array." },
 };
 static const struct field install_fields[] = {
-	{ "source", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED | FIELD_NONEMPTY,
+	{ "source", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_REQUIRED,
 		.help = "A directory, a SKILL.md, the https address of one, or of a git repository." },
 	{ "force", &field_bool, offsetof(struct skills_args, force), .help = "Replace skills of the same name." },
 };
 static const struct field name_fields[] = { NAME };
 static const struct field update_fields[] = {
-	{ "name", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY, .help = "The skill; all of them when left out." },
+	{ "name", &field_str, offsetof(struct skills_args, name), .flags = FIELD_POSITIONAL, .help = "The skill; all of them when left out." },
 };
 static const struct field enable_fields[] = {
 	NAME, { "always", &field_bool, offsetof(struct skills_args, always), .help = "Its whole text is part of every prompt." }, REPO,

@@ -24,7 +24,7 @@ enum tools_shown { TOOLS_BOTH, TOOLS_CALLS, TOOLS_NONE };
 static const char *const tools_words[] = { "both", "calls", "none", NULL };
 
 static const struct field fields[] = {
-	{ "id", &field_str, offsetof(struct transcript_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct transcript_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 	{ "json", &field_bool, offsetof(struct transcript_args, json), .help = "Print one JSON array." },
 	{ "no-thinking", &field_bool, offsetof(struct transcript_args, no_thinking), .help = "Leave out what the model thought." },

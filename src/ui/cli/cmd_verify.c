@@ -16,9 +16,9 @@ struct verify_args {
 };
 
 static const struct field fields[] = {
-	{ "id", &field_str, offsetof(struct verify_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct verify_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A session's id or the beginning of it; the newest when left out." },
-	{ "head", &field_str, offsetof(struct verify_args, head), .flags = FIELD_NONEMPTY,
+	{ "head", &field_str, offsetof(struct verify_args, head),
 		.help = "A hash that this command printed earlier, or its first 16 digits or more: the journal must still hold it." },
 	{ "json", &field_bool, offsetof(struct verify_args, json), .help = "Print one JSON object." },
 };

@@ -23,7 +23,7 @@ struct watch_args {
 };
 
 static const struct field watch_fields[] = {
-	{ "id", &field_str, offsetof(struct watch_args, id), .flags = FIELD_POSITIONAL | FIELD_NONEMPTY,
+	{ "id", &field_str, offsetof(struct watch_args, id), .flags = FIELD_POSITIONAL,
 		.help = "A session's id or the beginning of it; the newest when left out." },
 	{ "raw", &field_bool, offsetof(struct watch_args, raw), .help = "Print the recorded events, one a line, and end." },
 };
